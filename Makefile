@@ -1,0 +1,62 @@
+# One command runs Treadle, one passes the tests; each sets up what it needs in .venv. `make` alone does all that CI does.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+BENCH := .venv-bench/.ready
+
+.DEFAULT_GOAL := test
+.PHONY: run test check format lint layers types unit bench modules lock clean
+
+run: $(READY)  ## talk to the demonstration, which needs no model and no key
+	$(BIN)/treadle chat --demo
+
+test: check unit  ## everything CI does: format, lint, layers, types, tests, docs
+
+check: format lint layers types
+
+format: $(READY)
+	$(BIN)/ruff format --check
+
+lint: $(READY)
+	$(BIN)/ruff check
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+types: $(READY)
+	$(BIN)/pyright
+
+unit: $(READY)  ## the tests, with the coverage that the pure layers must have
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --include='*/treadle/core/*,*/treadle/loop/*,*/treadle/dialects/*,*/treadle/tools/*,*/treadle/guard/*' --fail-under=100 --skip-covered --show-missing
+
+bench: $(BENCH)  ## speed and memory against a bare socket and against other frameworks
+	.venv-bench/bin/python -m bench
+
+modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
+	$(BIN)/python scripts/modules.py
+
+lock:  ## renew requirements/dev.lock from pyproject.toml
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/pip install --quiet uv
+	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --output-file requirements/dev.lock
+	rm -rf .venv-lock
+
+clean:
+	rm -rf .venv .venv-bench .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+
+$(READY): requirements/dev.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(BENCH): bench/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check --editable .
+	touch $@

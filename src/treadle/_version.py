@@ -1,0 +1,3 @@
+"""The version, and nothing else: packaging reads it without importing Treadle."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,78 @@
+"""A call on its way: as the model wrote it, as it was read, what was decided about it, what came back.
+
+Values only. Reading a written call is `tools.validate`, deciding is `guard.policy`, carrying it out is `engine.perform`.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+Effect = Literal["read", "write", "destroy"]
+Retry = Literal["read", "idempotent", "keyed", "checkable", "once"]
+Trust = Literal["trusted", "untrusted"]
+
+ProblemKind = Literal[
+    "unknown_tool",  # no such tool
+    "unreadable",  # arguments that are no JSON, however mended
+    "cut_off",  # arguments that end in the middle
+    "invalid",  # arguments that don't fit the tool
+    "denied",  # by policy or by a person
+    "limit",  # beyond a limit
+    "repeat",  # the same call once too often
+    "raised",  # the tool failed
+    "timeout",  # the tool took too long
+    "interrupted",  # the process died during the call; it may have taken effect
+    "cancelled",  # the run was cancelled before or during the call
+]
+
+
+class Written(Struct, frozen=True, tag_field="part", tag="written"):
+    """A call as the model wrote it: `text` is meant to be a JSON object. `cut` says that the reply ended inside it."""
+
+    id: str
+    name: str
+    text: str
+    cut: bool = False
+
+
+class Call(Struct, frozen=True, tag_field="part", tag="call"):
+    """A call as it was read: arguments that fit the tool (or, where they could not be read, none)."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+class Result(Struct, frozen=True, tag_field="part", tag="result"):
+    """What came back from one call, as the model sees it. A `problem` says which kind of thing went wrong."""
+
+    call_id: str
+    name: str
+    content: str
+    problem: ProblemKind | None = None
+    untrusted: bool = False
+
+
+class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):
+    """The call may run. `by` names the rule, limit or person that decided."""
+
+    by: str = "default"
+    reason: str = ""
+
+
+class Deny(Struct, frozen=True, tag_field="verdict", tag="deny"):
+    """The call does not run; the model reads `reason`. `problem` is the kind it gets as its result."""
+
+    by: str = "default"
+    reason: str = ""
+    problem: ProblemKind = "denied"
+
+
+class Ask(Struct, frozen=True, tag_field="verdict", tag="ask"):
+    """A person has to approve the call first."""
+
+    by: str = "default"
+    reason: str = ""
+
+
+Verdict = Allow | Deny | Ask

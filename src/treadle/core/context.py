@@ -1,0 +1,78 @@
+"""What a tool gets to know and may do while it runs: `RunContext`, the first parameter of a tool that wants it.
+
+It carries no engine: the two things a tool can do through it (call another tool, report progress) are handed in.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from treadle.core.messages import History
+from treadle.core.requests import Usage
+
+Deps = TypeVar("Deps")
+_NOTHING = Usage()
+
+
+class RunContext(Generic[Deps]):
+    """The run a tool is called in. Left out of the tool's schema; `RunContext[MyDeps]` types `deps`."""
+
+    __slots__ = (
+        "_call",
+        "_progress",
+        "_run",
+        "attempt",
+        "call_id",
+        "credentials",
+        "deps",
+        "history",
+        "key",
+        "run_id",
+        "tool_name",
+        "usage",
+        "user",
+    )
+
+    def __init__(
+        self,
+        *,
+        deps: Deps = None,
+        run_id: str = "",
+        call_id: str = "",
+        tool_name: str = "",
+        user: str = "",
+        key: str = "",
+        attempt: int = 1,
+        credentials: Mapping[str, str] | None = None,
+        usage: Usage = _NOTHING,
+        history: History | None = None,
+        call: Callable[[str, dict[str, Any]], Awaitable[Any]] | None = None,
+        progress: Callable[[str], None] | None = None,
+        run: object = None,
+    ) -> None:
+        self.deps = deps
+        self.run_id = run_id
+        self.call_id = call_id
+        self.tool_name = tool_name
+        self.user = user
+        self.key = key  # the same for every try of this call: hand it to whoever can tell a repeat by it
+        self.attempt = attempt
+        self.credentials: Mapping[str, str] = {} if credentials is None else credentials
+        self.usage = usage
+        self.history = history
+        self._call = call
+        self._progress = progress
+        self._run = run  # the engine's own, for agents that are tools of other agents
+
+    async def call(self, name: str, **arguments: Any) -> Any:
+        """Call another tool of this run: same policy, journal and audit as if the model had asked."""
+        if self._call is None:
+            raise RuntimeError(f"{self.tool_name or 'This tool'} was called outside of a run, so it can't call {name}.")
+        return await self._call(name, arguments)
+
+    def progress(self, text: str) -> None:
+        """Tell whoever watches how far this call has come."""
+        if self._progress is not None:
+            self._progress(text)
+
+    def __repr__(self) -> str:
+        return f"RunContext(run_id={self.run_id!r}, call_id={self.call_id!r}, tool_name={self.tool_name!r})"  # never credentials

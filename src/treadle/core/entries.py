@@ -1,0 +1,184 @@
+"""The lines of a journal: what happened in a run, in order. A run is the fold of these (`loop.state`).
+
+This is a file format. Every entry has a `kind` and a version `v`; new fields get defaults, so old journals still replay.
+Text deltas are not entries, and nothing here is decided again on replay.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from treadle.core.calls import Call, Result, Verdict
+from treadle.core.errors import JournalDamaged
+from treadle.core.messages import Message, ReplyPart
+from treadle.core.requests import Finish, Usage
+
+VERSION = 1
+
+Stopped = Literal["answered", "limit", "waiting", "cancelled", "failed"]
+
+
+class _Entry(Struct, frozen=True, tag_field="kind", kw_only=True, omit_defaults=True):
+    at: float = 0.0  # seconds since 1970, by the engine's clock
+    v: int = VERSION
+
+
+class Opened(_Entry, frozen=True, tag="opened"):
+    """A run began. `origin` is what a face needs to set the same agent up again, in its own words."""
+
+    agent: str = ""
+    model: str = ""
+    user: str = ""
+    parent: str = ""
+    origin: dict[str, Any] = {}
+    history: tuple[Message, ...] = ()
+
+
+class Said(_Entry, frozen=True, tag="said"):
+    """A person said something: a turn begins."""
+
+    text: str
+
+
+class Replied(_Entry, frozen=True, tag="replied"):
+    """The model replied. A reply may come in pieces: `more` says that this one isn't the last.
+
+    `last` says that it was asked for an answer without tools, so calls in it don't count.
+    """
+
+    parts: tuple[ReplyPart, ...]
+    more: bool = False
+    last: bool = False
+    finish: Finish = "done"
+    usage: Usage = Usage()
+    model: str = ""
+
+
+class Called(_Entry, frozen=True, tag="called"):
+    """A running tool asked for another tool; `within` is its own call."""
+
+    call: Call
+    within: str
+
+
+class Judged(_Entry, frozen=True, tag="judged"):
+    """A call was read and judged. `call` is what will run; `mended` says what was put right; `note` is added to its result."""
+
+    call: Call
+    verdict: Verdict
+    mended: str = ""
+    note: str = ""
+
+
+class Approved(_Entry, frozen=True, tag="approved"):
+    """A person approved a call: exactly these arguments, by their digest, unless they edited them."""
+
+    call_id: str
+    by: str = ""
+    digest: str = ""
+    arguments: dict[str, Any] | None = None
+
+
+class Refused(_Entry, frozen=True, tag="refused"):
+    """A person said no; the model reads why."""
+
+    call_id: str
+    by: str = ""
+    reason: str = ""
+
+
+class Started(_Entry, frozen=True, tag="started"):
+    """A call with an effect is about to be carried out. Written, and safe on disk, before it is."""
+
+    call_id: str
+    key: str = ""
+    attempt: int = 1
+
+
+class Returned(_Entry, frozen=True, tag="returned"):
+    """A call came back.
+
+    `seconds` is how long it took, `cached` that it wasn't carried out again, `usage` what nested runs spent in it,
+    `kept` where the whole of a shortened result is, `revealed` which tools it showed the model, `final` that its arguments
+    are the answer of the run.
+    """
+
+    result: Result
+    seconds: float = 0.0
+    cached: bool = False
+    usage: Usage = Usage()
+    kept: str = ""
+    revealed: tuple[str, ...] = ()
+    final: bool = False
+
+
+class Noted(_Entry, frozen=True, tag="noted"):
+    """The engine has something to tell the model with the next request, and only then."""
+
+    text: str
+
+
+class Shortened(_Entry, frozen=True, tag="shortened"):
+    """The conversation outgrew the model; the results of these calls were shortened in what it reads."""
+
+    call_ids: tuple[str, ...]
+
+
+class Resumed(_Entry, frozen=True, tag="resumed"):
+    """The run was taken up again, by another process or after a wait."""
+
+
+class Forked(_Entry, frozen=True, tag="forked"):
+    """This run goes on from a copy of another one's first entries."""
+
+    run_id: str
+    entries: int
+
+
+class Finished(_Entry, frozen=True, tag="finished"):
+    """The turn is over: how, with which words, and why where it isn't an answer."""
+
+    stopped: Stopped
+    text: str = ""
+    output: Any = None
+    reason: str = ""
+    usage: Usage = Usage()  # of requests that brought no reply
+
+
+Entry = (
+    Opened
+    | Said
+    | Replied
+    | Called
+    | Judged
+    | Approved
+    | Refused
+    | Started
+    | Returned
+    | Noted
+    | Shortened
+    | Resumed
+    | Forked
+    | Finished
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Entry)
+
+
+def encode(entry: Entry) -> bytes:
+    """One line of the journal. The version is always written out, so that a later default can't change what a line means."""
+    return b'{"v":%d,' % entry.v + _encoder.encode(entry)[1:]
+
+
+def decode(line: bytes | str) -> Entry:
+    """The entry of one line. One that a newer Treadle wrote is refused, never half understood."""
+    try:
+        entry = _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise JournalDamaged(f"A line of the journal can't be read: {error}") from error
+    if entry.v > VERSION:
+        known = f"format {entry.v}, this one knows {VERSION}"
+        raise JournalDamaged(f"This journal was written by a newer Treadle ({known}); update Treadle to read it.")
+    return entry

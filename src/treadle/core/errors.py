@@ -1,0 +1,117 @@
+"""Everything Treadle raises, for developers; each message is a sentence that says what to do.
+
+    TreadleError
+    ├── SettingsError            something was set up wrongly
+    │   ├── UnknownModel
+    │   ├── MissingKey
+    │   ├── BadTool
+    │   └── BadPrompt
+    ├── ModelError               a model's server; `retryable` says whether another try may help
+    │   ├── ModelUnavailable     not there, overloaded, too many requests, timed out
+    │   ├── ModelRefused         400, 401, 403, 404 and the like
+    │   ├── ContextTooLong       more than the model can read
+    │   ├── ReplyBroken          the reply stopped in the middle
+    │   └── RecordingDeparted    a replay met a request that wasn't recorded
+    ├── JournalError
+    │   ├── RunNotFound
+    │   ├── RunTaken             another process carries this run on
+    │   └── JournalDamaged
+    ├── ApprovalError            nothing to approve, expired, or other arguments than were shown
+    └── RunFailed                raised by `result.output` of a run that failed
+
+What a *model* did wrong is never one of these: it gets a result with a problem. `ToolProblem` is for authors of tools.
+"""
+
+from typing import ClassVar
+
+from treadle.core.requests import Usage
+
+
+class TreadleError(Exception):
+    """The root of the tree."""
+
+
+class SettingsError(TreadleError):
+    """Something was set up wrongly."""
+
+
+class UnknownModel(SettingsError):
+    """No model by that name."""
+
+
+class MissingKey(SettingsError):
+    """A model needs a key that isn't set."""
+
+
+class BadTool(SettingsError):
+    """A function or description that can't be offered as a tool."""
+
+
+class BadPrompt(SettingsError):
+    """A prompt that can't be asked, such as an empty one."""
+
+
+class ModelError(TreadleError):
+    """A model's server failed or refused."""
+
+    retryable: ClassVar[bool] = False
+
+    def __init__(
+        self, message: str, *, status: int | None = None, retry_after: float | None = None, usage: Usage | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+        self.usage = usage  # what was paid for all the same
+
+
+class ModelUnavailable(ModelError):
+    """Not there, overloaded, too many requests, timed out: another try may help."""
+
+    retryable = True
+
+
+class ModelRefused(ModelError):
+    """The server understood and said no."""
+
+
+class ContextTooLong(ModelRefused):
+    """More than the model can read."""
+
+
+class ReplyBroken(ModelError):
+    """The reply stopped in the middle: another try may help."""
+
+    retryable = True
+
+
+class RecordingDeparted(ModelError):
+    """A replay met a request that wasn't recorded."""
+
+
+class JournalError(TreadleError):
+    """A journal can't be read or written."""
+
+
+class RunNotFound(JournalError):
+    """No run by that id."""
+
+
+class RunTaken(JournalError):
+    """Somebody else has written to this run since it was read."""
+
+
+class JournalDamaged(JournalError):
+    """The file is there, but isn't what was written."""
+
+
+class ApprovalError(TreadleError):
+    """Nothing to approve, expired, or other arguments than were shown."""
+
+
+class RunFailed(TreadleError):
+    """A run ended without an answer."""
+
+
+class ToolProblem(Exception):
+    """Raise it in a tool to tell the model what went wrong, in your own words; it may then try again."""

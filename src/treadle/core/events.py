@@ -1,0 +1,118 @@
+"""Passing notices about a run, for whoever watches. Nothing depends on their being seen; what must last is an entry."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from treadle.core.calls import Call, Result, Verdict
+from treadle.core.requests import Usage
+
+
+class _Event(Struct, frozen=True, tag_field="event", kw_only=True):
+    run_id: str = ""
+
+
+class RunStarted(_Event, frozen=True, tag="run_started"):
+    """A turn begins, or a run is taken up again."""
+
+    resumed: bool = False
+
+
+class ModelAsked(_Event, frozen=True, tag="model_asked"):
+    """A request goes out; `round` counts from 1."""
+
+    round: int
+    model: str
+
+
+class ModelRetried(_Event, frozen=True, tag="model_retried"):
+    """A request failed and is tried again after `wait` seconds. What was shown of its reply no longer counts."""
+
+    attempt: int
+    wait: float
+    reason: str
+
+
+class TextArrived(_Event, frozen=True, tag="text_arrived"):
+    """A piece of what the model says."""
+
+    text: str
+
+
+class ThinkingArrived(_Event, frozen=True, tag="thinking_arrived"):
+    """A piece of what the model thinks."""
+
+    text: str
+
+
+class CallArrived(_Event, frozen=True, tag="call_arrived"):
+    """The model has begun to write a call."""
+
+    call_id: str
+    name: str
+
+
+class ReplyArrived(_Event, frozen=True, tag="reply_arrived"):
+    """A reply is complete; `usage` is the whole run's so far."""
+
+    usage: Usage
+
+
+class CallJudged(_Event, frozen=True, tag="call_judged"):
+    """A call was read and judged. Arguments are redacted."""
+
+    call: Call
+    verdict: Verdict
+    mended: str = ""
+
+
+class CallStarted(_Event, frozen=True, tag="call_started"):
+    """A call is being carried out. Arguments are redacted."""
+
+    call: Call
+
+
+class CallProgressed(_Event, frozen=True, tag="call_progressed"):
+    """A running tool says how far it is."""
+
+    call_id: str
+    text: str
+
+
+class CallReturned(_Event, frozen=True, tag="call_returned"):
+    """A call came back."""
+
+    result: Result
+    seconds: float
+    cached: bool = False
+
+
+class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
+    """A call waits for a person."""
+
+    call: Call
+    reason: str
+    digest: str
+
+
+class RunEnded(_Event, frozen=True, tag="run_ended"):
+    """The turn is over; `result` is what `run` returns."""
+
+    result: Any
+
+
+Event = (
+    RunStarted
+    | ModelAsked
+    | ModelRetried
+    | TextArrived
+    | ThinkingArrived
+    | CallArrived
+    | ReplyArrived
+    | CallJudged
+    | CallStarted
+    | CallProgressed
+    | CallReturned
+    | ApprovalNeeded
+    | RunEnded
+)

@@ -1,0 +1,115 @@
+"""What is asked of a model and what comes back: requests, deltas, usage, traits.
+
+Values only. How they travel is `models`.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from treadle.core.calls import Written
+from treadle.core.messages import History
+
+Finish = Literal["done", "calls", "length", "filtered", "broken"]
+
+
+class ToolSpec(Struct, frozen=True):
+    """A tool as a model is told of it: name, what it does, and a JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Options(Struct, frozen=True):
+    """How a model should write: None leaves the choice to its server. `extra` goes to the server as it is."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}
+
+
+class Request(Struct, frozen=True):
+    """One request to a model. `note` is a line for this request only, after the history and not part of it."""
+
+    instructions: str
+    history: History
+    tools: tuple[ToolSpec, ...] = ()
+    note: str = ""
+    options: Options = Options()
+
+
+class Usage(Struct, frozen=True):
+    """What a run has used so far. `cost` is in US dollars, None where the price isn't known."""
+
+    requests: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost: float | None = None
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output together; cached input is part of the input."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        cost = self.cost if other.cost is None else other.cost + (self.cost or 0)
+        return Usage(
+            self.requests + other.requests,
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            cost,
+        )
+
+
+class Traits(Struct, frozen=True):
+    """What a model can do. `context` is how many tokens it can read at once, None where that isn't known."""
+
+    native_calls: bool = True
+    context: int | None = None
+
+
+class TextDelta(Struct, frozen=True):
+    """A piece of what the model says."""
+
+    text: str
+
+
+class ThinkingDelta(Struct, frozen=True):
+    """A piece of what the model thinks. The `signature` comes with the last piece, where there is one."""
+
+    text: str
+    signature: str = ""
+
+
+class CallDelta(Struct, frozen=True):
+    """The model has begun to write a call of this tool; nothing may run yet."""
+
+    id: str
+    name: str
+
+
+class CallDone(Struct, frozen=True):
+    """A call is written to its end: it may be read, judged and run while the rest of the reply is still coming."""
+
+    call: Written
+
+
+class ReplyEnded(Struct, frozen=True):
+    """The reply is over: why, and what it used. Always the last delta; a reply without it was broken off."""
+
+    finish: Finish
+    usage: Usage = Usage(requests=1)
+    model: str = ""
+
+
+Delta = TextDelta | ThinkingDelta | CallDelta | CallDone | ReplyEnded

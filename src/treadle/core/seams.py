@@ -1,0 +1,194 @@
+"""Where implementations vary. One or two methods each; every seam has its fake beside the real ones.
+
+Model      models/      scripted, recorded, openai, anthropic, ollama
+Dialect    dialects/    calls written in text
+Toolset    toolsets/    a source that lists and calls tools
+Policy     guard/       allow, deny or ask
+Journal    stores/      memory, sqlite; so are Audit, Cache and Results
+Watcher                 any callable
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from treadle.core.calls import Call, Verdict, Written
+from treadle.core.context import RunContext
+from treadle.core.entries import Entry
+from treadle.core.events import Event
+from treadle.core.requests import Delta, Request, ToolSpec, Traits
+from treadle.core.tool import Tool
+
+
+class Model(Protocol):
+    """What replies. One path: whoever doesn't stream yields everything at once."""
+
+    @property
+    def name(self) -> str:
+        """As a person would write it: `openai:gpt-4o`."""
+        ...
+
+    @property
+    def traits(self) -> Traits:
+        """What it can do."""
+        ...
+
+    def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """The reply, piece by piece, `ReplyEnded` last. Raises `ModelError`; never retries by itself."""
+        ...
+
+
+class Heard(Struct, frozen=True):
+    """What a dialect's parser made of a piece of text: words for the person, thinking, and calls written to their end."""
+
+    text: str = ""
+    thinking: str = ""
+    calls: tuple[Written, ...] = ()
+
+
+class Parser(Protocol):
+    """Reads one reply as it arrives, in time linear in its length."""
+
+    def feed(self, text: str) -> Heard:
+        """What is certain after this piece."""
+        ...
+
+    def close(self) -> Heard:
+        """What is left when the reply is over."""
+        ...
+
+
+class Dialect(Protocol):
+    """A way models write calls in text."""
+
+    @property
+    def name(self) -> str:
+        """The name a person picks it by."""
+        ...
+
+    def explain(self, tools: Sequence[ToolSpec]) -> str:
+        """How to tell a model about tools, for its instructions."""
+        ...
+
+    def parser(self, tools: Sequence[ToolSpec]) -> Parser:
+        """A parser for one reply to a request that offered these tools."""
+        ...
+
+
+class Toolset(Protocol):
+    """A source that lists and calls tools. Entered once before its first use, left when its user is done with it."""
+
+    async def __aenter__(self) -> "Toolset": ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def tools(self) -> Sequence[Tool]:
+        """What it offers, now."""
+        ...
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Carry one call out; its arguments already fit the tool's schema. Raise `ToolProblem` to word a problem for the model."""
+        ...
+
+
+class Reconciles(Protocol):
+    """A toolset with `checkable` tools also has this."""
+
+    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
+        """Whether an interrupted call happened: its result if it did, None if it didn't."""
+        ...
+
+
+class Situation(Struct, frozen=True):
+    """What a policy may look at besides the call: who, whether a person can be asked, whether untrusted content was read."""
+
+    user: str = ""
+    attended: bool = True
+    tainted: bool = False
+
+
+class Policy(Protocol):
+    """The rule. Pure: the same call in the same situation gets the same verdict, and the verdict is journaled."""
+
+    def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
+        """May this call run?"""
+        ...
+
+    def offers(self, tool: Tool, situation: Situation) -> bool:
+        """Whether the model is told of the tool at all."""
+        ...
+
+
+class Journal(Protocol):
+    """Keeps entries. Listing and searching runs is the store's own business."""
+
+    def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+        """Write entries at `position` (how many the run has). Order is kept; await it to know that they are safe on disk.
+
+        Fails with `RunTaken` where somebody else has written there, and then for everything after it.
+        """
+        ...
+
+    async def read(self, run_id: str) -> list[Entry]:
+        """All entries of a run; `RunNotFound` where there are none."""
+        ...
+
+
+class AuditRecord(Struct, frozen=True):
+    """One call, for people: redacted. The store adds its number, the hash of the record before it, and its own."""
+
+    run_id: str
+    call_id: str
+    user: str
+    tool_name: str
+    arguments: dict[str, Any]
+    verdict: str
+    verdict_by: str
+    result_summary: str
+    duration_ms: float
+    success: bool
+    error: str | None
+    at: float
+
+
+class Audit(Protocol):
+    """Keeps audit records, chained."""
+
+    def record(self, record: AuditRecord) -> Awaitable[None]:
+        """Add one; await it to know that it is safe on disk."""
+        ...
+
+
+class Cache(Protocol):
+    """Keeps results that may be reused for a while."""
+
+    async def get(self, key: str, now: float) -> str | None:
+        """What was kept under `key`, unless its time is over."""
+        ...
+
+    async def put(self, key: str, group: str, content: str, until: float) -> None:
+        """Keep `content` under `key`; `group` is what `forget` goes by."""
+        ...
+
+    async def forget(self, group: str) -> None:
+        """Drop all of a group."""
+        ...
+
+
+class Results(Protocol):
+    """Keeps the whole of results that were too large for a conversation."""
+
+    async def keep(self, run_id: str, result_id: str, content: str) -> None:
+        """Keep `content`."""
+        ...
+
+    async def fetch(self, run_id: str, result_id: str) -> str | None:
+        """The whole of a kept result."""
+        ...
+
+
+Watcher = Callable[[Event], None]

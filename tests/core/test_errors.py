@@ -1,0 +1,15 @@
+"""The error tree."""
+
+from treadle.core import errors
+
+
+def test_the_tree_in_the_docstring_names_every_error():
+    raised = [name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)]
+    assert all(name in (errors.__doc__ or "") for name in raised)
+
+
+def test_only_a_server_that_may_recover_is_worth_another_try():
+    retryable = {
+        error.__name__ for error in vars(errors).values() if isinstance(error, type) and getattr(error, "retryable", False)
+    }
+    assert retryable == {"ModelUnavailable", "ReplyBroken"}

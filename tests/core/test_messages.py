@@ -1,0 +1,78 @@
+"""Messages, and the history they make."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.core.calls import Call, Result
+from treadle.core.messages import History, Message, Text, Thinking, person, size_of, text_of
+
+
+def test_the_words_of_a_reply_leave_out_everything_else():
+    assert text_of((Thinking("hm"), Text("a"), Call("1", "t", {}), Text("b"))) == "ab"
+
+
+def test_the_size_counts_what_a_model_has_to_read():
+    assert size_of(Message("model", (Text("abc"), Thinking("de"), Call("1", "tool", {})))) == 3 + 2 + 4 + 2
+    assert size_of(Message("tools", (Result("1", "tool", "four"),))) == 4
+
+
+def test_a_longer_history_leaves_the_shorter_one_as_it_was():
+    short = History([person("a")])
+    long = short.plus(person("b"))
+    assert [list(short), list(long)] == [[person("a")], [person("a"), person("b")]]
+    assert (len(short), len(long), short.size, long.size) == (1, 2, 1, 2)
+
+
+def test_two_ways_on_from_one_history_do_not_mix():
+    base = History([person("a")])
+    left, right = base.plus(person("l")), base.plus(person("r"))
+    assert [message.parts[0].text for message in left] == ["a", "l"]
+    assert [message.parts[0].text for message in right] == ["a", "r"]
+
+
+def test_each_message_is_encoded_once():
+    seen = []
+
+    def encode(message):
+        seen.append(message)
+        return message.parts[0].text.encode()
+
+    history = History([person("a")])
+    for word in "bcd":
+        history.encoded("wire", encode)
+        history = history.plus(person(word))
+    assert history.encoded("wire", encode) == b"a,b,c,d"
+    assert len(seen) == 4
+
+
+def test_a_shorter_history_is_encoded_afresh():
+    short = History([person("a")])
+    long = short.plus(person("b"))
+    encode = lambda message: message.parts[0].text.encode()  # noqa: E731
+    assert long.encoded("wire", encode) == b"a,b"
+    assert short.encoded("wire", encode) == b"a"
+    assert long.encoded("wire", encode) == b"a,b"
+
+
+def test_a_message_that_encodes_to_nothing_leaves_no_comma():
+    encode = lambda message: b"" if message.parts[0].text == "-" else message.parts[0].text.encode()  # noqa: E731
+    assert History([person("-"), person("a"), person("-"), person("b")]).encoded("wire", encode) == b"a,b"
+
+
+def test_histories_are_values():
+    assert History([person("a")]) == History([person("a")])
+    assert History([person("a")]) != History([person("b")])
+    assert History() != "history"
+    assert hash(History([person("a")])) == hash(History([person("a")]))
+    assert History([person("a"), person("b")])[1] == person("b")
+    assert list(History([person("a"), person("b")])[:1]) == [person("a")]
+    assert "person" in repr(History([person("a")]))
+
+
+@given(st.lists(st.text(), max_size=20))
+def test_a_history_grown_step_by_step_equals_one_made_at_once(words):
+    grown = History()
+    for word in words:
+        grown = grown.plus(person(word))
+    assert grown == History([person(word) for word in words])
+    assert grown.size == sum(len(word) for word in words)
