@@ -1,0 +1,179 @@
+"""What to do next, from where a run is. Pure: no clock, no I/O, the same state always gives the same step."""
+
+from msgspec import Struct
+
+from treadle.core.entries import Stopped
+from treadle.loop.limits import Limits, reached
+from treadle.loop.state import CallState, RunState
+from treadle.loop.window import to_shorten
+
+
+class Terms(Struct, frozen=True):
+    """What a run goes by besides its journal.
+
+    notes         a line for the request of each round; the last one is used for all further rounds
+    final_note    what the model is told when it has to answer without tools
+    wants_output  the answer has to fit a schema
+    window        how many characters of history the model can read; None where that isn't known
+    """
+
+    limits: Limits = Limits()
+    notes: tuple[str, ...] = ()
+    final_note: str = "Tools are no longer available. Answer now, from what you have; say what is missing."
+    wants_output: bool = False
+    window: int | None = None
+
+
+class AskModel(Struct, frozen=True):
+    """Ask for a reply. `last` asks for an answer without tools; `reason` says which limit led to that."""
+
+    note: str = ""
+    last: bool = False
+    reason: str = ""
+
+
+class CloseReply(Struct, frozen=True):
+    """The process died while the reply was coming in: keep what came complete."""
+
+
+class Judge(Struct, frozen=True):
+    """Read and judge these calls."""
+
+    calls: tuple[CallState, ...]
+
+
+class CallTools(Struct, frozen=True):
+    """Carry these calls out."""
+
+    calls: tuple[CallState, ...]
+
+
+class Recover(Struct, frozen=True):
+    """These calls had begun when their process died: their tools' retry class says what now."""
+
+    calls: tuple[CallState, ...]
+
+
+class Wait(Struct, frozen=True):
+    """A person has to be asked about these calls."""
+
+    calls: tuple[CallState, ...]
+
+
+class Shorten(Struct, frozen=True):
+    """The history outgrew the model: shorten the results of these calls."""
+
+    call_ids: tuple[str, ...]
+
+
+class ReadOutput(Struct, frozen=True):
+    """The answer has to fit a schema: see whether it does."""
+
+    text: str
+
+
+class Finish(Struct, frozen=True):
+    """End the turn."""
+
+    stopped: Stopped
+    text: str = ""
+    reason: str = ""
+
+
+class Rest(Struct, frozen=True):
+    """Nothing to do: the turn is over."""
+
+
+Step = AskModel | CloseReply | Judge | CallTools | Recover | Wait | Shorten | ReadOutput | Finish | Rest
+
+EMPTY_NOTE = "Your last reply was empty. Answer, or call a tool."
+MOST_NOTES = 3  # how often a model is told that its answer doesn't fit the schema
+
+
+def decide(state: RunState, terms: Terms, squeezed: str = "") -> Step:
+    """The next step. `squeezed` says, in words, which limit the rest of a tree of runs has reached."""
+    if state.finished is not None:
+        return Rest()
+    if state.calls:
+        return _about_calls(state)
+    if state.reply_open:
+        return CloseReply()
+    if state.output is not None:
+        return Finish("answered", text=state.words)
+    if state.answer is not None:
+        return _about_answer(state, terms, squeezed)
+    if state.empties:
+        return _about_nothing(state, terms, squeezed)
+    return _about_next_request(state, terms, squeezed)
+
+
+def about_open_reply(state: RunState) -> Judge | CallTools | None:
+    """What can already be done with the calls of a reply that is still coming in."""
+    step = _about_calls(state) if state.calls else None
+    return step if isinstance(step, Judge | CallTools) else None
+
+
+def _about_calls(state: RunState) -> Step:
+    unjudged = tuple([call for call in state.calls if call.verdict is None])
+    if unjudged:
+        return Judge(unjudged)
+    ready = tuple([call for call in state.calls if call.ready])
+    if ready:
+        return CallTools(ready)
+    interrupted = tuple([call for call in state.calls if call.interrupted])
+    if interrupted:
+        return Recover(interrupted)
+    if state.reply_open:
+        return CloseReply()
+    return Wait(tuple([call for call in (*state.calls, *state.inner) if call.waits]))
+
+
+def _about_answer(state: RunState, terms: Terms, squeezed: str) -> Step:
+    answer = state.answer or ""
+    if terms.wants_output:
+        return ReadOutput(answer)
+    if state.last:
+        return Finish("limit", text=answer, reason=_why(state, terms, squeezed))
+    return Finish("answered", text=answer)
+
+
+def _about_nothing(state: RunState, terms: Terms, squeezed: str) -> Step:
+    if state.empties == 1:
+        return AskModel(note=EMPTY_NOTE, last=state.last, reason=_why(state, terms, squeezed) if state.last else "")
+    if state.last:
+        why = _why(state, terms, squeezed)
+        return Finish("limit", text=state.words or f"I stopped at {why} before I had an answer.", reason=why)
+    return Finish("failed", reason="The model answered with nothing, twice.")
+
+
+def _why(state: RunState, terms: Terms, squeezed: str) -> str:
+    if state.refused_repeat:
+        return "the same call again and again"
+    return reached(terms.limits, state.spent) or squeezed or "a limit"
+
+
+def _about_next_request(state: RunState, terms: Terms, squeezed: str) -> Step:
+    why = _why(state, terms, squeezed)
+    if why != "a limit":
+        return _at_limit(state, terms, why)
+    if terms.window is not None and state.history.size > terms.window:
+        call_ids = to_shorten(state.history, terms.window)
+        if call_ids:
+            return Shorten(call_ids)
+    return AskModel(note=state.note or _note_of_round(state.spent.rounds, terms))
+
+
+def _at_limit(state: RunState, terms: Terms, why: str) -> Step:
+    limits = terms.limits
+    if limits.at_limit == "fail":
+        return Finish("failed", text=state.words, reason=f"The run stopped at {why}; what was done is kept.")
+    if limits.at_limit == "words":
+        return Finish("limit", text=limits.words, reason=why)
+    if limits.at_limit == "last_text" and state.words:
+        return Finish("limit", text=state.words, reason=why)
+    note = f"{state.note}\n{terms.final_note}" if state.note else terms.final_note
+    return AskModel(note=note, last=True, reason=why)
+
+
+def _note_of_round(rounds: int, terms: Terms) -> str:
+    return terms.notes[min(rounds, len(terms.notes) - 1)] if terms.notes else ""

@@ -1,0 +1,36 @@
+"""Notices a model that goes round in circles: the same call, or a cycle of calls, that brings nothing new.
+
+Pure bookkeeping over what was called and what came back. A result that changed is news, so polling is no repeat.
+"""
+
+from msgspec import Struct
+
+MEMORY = 64  # how many calls back a cycle can be noticed
+
+
+class Trail(Struct, frozen=True):
+    """`steps`: recent calls with their results. `calls`: the calls alone. `stale`: those since something new came."""
+
+    steps: tuple[int, ...] = ()
+    calls: tuple[int, ...] = ()
+    stale: tuple[int, ...] = ()
+
+
+def fingerprint(name: str, encoded_arguments: bytes) -> int:
+    """One number for a call; equal calls have equal numbers."""
+    return hash((name, encoded_arguments))
+
+
+def walked(trail: Trail, call: int, content: str) -> Trail:
+    """The trail after a call came back with `content`."""
+    step = hash((call, content))
+    if step in trail.steps:
+        return Trail(trail.steps, trail.calls, (*trail.stale, call)[-MEMORY:])
+    return Trail((*trail.steps, step)[-MEMORY:], (*trail.calls, call)[-MEMORY:])
+
+
+def repetition(trail: Trail, call: int) -> int:
+    """Which time in a row of nothing new this call would be: 1 for a fresh one."""
+    if call not in trail.calls:
+        return 1
+    return 2 + trail.stale.count(call)

@@ -1,0 +1,351 @@
+"""A run as the fold of its journal: `apply` adds one entry, `replay` adds them all. Pure; what to do next is `decide`.
+
+A round is open from the model's first call until every call has its result; only then do its messages join the history,
+so that the history only ever grows.
+"""
+
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle.core.calls import Allow, Ask, Call, Deny, Result, Verdict, Written
+from treadle.core.entries import (
+    Approved,
+    Called,
+    Entry,
+    Finished,
+    Forked,
+    Judged,
+    Noted,
+    Opened,
+    Refused,
+    Replied,
+    Resumed,
+    Returned,
+    Said,
+    Shortened,
+    Started,
+)
+from treadle.core.messages import History, Message, Part, ReplyPart, person, text_of
+from treadle.core.requests import Usage
+from treadle.loop.limits import Spent
+from treadle.loop.repeats import Trail, fingerprint, walked
+from treadle.loop.window import shorten
+
+_canonical = msgspec.json.Encoder(order="deterministic")
+
+
+class CallState(Struct, frozen=True):
+    """One call of the open round, and how far it is."""
+
+    id: str
+    name: str
+    written: Written | None = None
+    call: Call | None = None
+    verdict: Verdict | None = None
+    judged_at: float = 0.0
+    approved: bool = False
+    digest: str = ""  # of the arguments that were approved
+    note: str = ""
+    key: str = ""
+    attempts: int = 0
+    within: str = ""
+    result: Result | None = None
+
+    @property
+    def waits(self) -> bool:
+        """A person still has to be asked."""
+        return self.result is None and isinstance(self.verdict, Ask) and not self.approved
+
+    @property
+    def ready(self) -> bool:
+        """It may run and hasn't begun to."""
+        return self.result is None and self.attempts == 0 and (self.approved or isinstance(self.verdict, Allow))
+
+    @property
+    def interrupted(self) -> bool:
+        """It had begun when its process died."""
+        return self.result is None and self.attempts > 0
+
+
+class RunState(Struct, frozen=True):
+    """Where a run is. Everything `decide` needs, and nothing that isn't in the journal."""
+
+    position: int = 0  # how many entries it is the fold of
+    opened: Opened | None = None
+    history: History = History()
+    parts: tuple[ReplyPart, ...] = ()  # of the open round's reply
+    reply_open: bool = False
+    calls: tuple[CallState, ...] = ()  # asked by the model in the open round
+    inner: tuple[CallState, ...] = ()  # asked by tools in the open round
+    answer: str | None = None  # a reply without calls
+    last: bool = False  # the answer is to a request without tools
+    words: str = ""  # the model's last words that weren't empty
+    empties: int = 0  # empty replies in a row
+    note: str = ""
+    notes: int = 0
+    spent: Spent = Spent()  # in this turn
+    before: Usage = Usage()  # in the turns before it
+    tool_calls: dict[str, int] = {}  # in this turn, by name
+    trail: Trail = Trail()
+    refused_repeat: bool = False
+    tainted: bool = False
+    revealed: tuple[str, ...] = ()
+    keeps: bool = False  # some result is kept whole in the result store
+    output: Call | None = None
+    at: float = 0.0
+    finished: Finished | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """What the whole run has used."""
+        return self.before + self.spent.usage
+
+
+def replay(entries: Iterable[Entry], state: RunState | None = None) -> RunState:
+    """The state after all `entries`."""
+    state = RunState() if state is None else state
+    for entry in entries:
+        state = apply(state, entry)
+    return state
+
+
+def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line for each kind of entry
+    """The state after one more entry."""
+    match entry:
+        case Replied():
+            changed = _replied(state, entry)
+        case Judged():
+            changed = _judged(state, entry)
+        case Started():
+            changed = _with_call(state, entry.call_id, key=entry.key, attempts=entry.attempt)
+        case Returned():
+            changed = _returned(state, entry)
+        case Called():
+            inner = CallState(entry.call.id, entry.call.name, call=entry.call, within=entry.within)
+            changed = replace(state, inner=(*state.inner, inner))
+        case Approved():
+            changed = _approved(state, entry)
+        case Refused():
+            changed = _refused(state, entry)
+        case Opened():
+            changed = replace(state, opened=entry, history=History(entry.history))
+        case Said():
+            changed = _said(state, entry)
+        case Noted():
+            changed = replace(state, note=entry.text, notes=state.notes + 1, answer=None)
+        case Shortened():
+            changed = replace(state, history=shorten(state.history, entry.call_ids))
+        case Finished():
+            changed = replace(state, finished=entry, spent=_spending(state.spent, entry.usage))
+        case Resumed():
+            changed = replace(state, finished=None, empties=0, notes=0)
+        case Forked():
+            changed = state
+        case _:
+            assert_never(entry)
+    return _counted(changed, state, entry)
+
+
+_IDLE = frozenset((Said, Approved, Refused, Resumed, Opened, Forked))  # the time before these was a person's, not the run's
+
+
+def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
+    """With position and clock moved on."""
+    at, earlier = entry.at, before.at
+    if at <= earlier or type(entry) in _IDLE:
+        return replace(changed, position=before.position + 1, at=at if at > earlier else earlier)
+    spent = changed.spent
+    working = Spent(spent.rounds, spent.seconds + at - earlier, spent.usage, spent.last_tokens)
+    return replace(changed, position=before.position + 1, at=at, spent=working)
+
+
+def _said(state: RunState, entry: Said) -> RunState:
+    """A new turn: limits, repeats and the answer start afresh; the history goes on."""
+    return replace(
+        state,
+        history=state.history.plus(person(entry.text)),
+        answer=None,
+        last=False,
+        words="",
+        empties=0,
+        note="",
+        notes=0,
+        before=state.usage,
+        spent=Spent(),
+        tool_calls={},
+        trail=Trail(),
+        refused_repeat=False,
+        output=None,
+        finished=None,
+    )
+
+
+def _replied(state: RunState, entry: Replied) -> RunState:
+    """A reply, or a piece of one. Calls in a reply that was asked for without tools don't count."""
+    parts = (*state.parts, *entry.parts) if state.parts else entry.parts
+    calls = state.calls
+    if not entry.last:
+        new = tuple([CallState(part.id, part.name, part) for part in entry.parts if isinstance(part, Written)])
+        calls = (*calls, *new) if calls else new
+    spent = _spending(state.spent, entry.usage)
+    changed = replace(
+        state,
+        parts=parts,
+        calls=calls,
+        reply_open=entry.more,
+        last=entry.last,
+        spent=spent,
+        note="",
+    )
+    if entry.more:
+        return changed
+    return _closed(changed) if calls else _answered(changed)
+
+
+def _spending(spent: Spent, usage: Usage) -> Spent:
+    """With what a request used, if it was one."""
+    if not usage.requests:
+        return spent
+    return Spent(spent.rounds, spent.seconds, spent.usage + usage, usage.total_tokens)
+
+
+def _answered(state: RunState) -> RunState:
+    """A reply without calls: an answer, or nothing at all."""
+    text = text_of(state.parts).strip()
+    if not text:
+        return replace(state, parts=(), empties=state.empties + 1)
+    said = tuple([part for part in state.parts if not isinstance(part, Written)])
+    return replace(state, parts=(), answer=text, words=text, empties=0, history=state.history.plus(Message("model", said)))
+
+
+def _judged(state: RunState, entry: Judged) -> RunState:
+    verdict = entry.verdict
+    result = None
+    if isinstance(verdict, Deny):
+        result = Result(entry.call.id, entry.call.name, verdict.reason, verdict.problem)
+    changed = _with_call(state, entry.call.id, call=entry.call, verdict=verdict, judged_at=entry.at, note=entry.note, result=result)
+    if result is None:
+        return _count_call(changed, entry.call.name)
+    if result.problem == "repeat":
+        changed = replace(changed, refused_repeat=True)
+    trail = walked(state.trail, fingerprint_of(entry.call), result.content)
+    return _closed(replace(changed, trail=trail))
+
+
+def _count_call(state: RunState, name: str) -> RunState:
+    usage = replace(state.spent.usage, calls=state.spent.usage.calls + 1)
+    tool_calls = {**state.tool_calls, name: state.tool_calls.get(name, 0) + 1}
+    return replace(state, spent=replace(state.spent, usage=usage), tool_calls=tool_calls)
+
+
+def _approved(state: RunState, entry: Approved) -> RunState:
+    found = find_call(state, entry.call_id)
+    if found is None or found.call is None:
+        return state
+    call = found.call if entry.arguments is None else Call(found.id, found.name, entry.arguments)
+    return _with_call(state, entry.call_id, approved=True, digest=entry.digest, call=call)
+
+
+def _refused(state: RunState, entry: Refused) -> RunState:
+    found = find_call(state, entry.call_id)
+    if found is None or found.result is not None:
+        return state
+    who = entry.by or "The person"
+    words = f"{who} refused this call{': ' + entry.reason if entry.reason else '.'}"
+    return _closed(_with_call(state, entry.call_id, result=Result(found.id, found.name, words, "denied")))
+
+
+def _returned(state: RunState, entry: Returned) -> RunState:
+    result = entry.result
+    found = find_call(state, result.call_id)
+    if found is None:
+        return state
+    shown = replace(result, content=f"{result.content}\n\n{found.note}") if found.note else result
+    changed = _with_call(state, result.call_id, result=shown)
+    changed = replace(
+        changed,
+        trail=_trail_after(state.trail, found, result),
+        tainted=state.tainted or result.untrusted,
+        keeps=state.keeps or bool(entry.kept),
+        output=found.call if entry.final else state.output,
+    )
+    if entry.revealed:
+        changed = replace(changed, revealed=tuple(dict.fromkeys((*state.revealed, *entry.revealed))))
+    if entry.usage.requests or entry.usage.calls:
+        changed = replace(changed, spent=replace(state.spent, usage=state.spent.usage + entry.usage))
+    return _closed(changed)
+
+
+def _trail_after(trail: Trail, found: CallState, result: Result) -> Trail:
+    if found.call is None or found.within:
+        return trail
+    return walked(trail, fingerprint_of(found.call), result.content)
+
+
+def fingerprint_of(call: Call) -> int:
+    """One number for a call, whatever its id and the order of its arguments."""
+    return fingerprint(call.name, _canonical.encode(call.arguments))
+
+
+def find_call(state: RunState, call_id: str) -> CallState | None:
+    """The call of the open round with this id, asked by the model or by a tool."""
+    for call in state.calls:
+        if call.id == call_id:
+            return call
+    for call in state.inner:
+        if call.id == call_id:
+            return call
+    return None
+
+
+def _with_call(state: RunState, call_id: str, **changes: Any) -> RunState:
+    """The state with one call of the open round changed."""
+    if state.inner and any(call.id == call_id for call in state.inner):
+        return replace(state, inner=_changed(state.inner, call_id, changes))
+    calls = state.calls
+    if len(calls) == 1 and calls[0].id == call_id:  # by far the commonest round
+        return replace(state, calls=(replace(calls[0], **changes),))
+    return replace(state, calls=_changed(calls, call_id, changes))
+
+
+def _changed(calls: tuple[CallState, ...], call_id: str, changes: dict[str, Any]) -> tuple[CallState, ...]:
+    return tuple([replace(call, **changes) if call.id == call_id else call for call in calls])
+
+
+def _closed(state: RunState) -> RunState:
+    """With the open round closed if its reply is over and every call has its result."""
+    if state.reply_open or not state.calls:
+        return state
+    results: list[Result] = []
+    for call in state.calls:
+        if call.result is None:
+            return state
+        results.append(call.result)
+    spent = state.spent
+    return replace(
+        state,
+        history=state.history.plus(Message("model", _said_parts(state)), Message("tools", tuple(results))),
+        parts=(),
+        calls=(),
+        inner=(),
+        words=text_of(state.parts).strip() or state.words,
+        empties=0,
+        spent=Spent(spent.rounds + 1, spent.seconds, spent.usage, spent.last_tokens),
+    )
+
+
+def _said_parts(state: RunState) -> tuple[Part, ...]:
+    """The reply as it goes into the history: each call as it was read, in the order asked."""
+    read = iter(state.calls)
+    parts: list[Part] = []
+    for part in state.parts:
+        if isinstance(part, Written):
+            call = next(read)
+            parts.append(call.call or Call(call.id, call.name, {}))
+        else:
+            parts.append(part)
+    return tuple(parts)

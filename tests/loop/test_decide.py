@@ -1,0 +1,209 @@
+"""What to do next."""
+
+import pytest
+
+from treadle.core.calls import Allow, Ask, Call, Deny, Result, Written
+from treadle.core.entries import Called, Finished, Judged, Noted, Replied, Returned, Said, Started
+from treadle.core.messages import Text
+from treadle.core.requests import Usage
+from treadle.loop.decide import (
+    EMPTY_NOTE,
+    AskModel,
+    CallTools,
+    CloseReply,
+    Finish,
+    Judge,
+    ReadOutput,
+    Recover,
+    Rest,
+    Shorten,
+    Terms,
+    Wait,
+    about_open_reply,
+    decide,
+)
+from treadle.loop.limits import Limits
+from treadle.loop.state import RunState, replay
+
+
+def run(*entries) -> RunState:
+    return replay([Said(text="Find it."), *entries])
+
+
+def replied(*calls, text="", **more):
+    words = (Text(text),) if text else ()
+    return Replied(parts=(*words, *[Written(call, "look", "{}") for call in calls]), **more)
+
+
+def judged(call, verdict=None):
+    return Judged(call=Call(call, "look", {}), verdict=verdict or Allow())
+
+
+def came(call, content="5"):
+    return Returned(result=Result(call, "look", content))
+
+
+def one_round(call="c1", content="5", **more):
+    return [replied(call, **more), judged(call), came(call, content)]
+
+
+def ids(step):
+    return [call.id for call in step.calls]
+
+
+def test_first_the_model_is_asked():
+    assert decide(run(), Terms()) == AskModel()
+
+
+def test_each_round_has_its_note_and_the_last_one_stays():
+    terms = Terms(notes=("may search", "may search once more"))
+    assert decide(run(), terms).note == "may search"
+    assert decide(run(*one_round("c1")), terms).note == "may search once more"
+    assert decide(run(*one_round("c1"), *one_round("c2")), terms).note == "may search once more"
+
+
+def test_calls_are_judged_then_carried_out_then_the_model_is_asked_again():
+    assert ids(decide(run(replied("c1", "c2")), Terms())) == ["c1", "c2"]
+    assert isinstance(decide(run(replied("c1", "c2")), Terms()), Judge)
+    step = decide(run(replied("c1", "c2"), judged("c1"), judged("c2")), Terms())
+    assert isinstance(step, CallTools)
+    assert ids(step) == ["c1", "c2"]
+    assert decide(run(*one_round()), Terms()) == AskModel()
+
+
+def test_denied_calls_need_nothing_more():
+    assert decide(run(replied("c1"), judged("c1", Deny())), Terms()) == AskModel()
+
+
+def test_what_may_run_runs_before_anybody_is_waited_for():
+    state = run(replied("c1", "c2"), judged("c1", Ask()), judged("c2"))
+    assert ids(decide(state, Terms())) == ["c2"]
+    step = decide(run(replied("c1", "c2"), judged("c1", Ask()), judged("c2"), came("c2")), Terms())
+    assert isinstance(step, Wait)
+    assert ids(step) == ["c1"]
+
+
+def test_a_tools_own_call_can_wait_for_a_person_too():
+    state = run(replied("c1"), judged("c1"), Started(call_id="c1"))
+    inner = [Called(call=Call("c1.1", "pay", {}), within="c1"), Judged(call=Call("c1.1", "pay", {}), verdict=Ask())]
+    assert isinstance(decide(replay(inner, state), Terms()), Recover)
+
+
+def test_calls_that_had_begun_are_recovered():
+    step = decide(run(replied("c1"), judged("c1"), Started(call_id="c1")), Terms())
+    assert isinstance(step, Recover)
+    assert ids(step) == ["c1"]
+
+
+def test_a_reply_whose_process_died_is_closed():
+    assert decide(run(Replied(parts=(), more=True)), Terms()) == CloseReply()
+    assert decide(run(replied("c1", more=True), judged("c1"), came("c1")), Terms()) == CloseReply()
+
+
+def test_calls_of_an_open_reply_are_judged_and_carried_out_at_once():
+    assert about_open_reply(run()) is None
+    assert isinstance(about_open_reply(run(replied("c1", more=True))), Judge)
+    assert isinstance(about_open_reply(run(replied("c1", more=True), judged("c1"))), CallTools)
+    assert about_open_reply(run(replied("c1", more=True), judged("c1", Ask()))) is None
+    assert about_open_reply(run(replied("c1", more=True), judged("c1"), came("c1"))) is None
+
+
+def test_words_without_calls_end_the_turn():
+    assert decide(run(replied(text="Here.")), Terms()) == Finish("answered", text="Here.")
+    assert decide(run(replied(text="Here."), Finished(stopped="answered")), Terms()) == Rest()
+
+
+def test_an_answer_with_a_shape_is_read_first():
+    assert decide(run(replied(text='{"a": 1}')), Terms(wants_output=True)) == ReadOutput('{"a": 1}')
+
+
+def test_the_call_that_gives_the_answer_ends_the_turn():
+    final = Returned(result=Result("c1", "look", "ok"), final=True)
+    assert decide(run(replied("c1", text="Done."), judged("c1"), final), Terms(wants_output=True)) == Finish(
+        "answered", text="Done."
+    )
+
+
+def test_nothing_is_asked_for_once_more_and_then_fails():
+    assert decide(run(replied()), Terms()) == AskModel(note=EMPTY_NOTE)
+    assert decide(run(replied(), replied()), Terms()) == Finish("failed", reason="The model answered with nothing, twice.")
+
+
+def test_a_note_goes_with_the_next_request():
+    state = run(replied(text="words"), Noted(text="As JSON."))
+    assert decide(state, Terms(wants_output=True)) == AskModel(note="As JSON.")
+
+
+def test_at_a_limit_the_model_is_asked_for_an_answer_without_tools():
+    terms = Terms(Limits(rounds=1))
+    step = decide(run(*one_round()), terms)
+    assert step == AskModel(note=terms.final_note, last=True, reason="the limit of 1 rounds")
+    ended = decide(run(*one_round(), replied(text="So far: 5.", last=True)), terms)
+    assert ended == Finish("limit", text="So far: 5.", reason="the limit of 1 rounds")
+
+
+def test_a_note_is_not_lost_at_a_limit():
+    terms = Terms(Limits(rounds=1), wants_output=True)
+    state = run(*one_round(), replied(text="words", last=True), Noted(text="As JSON."))
+    assert decide(state, terms).note == f"As JSON.\n{terms.final_note}"
+
+
+def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_then_spoken_for():
+    terms = Terms(Limits(rounds=1))
+    assert decide(run(*one_round(), replied(last=True)), terms) == AskModel(
+        note=EMPTY_NOTE, last=True, reason="the limit of 1 rounds"
+    )
+    ended = decide(run(*one_round(), replied(last=True), replied(last=True)), terms)
+    assert ended == Finish(
+        "limit", text="I stopped at the limit of 1 rounds before I had an answer.", reason="the limit of 1 rounds"
+    )
+    ended = decide(run(*one_round(text="Looking."), replied(last=True), replied(last=True)), terms)
+    assert ended.text == "Looking."
+
+
+@pytest.mark.parametrize(
+    ("limits", "step"),
+    [
+        (
+            Limits(rounds=1, at_limit="fail"),
+            Finish("failed", text="Looking.", reason="The run stopped at the limit of 1 rounds; what was done is kept."),
+        ),
+        (
+            Limits(rounds=1, at_limit="words", words="Ask for less at once."),
+            Finish("limit", text="Ask for less at once.", reason="the limit of 1 rounds"),
+        ),
+        (Limits(rounds=1, at_limit="last_text"), Finish("limit", text="Looking.", reason="the limit of 1 rounds")),
+    ],
+)
+def test_an_assistant_may_choose_another_ending(limits, step):
+    assert decide(run(*one_round(text="Looking.")), Terms(limits)) == step
+
+
+def test_without_any_words_yet_the_last_ones_are_asked_for():
+    assert decide(run(*one_round()), Terms(Limits(rounds=1, at_limit="last_text"))).last
+
+
+def test_a_refused_repeat_leads_to_an_answer_without_tools():
+    state = run(replied("c1"), judged("c1", Deny("repeats", "again", "repeat")))
+    assert decide(state, Terms()) == AskModel(note=Terms().final_note, last=True, reason="the same call again and again")
+
+
+def test_what_the_rest_of_the_tree_spent_counts():
+    assert decide(run(), Terms(), "the limit of 9 calls").reason == "the limit of 9 calls"
+    state = run(replied(text="So.", last=True))
+    assert decide(state, Terms(), "the limit of 9 calls") == Finish("limit", text="So.", reason="the limit of 9 calls")
+    assert decide(state, Terms()) == Finish("limit", text="So.", reason="a limit")
+
+
+def test_an_overgrown_history_is_shortened_before_the_model_is_asked():
+    rounds = [entry for number in range(4) for entry in one_round(f"c{number}", f"{number}" * 4000)]
+    state = run(*rounds)
+    assert decide(state, Terms(window=15_000)) == Shorten(("c0", "c1"))
+    assert decide(state, Terms(window=50_000)) == AskModel()
+    assert decide(run(*one_round("c0", "x" * 9000)), Terms(window=1000)) == AskModel()
+
+
+def test_usage_of_tokens_leads_to_the_last_answer():
+    state = run(replied("c1", usage=Usage(1, 0, 500, 100)), judged("c1"), came("c1"))
+    assert decide(state, Terms(Limits(tokens=1500))).last
+    assert not decide(state, Terms(Limits(tokens=2000))).last

@@ -1,0 +1,48 @@
+"""Ceilings on a turn."""
+
+import pytest
+
+from treadle.core.requests import Usage
+from treadle.loop.limits import Limits, Spent, call_beyond, reached
+
+
+@pytest.mark.parametrize(
+    ("limits", "spent", "words"),
+    [
+        (Limits(), Spent(), ""),
+        (Limits(rounds=2), Spent(rounds=1), ""),
+        (Limits(rounds=2), Spent(rounds=2), "the limit of 2 rounds"),
+        (Limits(calls=3), Spent(usage=Usage(calls=3)), "the limit of 3 calls"),
+        (Limits(calls=3), Spent(usage=Usage(calls=2)), ""),
+        (Limits(seconds=1.5), Spent(seconds=1.5), "the limit of 1.5 seconds"),
+        (Limits(seconds=1.5), Spent(seconds=1.4), ""),
+        (Limits(rounds=None), Spent(rounds=10_000), ""),
+    ],
+)
+def test_a_limit_says_when_it_is_reached(limits, spent, words):
+    assert reached(limits, spent) == words
+
+
+def test_tokens_keep_the_last_answer_in_reserve():
+    limits = Limits(tokens=1000)
+    assert reached(limits, Spent(usage=Usage(input_tokens=400), last_tokens=300)) == ""
+    assert reached(limits, Spent(usage=Usage(input_tokens=401), last_tokens=300)) == "the limit of 1000 tokens"
+
+
+def test_money_keeps_the_last_answer_in_reserve():
+    limits = Limits(cost=1.0)
+    assert reached(limits, Spent(usage=Usage(input_tokens=100, cost=0.5), last_tokens=50)) == ""
+    assert reached(limits, Spent(usage=Usage(input_tokens=100, cost=0.6), last_tokens=50)) == "the limit of $1"
+
+
+def test_a_model_without_a_known_price_never_reaches_a_limit_on_cost():
+    assert reached(Limits(cost=0.01), Spent(usage=Usage(input_tokens=10**9), last_tokens=10**6)) == ""
+    assert reached(Limits(cost=0.01), Spent(usage=Usage(cost=0.02))) == "the limit of $0.01"
+
+
+def test_one_more_call_may_be_beyond_a_limit():
+    assert call_beyond(Limits(), 1000, "stock", 1000) == ""
+    assert call_beyond(Limits(calls=2), 1, "stock", 1) == ""
+    assert call_beyond(Limits(calls=2), 2, "stock", 1) == "the limit of 2 calls"
+    assert call_beyond(Limits(per_tool={"stock": 1}), 5, "stock", 1) == "the limit of 1 calls of stock"
+    assert call_beyond(Limits(per_tool={"stock": 1}), 5, "order", 4) == ""

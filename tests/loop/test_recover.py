@@ -1,0 +1,19 @@
+"""Calls that had begun when their process died."""
+
+import pytest
+
+from treadle.loop.recover import interrupted, recovery
+
+
+@pytest.mark.parametrize(
+    ("retry", "what"),
+    [("read", "again"), ("idempotent", "again"), ("keyed", "again"), ("checkable", "check"), ("once", "never")],
+)
+def test_the_retry_class_decides(retry, what):
+    assert recovery(retry) == what
+
+
+def test_an_interrupted_call_says_that_it_may_have_taken_effect():
+    result = interrupted("c1", "pay")
+    assert result.problem == "interrupted"
+    assert "may or may not have taken effect" in result.content

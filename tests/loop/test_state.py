@@ -1,0 +1,303 @@
+"""A run is the fold of its journal."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.core.calls import Allow, Ask, Call, Deny, Result, Written
+from treadle.core.entries import (
+    Approved,
+    Called,
+    Finished,
+    Forked,
+    Judged,
+    Noted,
+    Opened,
+    Refused,
+    Replied,
+    Resumed,
+    Returned,
+    Said,
+    Shortened,
+    Started,
+)
+from treadle.core.messages import History, Message, Text, Thinking, person
+from treadle.core.requests import Usage
+from treadle.loop.state import RunState, apply, find_call, fingerprint_of, replay
+
+
+def written(call_id="c1", name="look", text="{}"):
+    return Written(call_id, name, text)
+
+
+def judged(call_id="c1", verdict=None, name="look", arguments=None, **more):
+    return Judged(call=Call(call_id, name, arguments or {}), verdict=verdict or Allow(), **more)
+
+
+def came(call_id="c1", content="5", name="look", **more):
+    return Returned(result=Result(call_id, name, content), **more)
+
+
+ASKED = [Opened(at=1.0), Said(text="Find it.", at=2.0)]
+
+
+def test_a_turn_begins_with_what_a_person_said():
+    state = replay(ASKED)
+    assert list(state.history) == [person("Find it.")]
+    assert state.position == 2
+    assert state.at == 2.0
+    assert state.opened == ASKED[0]
+
+
+def test_an_earlier_conversation_comes_before_the_first_words():
+    earlier = (person("Hi"), Message("model", (Text("Hello"),)))
+    assert list(replay([Opened(history=earlier), Said(text="And?")]).history) == [*earlier, person("And?")]
+
+
+def test_a_reply_without_calls_is_the_answer():
+    state = replay([*ASKED, Replied(parts=(Thinking("hm"), Text(" It is here. ")), usage=Usage(1, 0, 10, 5))])
+    assert state.answer == "It is here."
+    assert state.history[-1] == Message("model", (Thinking("hm"), Text(" It is here. ")))
+    assert state.usage == state.spent.usage == Usage(1, 0, 10, 5)
+    assert state.spent.last_tokens == 15
+
+
+def test_an_empty_reply_is_counted_and_joins_no_history():
+    state = replay([*ASKED, Replied(parts=(Text("  "),))])
+    assert (state.answer, state.empties, len(state.history)) == (None, 1, 1)
+
+
+def test_a_round_joins_the_history_when_every_call_has_its_result():
+    reply = Replied(parts=(Text("Let me look."), written("c1"), written("c2")))
+    state = replay([*ASKED, reply, judged("c1", arguments={"x": 1}), judged("c2"), came("c2", "two")])
+    assert len(state.history) == 1
+    state = apply(state, came("c1", "one"))
+    assert state.calls == ()
+    assert state.spent.rounds == 1
+    assert list(state.history)[1:] == [
+        Message("model", (Text("Let me look."), Call("c1", "look", {"x": 1}), Call("c2", "look", {}))),
+        Message("tools", (Result("c1", "look", "one"), Result("c2", "look", "two"))),
+    ]
+    assert state.words == "Let me look."
+
+
+def test_a_reply_may_come_in_pieces_and_its_calls_may_return_before_its_end():
+    state = replay([*ASKED, Replied(parts=(Text("a"), written("c1")), more=True), judged("c1"), came("c1")])
+    assert state.reply_open
+    assert len(state.history) == 1
+    state = replay([Replied(parts=(written("c2"),), more=True), judged("c2"), came("c2")], state)
+    state = apply(state, Replied(parts=(), usage=Usage(1)))
+    assert not state.reply_open
+    assert [part.call_id for part in state.history[-1].parts] == ["c1", "c2"]
+
+
+def test_a_call_that_could_not_be_read_stands_in_the_history_without_arguments():
+    state = replay([*ASKED, Replied(parts=(written("c1", text="{nonsense"),))])
+    state = apply(state, judged("c1", Deny("reading", "No JSON.", "unreadable")))
+    assert state.history[-2].parts == (Call("c1", "look", {}),)
+    assert state.history[-1].parts == (Result("c1", "look", "No JSON.", "unreadable"),)
+    assert state.spent.usage.calls == 0
+
+
+def test_calls_in_a_reply_that_was_asked_for_without_tools_do_not_count():
+    state = replay([*ASKED, Replied(parts=(Text("So."), written()), last=True)])
+    assert state.calls == ()
+    assert (state.answer, state.last) == ("So.", True)
+    assert state.history[-1].parts == (Text("So."),)
+
+
+def test_a_call_goes_from_written_to_judged_to_started_to_returned():
+    state = replay([*ASKED, Replied(parts=(written(),))])
+    assert state.calls[0].verdict is None
+    state = apply(state, judged(at=3.0))
+    assert state.calls[0].ready
+    assert state.calls[0].judged_at == 3.0
+    state = apply(state, Started(call_id="c1", key="k"))
+    assert state.calls[0].interrupted
+    assert not state.calls[0].ready
+    assert state.calls[0].key == "k"
+    assert apply(state, came()).calls == ()
+
+
+def test_a_call_that_needs_a_person_waits_until_one_approves():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask(), arguments={"x": 1})])
+    assert state.calls[0].waits
+    assert not state.calls[0].ready
+    approved = apply(state, Approved(call_id="c1"))
+    assert approved.calls[0].ready
+    assert approved.calls[0].call == Call("c1", "look", {"x": 1})
+    edited = apply(state, Approved(call_id="c1", digest="d", arguments={"x": 2}))
+    assert edited.calls[0].digest == "d"
+    assert edited.calls[0].call == Call("c1", "look", {"x": 2})
+
+
+def test_a_refused_call_has_its_result_and_the_model_reads_why():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask())])
+    refused = apply(state, Refused(call_id="c1", by="Ann", reason="too dear"))
+    assert refused.history[-1].parts == (Result("c1", "look", "Ann refused this call: too dear", "denied"),)
+    assert apply(state, Refused(call_id="c1")).history[-1].parts[0].content == "The person refused this call."
+
+
+def test_answers_about_calls_that_are_not_there_change_nothing_but_the_position():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask())])
+    for entry in (Approved(call_id="c9"), Refused(call_id="c9"), came("c9")):
+        after = apply(state, entry)
+        assert after.calls == state.calls
+        assert after.position == state.position + 1
+
+
+def test_what_was_refused_stays_refused_when_it_is_refused_again():
+    state = replay([*ASKED, Replied(parts=(written("c1"), written("c2"))), judged("c1", Ask()), judged("c2", Ask())])
+    once = apply(state, Refused(call_id="c1", reason="no"))
+    assert apply(once, Refused(call_id="c1", reason="really no")).calls == once.calls
+
+
+def test_a_note_is_added_to_the_result_it_belongs_to():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(note="[again?]"), came()])
+    assert state.history[-1].parts[0].content == "5\n\n[again?]"
+
+
+def test_a_tools_own_calls_are_kept_apart_from_the_models():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged()])
+    state = replay([Called(call=Call("c1.1", "sub", {}), within="c1"), judged("c1.1", name="sub")], state)
+    assert find_call(state, "c1.1").within == "c1"
+    assert find_call(state, "c1.2") is None
+    state = apply(state, came("c1.1", "inner", "sub"))
+    assert find_call(state, "c1.1").result.content == "inner"
+    assert state.spent.usage.calls == 2
+    state = apply(state, came())
+    assert [message.role for message in state.history] == ["person", "model", "tools"]
+    assert state.inner == ()
+
+
+def test_what_nested_runs_spent_counts():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(), came(usage=Usage(3, 4, 100, 50))])
+    assert state.spent.usage == Usage(3, 5, 100, 50)
+    assert state.usage == Usage(3, 5, 100, 50)
+
+
+def test_untrusted_results_taint_the_run():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged()])
+    assert apply(state, Returned(result=Result("c1", "look", "page", untrusted=True))).tainted
+    assert not apply(state, came()).tainted
+
+
+def test_found_tools_kept_results_and_final_answers_are_remembered():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(arguments={"a": 1})])
+    state = apply(state, came(kept="r1", revealed=("order", "stock"), final=True))
+    assert (state.revealed, state.keeps) == (("order", "stock"), True)
+    assert state.output == Call("c1", "look", {"a": 1})
+
+
+def test_calls_are_counted_by_tool():
+    reply = Replied(parts=(written("c1"), written("c2"), written("c3", "other")))
+    state = replay([*ASKED, reply, judged("c1"), judged("c2"), judged("c3", name="other")])
+    assert state.tool_calls == {"look": 2, "other": 1}
+
+
+def test_a_refused_repeat_and_a_repeated_problem_are_remembered():
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Deny("repeats", "again", "repeat"))])
+    assert state.refused_repeat
+    state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Deny("reading", "no", "invalid"))])
+    assert len(state.trail.steps) == 1
+
+
+def test_equal_calls_have_equal_fingerprints_whatever_their_order_of_arguments():
+    assert fingerprint_of(Call("a", "t", {"x": 1, "y": 2})) == fingerprint_of(Call("b", "t", {"y": 2, "x": 1}))
+
+
+def test_a_note_to_the_model_takes_the_answer_back():
+    state = replay([*ASKED, Replied(parts=(Text("words"),)), Noted(text="As JSON, please.")])
+    assert (state.answer, state.note, state.notes) == (None, "As JSON, please.", 1)
+    assert apply(state, Replied(parts=(Text("{}"),))).note == ""
+
+
+def test_shortening_changes_what_the_model_reads():
+    long = replay([*ASKED, Replied(parts=(written(),)), judged(), came(content="x" * 5000)])
+    assert long.history.size > 5000
+    assert apply(long, Shortened(call_ids=("c1",))).history.size < 1000
+
+
+def test_a_new_turn_starts_limits_and_repeats_afresh_and_keeps_the_history():
+    first = [*ASKED, Replied(parts=(written(),), usage=Usage(1, 0, 9)), judged(), came(), Replied(parts=(Text("Here."),))]
+    state = replay([*first, Finished(stopped="answered", text="Here.")])
+    assert state.finished.stopped == "answered"
+    state = apply(state, Said(text="And now?"))
+    assert state.finished is None
+    assert state.spent.rounds == state.spent.usage.calls == 0
+    assert state.usage.calls == 1
+    assert state.trail == RunState().trail
+    assert len(state.history) == 5
+
+
+def test_a_run_that_is_taken_up_again_is_no_longer_over():
+    state = replay([*ASKED, Finished(stopped="failed", usage=Usage(2))])
+    assert state.usage.requests == 2
+    assert apply(state, Resumed()).finished is None
+
+
+def test_a_fork_changes_nothing_but_the_position():
+    state = replay(ASKED)
+    forked = apply(state, Forked(run_id="r", entries=2, at=2.0))
+    assert (forked.position, forked.history) == (3, state.history)
+
+
+def test_only_working_time_counts():
+    state = replay([Opened(at=100.0), Said(text="a", at=160.0)])
+    assert state.spent.seconds == 0
+    state = replay([Replied(parts=(written(),), at=163.0), judged(verdict=Ask(), at=164.0)], state)
+    assert state.spent.seconds == 4.0
+    state = replay([Resumed(at=9000.0), Approved(call_id="c1", at=9001.0), came(at=9003.0)], state)
+    assert state.spent.seconds == 6.0
+
+
+def test_a_clock_that_goes_back_takes_no_time_back():
+    state = replay([*ASKED, Replied(parts=(Text("a"),), at=1.0)])
+    assert (state.at, state.spent.seconds) == (2.0, 0.0)
+
+
+ENTRIES = st.sampled_from(
+    [
+        Said(text="go", at=1.0),
+        Replied(parts=(Text("t"),)),
+        Replied(parts=(written("c1"), written("c2"))),
+        Replied(parts=(written("c3"),), more=True),
+        judged("c1"),
+        judged("c2", Ask()),
+        judged("c3", Deny()),
+        Approved(call_id="c2"),
+        Refused(call_id="c2"),
+        Started(call_id="c1"),
+        came("c1"),
+        came("c2"),
+        Resumed(),
+        Noted(text="n"),
+        Finished(stopped="failed"),
+        Shortened(call_ids=("c1",)),
+        Called(call=Call("c1.1", "look", {}), within="c1"),
+    ]
+)
+
+
+@given(st.lists(ENTRIES, max_size=30), st.integers(0, 30))
+def test_replaying_at_once_or_in_two_halves_is_the_same(entries, cut):
+    assert replay(entries) == replay(entries[cut:], replay(entries[:cut]))
+
+
+@given(st.lists(ENTRIES, max_size=30))
+def test_the_history_only_grows_and_calls_and_results_stay_paired(entries):
+    state, length = RunState(), 0
+    for entry in entries:
+        state = apply(state, entry)
+        assert len(state.history) >= length
+        length = len(state.history)
+    assert state.position == len(entries)
+    pairs(state.history)
+
+
+def pairs(history: History) -> None:
+    for message, after in pairwise(history):
+        calls = [part.id for part in message.parts if isinstance(part, Call)]
+        if calls:
+            assert [part.call_id for part in after.parts] == calls
