@@ -1,0 +1,1 @@
+"""Tools from functions: schema, validation, and problems worded for the model. Pure."""

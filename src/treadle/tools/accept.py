@@ -1,0 +1,332 @@
+"""A JSON schema made into a test, once: does a value fit as it is? This is the way nearly every call takes.
+
+No conversion and no words here (see `fit`); a keyword that makes no sense or isn't known binds nobody.
+"""
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from treadle.tools.rules import Test, pattern_of, tests
+from treadle.tools.values import as_list, as_object, freeze
+
+Schema = dict[str, Any]
+
+_LEAVES_OPEN = ("additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if")
+
+
+class Scope:
+    """One schema with all that its `$ref`s point to, and the test made of each part so far."""
+
+    __slots__ = ("_tests", "root")
+
+    def __init__(self, root: Schema) -> None:
+        self.root = root
+        self._tests: dict[int, Test] = {}  # by identity: the parts live as long as the root
+
+    @classmethod
+    def of_arguments(cls, schema: Any) -> "Scope":
+        """The schema of a tool's arguments: an object, and unless it says otherwise one without fields that it doesn't list."""
+        keywords = as_object(schema) or {}
+        closed = keywords.get("properties") and not any(keyword in keywords for keyword in _LEAVES_OPEN)
+        return cls({**keywords, "type": "object"} | ({"additionalProperties": False} if closed else {}))
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a value fits the whole schema as it is."""
+        try:
+            return self.test(self.root)(value)
+        except RecursionError:  # in the value, or a schema whose references lead nowhere but round
+            return False
+
+    def test(self, schema: Any) -> Test:
+        """The test of a part of this schema."""
+        found = self._tests.get(id(schema))
+        if found is None:
+            found = self._tests[id(schema)] = _compiled(schema, self)
+        return found
+
+    def resolve(self, reference: Any) -> Any:
+        """What a `$ref` within this schema points to; what can't be found binds nobody."""
+        if not isinstance(reference, str) or not reference.startswith("#"):
+            return True
+        found: Any = self.root
+        for step in _steps(reference):
+            found = _inside(found, step)
+        return found
+
+
+def _inside(value: Any, step: str) -> Any:
+    items = as_list(value)
+    if items is None:
+        return (as_object(value) or {}).get(step, True)
+    return items[int(step)] if step.isdecimal() and int(step) < len(items) else True
+
+
+def _steps(reference: str) -> list[str]:
+    if "%" in reference:
+        from urllib.parse import unquote  # rare, and not cheap to load
+
+        reference = unquote(reference)
+    return [step.replace("~1", "/").replace("~0", "~") for step in reference.split("/")[1:]]
+
+
+def _compiled(schema: Any, scope: Scope) -> Test:
+    keywords = as_object(schema)
+    if keywords is None:
+        return _nothing if schema is False else _anything
+    found = [test for build in _BUILDERS if (test := build(keywords, scope)) is not None]
+    test = _all(found)
+    return _or_null(test) if keywords.get("nullable") is True else test
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+def _nothing(_: Any) -> bool:
+    return False
+
+
+def _all(found: list[Test]) -> Test:
+    match found:
+        case []:
+            return _anything
+        case [only]:
+            return only
+        case [first, second]:
+            return lambda value: first(value) and second(value)
+        case _:
+            return lambda value: all(test(value) for test in found)
+
+
+def _any(found: list[Test]) -> Test:
+    match found:
+        case [only]:
+            return only
+        case [first, second]:
+            return lambda value: first(value) or second(value)
+        case _:
+            return lambda value: any(test(value) for test in found)
+
+
+def _or_null(test: Test) -> Test:
+    return lambda value: value is None or test(value)
+
+
+# Types. Exact ones: what JSON was decoded to has no subclasses, and `true` is no number.
+
+
+def _is_text(value: Any) -> bool:
+    return type(value) is str
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and isfinite(value))
+
+
+def _is_truth(value: Any) -> bool:
+    return type(value) is bool
+
+
+def _is_null(value: Any) -> bool:
+    return value is None
+
+
+def _is_list(value: Any) -> bool:
+    return type(value) is list
+
+
+def _is_object(value: Any) -> bool:
+    return type(value) is dict
+
+
+IS_TYPE: dict[str, Test] = {
+    "string": _is_text,
+    "integer": _is_whole,
+    "number": _is_number,
+    "boolean": _is_truth,
+    "null": _is_null,
+    "array": _is_list,
+    "object": _is_object,
+}
+
+
+def types_of(schema: Schema) -> list[str]:
+    """The types a schema names; none where it names none, or one that doesn't exist."""
+    named = schema.get("type")
+    names: list[Any] = as_list(named) or [named]
+    return names if all(isinstance(name, str) and name in IS_TYPE for name in names) else []
+
+
+def _types(schema: Schema, _: Scope) -> Test | None:
+    allowed = [IS_TYPE[name] for name in types_of(schema)]
+    return _any(allowed) if allowed else None
+
+
+# Choices
+
+
+def options_of(schema: Schema) -> list[Any] | None:
+    """The values a schema lists, by `enum` or `const`."""
+    return [schema["const"]] if "const" in schema else as_list(schema.get("enum"))
+
+
+def _options(schema: Schema, _: Scope) -> Test | None:
+    options = options_of(schema)
+    if options is None:
+        return None
+    allowed = frozenset(map(freeze, options))
+    return lambda value: freeze(value) in allowed
+
+
+def _rules(schema: Schema, _: Scope) -> Test | None:
+    found = [test for test, _ in tests(schema)]
+    return _all(found) if found else None
+
+
+# Lists and objects
+
+
+class Items:
+    """What a schema says of the items of a list: one schema for each of the first, one for the rest."""
+
+    __slots__ = ("first", "rest")
+
+    def __init__(self, schema: Schema) -> None:
+        before_2020 = as_list(schema.get("items"))
+        self.first = as_list(schema.get("prefixItems")) or before_2020 or []
+        self.rest = schema.get("items" if before_2020 is None else "additionalItems", True)
+
+    def at(self, position: int) -> Any:
+        """The schema of the item at a position."""
+        return self.first[position] if position < len(self.first) else self.rest
+
+
+def _list(schema: Schema, scope: Scope) -> Test | None:
+    if "items" not in schema and "prefixItems" not in schema:
+        return None
+    items = Items(schema)
+    rest = scope.test(items.rest)
+    if not items.first:
+        return lambda value: value.__class__ is not list or all(map(rest, value))
+    first = [scope.test(item) for item in items.first]
+    several = len(first)
+
+    def fits(value: Any) -> bool:
+        if value.__class__ is not list:
+            return True
+        return all(test(item) for test, item in zip(first, value, strict=False)) and all(map(rest, value[several:]))
+
+    return fits
+
+
+class Fields:
+    """What a schema says of the fields of an object."""
+
+    __slots__ = ("others", "patterns", "properties", "required")
+
+    def __init__(self, schema: Schema) -> None:
+        self.properties = as_object(schema.get("properties")) or {}
+        self.required = [name for name in as_list(schema.get("required")) or [] if isinstance(name, str)]
+        self.others = schema.get("additionalProperties", True)
+        patterns = (as_object(schema.get("patternProperties")) or {}).items()
+        self.patterns = [(compiled, part) for source, part in patterns if (compiled := pattern_of(source)) is not None]
+
+    def schemas(self, name: str) -> list[Any]:
+        """Every schema that a field of this name has to fit."""
+        found = [self.properties[name]] if name in self.properties else []
+        found += [schema for pattern, schema in self.patterns if pattern.search(name)]
+        return found or [self.others]
+
+
+_ABOUT_FIELDS = ("properties", "required", "additionalProperties", "patternProperties")
+
+
+def _object(schema: Schema, scope: Scope) -> Test | None:
+    if not any(keyword in schema for keyword in _ABOUT_FIELDS):
+        return None
+    fields = Fields(schema)
+    named = {name: scope.test(part) for name, part in fields.properties.items()}
+    unnamed = scope.test(fields.others)
+    if fields.patterns:
+        return _patterned(fields, scope)
+    required, test_of = fields.required, named.get
+
+    def fits(value: Any) -> bool:
+        if value.__class__ is not dict:
+            return True
+        for name, inner in value.items():
+            if not test_of(name, unnamed)(inner):
+                return False
+        for name in required:  # noqa: SIM110  a generator would cost more than the whole test
+            if name not in value:
+                return False
+        return True
+
+    return fits
+
+
+def _patterned(fields: Fields, scope: Scope) -> Test:
+    def fits(value: Any) -> bool:
+        if value.__class__ is not dict:
+            return True
+        return all(name in value for name in fields.required) and all(
+            scope.test(schema)(inner) for name, inner in value.items() for schema in fields.schemas(name)
+        )
+
+    return fits
+
+
+# Combinations
+
+
+def branches_of(schema: Schema, keyword: str) -> list[Any]:
+    """The schemas listed under a keyword; none where it isn't a list."""
+    return as_list(schema.get(keyword)) or []
+
+
+def _any_of(schema: Schema, scope: Scope) -> Test | None:
+    found = [scope.test(branch) for branch in branches_of(schema, "anyOf")]
+    return _any(found) if found else None
+
+
+def _one_of(schema: Schema, scope: Scope) -> Test | None:
+    found = [scope.test(branch) for branch in branches_of(schema, "oneOf")]
+    return (lambda value: sum([test(value) for test in found]) == 1) if found else None
+
+
+def _all_of(schema: Schema, scope: Scope) -> Test | None:
+    found = [scope.test(branch) for branch in branches_of(schema, "allOf")]
+    return _all(found) if found else None
+
+
+def _not(schema: Schema, scope: Scope) -> Test | None:
+    if not isinstance(schema.get("not"), dict | bool):
+        return None
+    excluded = scope.test(schema["not"])
+    return lambda value: not excluded(value)
+
+
+def _reference(schema: Schema, scope: Scope) -> Test | None:
+    if "$ref" not in schema:
+        return None
+    target = scope.resolve(schema["$ref"])
+    return lambda value: scope.test(target)(value)  # when asked, not now: it may lead back here
+
+
+_BUILDERS: tuple[Callable[[Schema, Scope], Test | None], ...] = (
+    _types,
+    _options,
+    _reference,
+    _object,
+    _list,
+    _rules,
+    _any_of,
+    _one_of,
+    _all_of,
+    _not,
+)

@@ -1,0 +1,186 @@
+"""What a docstring says: the words before the parameters, one description for each parameter, what comes back.
+
+Sphinx, Google and NumPy styles, also mixed in one text. It reads words only; types in docstrings are left to annotations.
+"""
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+_PARAMETERS = r"Args|Arguments|Parameters|Params|Keyword Args|Keyword Arguments|Other Parameters|Attributes"
+_RETURNS = r"Returns?|Yields?"
+_OTHERS = r"Raises?|Warns?|Receives"
+
+# Patterns as text: compiled when the first docstring is read, not when Treadle is imported.
+_FIELD = r"(?P<indent> *):(?P<field>[a-z]+)(?: +(?P<about>[^:\n]+))?:(?: +(?P<text>.*)|$)"
+_GOOGLE = rf"(?P<indent> *)(?:(?P<parameters>{_PARAMETERS})|(?P<returns>{_RETURNS})|(?:{_OTHERS})):\s*$"
+_NUMPY = r"(?P<indent> *)(?P<title>[A-Z][A-Za-z ]*?)\s*$"
+_RULE = r" *-{3,}\s*$"
+_NUMPY_SECTIONS = rf"(?:(?P<parameters>{_PARAMETERS})|(?P<returns>{_RETURNS})|(?:{_OTHERS}))$"
+
+_GOOGLE_ITEM = r"\*{0,2}(?P<names>\w+)\s*(?:\([^\n]*?\))?\s*:(?:\s+(?P<text>.*)|$)"
+_NUMPY_ITEM = r"(?P<names>\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?$"
+
+_SPHINX_PARAMETERS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword", "ivar", "var"))
+_SPHINX_RETURNS = frozenset(("return", "returns", "yield", "yields"))
+_SPHINX_OTHERS = frozenset(("type", "rtype", "raise", "raises", "except", "exception", "vartype", "meta"))
+
+
+class Docstring(Struct, frozen=True):
+    """A docstring, read. `summary` is everything before the first section that is about parameters, results or errors."""
+
+    summary: str
+    parameters: dict[str, str]
+    returns: str
+
+
+class _Section(Struct, frozen=True):
+    """Lines under one heading: what they are about and how far the heading is indented."""
+
+    about: str  # "parameters", "returns" or "others"
+    style: str  # "google" or "numpy"
+    indent: int
+
+
+class _Notes:
+    """What was found so far; `open` is where a line that goes on belongs."""
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, list[str]] = {}
+        self.returns: list[str] = []
+        self.open: list[str] = []
+
+    def parameter(self, names: str, text: str) -> None:
+        self.open = [text]
+        for name in names.split(","):
+            self.parameters[name.strip().lstrip("*")] = self.open
+
+    def result(self, text: str) -> None:
+        self.open = self.returns
+        self.open.append(text)
+
+    def nothing(self) -> None:
+        self.open = []
+
+
+def read_docstring(text: str) -> Docstring:
+    """The parts of a docstring, whichever of the usual styles it is in."""
+    from inspect import cleandoc  # only whoever makes tools pays for it
+
+    lines = cleandoc(text).splitlines()
+    first = next((number for number in range(len(lines)) if _opens(lines, number)), len(lines))
+    notes = _Notes()
+    _read(lines, first, notes)
+    parameters = {name: _joined(found) for name, found in notes.parameters.items()}
+    return Docstring("\n".join(lines[:first]).strip(), parameters, _joined(notes.returns))
+
+
+def _opens(lines: list[str], number: int) -> bool:
+    return bool(_field(lines[number]) or _section(lines, number))
+
+
+def _field(line: str) -> re.Match[str] | None:
+    match = re.match(_FIELD, line)
+    if match is None or (match["field"] in _SPHINX_PARAMETERS and not match["about"]):
+        return None
+    return match if match["field"] in _SPHINX_PARAMETERS | _SPHINX_RETURNS | _SPHINX_OTHERS else None
+
+
+def _section(lines: list[str], number: int) -> _Section | None:
+    google = re.match(_GOOGLE, lines[number])
+    if google is not None:
+        return _Section(_about(google), "google", -1 if number == 0 else len(google["indent"]))  # a first line has no indent
+    title = _numpy_title(lines, number)
+    numpy = None if title is None else re.match(_NUMPY_SECTIONS, title["title"])
+    return None if title is None or numpy is None else _Section(_about(numpy), "numpy", len(title["indent"]))
+
+
+def _numpy_title(lines: list[str], number: int) -> re.Match[str] | None:
+    underlined = number + 1 < len(lines) and re.match(_RULE, lines[number + 1])
+    return re.match(_NUMPY, lines[number]) if underlined else None
+
+
+def _about(match: re.Match[str]) -> str:
+    return next((about for about in ("parameters", "returns") if match[about]), "others")
+
+
+def _read(lines: list[str], first: int, notes: _Notes) -> None:
+    numbers = iter(range(first, len(lines)))
+    for number in numbers:
+        section = _section(lines, number)
+        if section is None:
+            _read_field(lines, number, notes)
+            continue
+        body = list(_body(lines, number + 1 + (section.style == "numpy"), section))
+        _read_body(body, section, notes)
+        for _ in range(len(body) + (section.style == "numpy")):
+            next(numbers)
+
+
+def _body(lines: list[str], start: int, section: _Section) -> Iterator[str]:
+    """The lines of a section: to the next heading or field, and in Google style to the first line that isn't indented."""
+    inner = _inner(lines[start:])
+    for number in range(start, len(lines)):
+        line = lines[number]
+        heading = _indent(line) <= inner and (_section(lines, number) or _numpy_title(lines, number))
+        outside = section.style == "google" and line.strip() and _indent(line) <= section.indent
+        if heading or outside or _field(line):
+            return
+        yield line
+
+
+def _inner(lines: list[str]) -> int:
+    """How far the first item below a heading is indented."""
+    return next((_indent(line) for line in lines if line.strip()), 0)
+
+
+def _read_body(body: list[str], section: _Section, notes: _Notes) -> None:
+    match section.about:
+        case "parameters":
+            _read_items(body, _GOOGLE_ITEM if section.style == "google" else _NUMPY_ITEM, notes)
+        case "returns" if section.style == "numpy":
+            described = [line for line in body if _indent(line) > section.indent]
+            notes.result(" ".join(described or body))
+        case "returns":
+            notes.result(" ".join(body))
+        case _:
+            pass
+    notes.nothing()
+
+
+def _read_items(body: list[str], pattern: str, notes: _Notes) -> None:
+    """Items and the lines that go on below them: whatever is further in than the item before it goes on."""
+    inner = _inner(body)
+    for line in body:
+        item = re.match(pattern, line.strip()) if _indent(line) <= inner else None
+        if item is None:
+            notes.open.append(line)
+        else:
+            inner = _indent(line)
+            notes.parameter(item["names"], item.groupdict().get("text") or "")
+
+
+def _read_field(lines: list[str], number: int, notes: _Notes) -> None:
+    """One line below the summary: a Sphinx field, or the next line of one."""
+    line = lines[number]
+    field = _field(line)
+    if field is None:
+        after_gap = not lines[number - 1].strip()
+        if after_gap and line.strip() and not line.startswith(" "):
+            notes.nothing()
+        notes.open.append(line)
+    elif field["field"] in _SPHINX_PARAMETERS:
+        notes.parameter(field["about"].split()[-1], field["text"] or "")
+    elif field["field"] in _SPHINX_RETURNS:
+        notes.result(field["text"] or "")
+    else:
+        notes.nothing()
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _joined(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())

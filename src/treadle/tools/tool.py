@@ -1,0 +1,233 @@
+"""`@tool`: a function, as it was, that can also be offered to a model.
+
+Nothing is worked out when a function is decorated: its schema is read when the tool is first put to use (`as_tool`), and that is
+when a function that can't be a tool says so. Running it is the business of `toolsets.python`.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, TypedDict, Unpack, cast, get_args, overload
+
+import msgspec
+from msgspec import Struct
+
+from treadle.core.calls import Effect, Retry, Trust
+from treadle.core.errors import BadTool
+from treadle.core.requests import ToolSpec
+from treadle.core.tool import Tool
+from treadle.tools.convert import Bind, binder
+from treadle.tools.schema import Signature, name_of_function, schema_of
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec, TypeVar
+
+    P = ParamSpec("P", default=...)
+    R = TypeVar("R", default=Any)
+else:
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+Q = ParamSpec("Q")
+
+_NAME = r"[a-zA-Z0-9_-]{1,64}"
+
+
+class ToolOptions(TypedDict, total=False):
+    """What `@tool` can be told; see `tool`."""
+
+    name: str | None
+    description: str | None
+    effect: Effect
+    retry: Retry | None
+    timeout: float | None
+    trust: Trust
+    cache: float
+    sequential: bool
+    inline: bool
+    reconcile: Callable[..., Any] | None
+
+
+class _Terms(Struct, frozen=True):
+    """The options of one tool."""
+
+    name: str | None = None
+    description: str | None = None
+    effect: Effect = "write"
+    retry: Retry | None = None
+    timeout: float | None = None
+    trust: Trust = "trusted"
+    cache: float = 0
+    sequential: bool = False
+    inline: bool = False
+    reconcile: Callable[..., Any] | None = None
+
+
+class FunctionTool(Generic[P, R]):
+    """A function that is also a tool: call it as before, or put it into `tools=[...]`. Methods work from their instance."""
+
+    def __init__(self, function: Callable[P, R], terms: _Terms) -> None:
+        update_wrapper(self, function, updated=())
+        self.function = function
+        self._terms = terms
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function."""
+        return self.function(*args, **kwargs)
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "FunctionTool[P, R]": ...
+    @overload
+    def __get__(self: "FunctionTool[Concatenate[Any, Q], R]", instance: object, owner: type) -> "FunctionTool[Q, R]": ...
+    def __get__(self, instance: object, owner: type) -> "FunctionTool[..., R]":
+        bind = getattr(self.function, "__get__", None)
+        bound = self.function if bind is None else bind(instance, owner)
+        return self if bound is self.function else FunctionTool(bound, self._terms)
+
+    @cached_property
+    def signature(self) -> Signature:
+        """What the function takes, as the model is told of it."""
+        found = schema_of(self.function)
+        chosen = self._terms.name
+        name = _checked_name(found.name if chosen is None else chosen, derived=chosen is None)
+        description = found.description if self._terms.description is None else self._terms.description
+        return msgspec.structs.replace(found, name=name, description=description)
+
+    @cached_property
+    def tool(self) -> Tool:
+        """The tool as the engine and the policy know it."""
+        terms, told = self._terms, self.signature
+        return Tool(
+            ToolSpec(told.name, told.description, told.parameters),
+            effect=terms.effect,
+            retry=terms.retry or ("read" if terms.effect == "read" else "once"),
+            timeout=terms.timeout,
+            trust=terms.trust,
+            cache=terms.cache,
+            sequential=terms.sequential,
+        )
+
+    @cached_property
+    def bind(self) -> Bind:
+        """What makes `(args, kwargs)` for the function of validated arguments and the run's context."""
+        return binder(self.signature)
+
+    @cached_property
+    def is_async(self) -> bool:
+        """Whether calling it gives something to await."""
+        from inspect import iscoroutinefunction
+
+        return iscoroutinefunction(_performer(self.function))
+
+    @property
+    def inline(self) -> bool:
+        """Whether it is quick enough to run in the event loop although it isn't async."""
+        return self._terms.inline
+
+    @property
+    def reconcile(self) -> Callable[..., Any] | None:
+        """What tells whether an interrupted call happened."""
+        return self._terms.reconcile
+
+    def __repr__(self) -> str:
+        return f"<tool {name_of_function(self.function)}>"
+
+
+@overload
+def tool(function: Callable[P, R], /, **options: Unpack[ToolOptions]) -> FunctionTool[P, R]: ...
+@overload
+def tool(**options: Unpack[ToolOptions]) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect = "write",
+    retry: Retry | None = None,
+    timeout: float | None = None,
+    trust: Trust = "trusted",
+    cache: float = 0,
+    sequential: bool = False,
+    inline: bool = False,
+    reconcile: Callable[..., Any] | None = None,
+) -> Any:
+    """Make a function a tool, as `@tool` or `@tool(effect="read", timeout=5)`.
+
+    name         what the model calls it by, if not by the function's name
+    description  what the model is told, if not the docstring
+    effect       what it does to the world: "read", "write" or "destroy"
+    retry        what to do when the process died during a call: "read" for effect "read", else "once", unless it says otherwise
+    timeout      seconds until a call is given up
+    trust        "untrusted" if what it returns may be written by anybody, such as a web page
+    cache        seconds a result may be reused
+    sequential   the calls before it are waited for, and the calls after it wait
+    inline       quick enough to run in the event loop although it isn't async
+    reconcile    for retry "checkable": gets the same arguments; returns the result if the call happened, else None
+    """
+    terms = _Terms(name, description, effect, retry, timeout, trust, cache, sequential, inline, reconcile)
+    _check_terms(terms)
+
+    def made(plain: Callable[..., Any]) -> FunctionTool:
+        return FunctionTool(plain, terms)
+
+    return made if function is None else made(function)
+
+
+def as_tool(function: Callable[..., Any]) -> FunctionTool:
+    """A function or `@tool` that is about to be offered. `BadTool` now, if it can't be."""
+    made = cast("FunctionTool", function) if isinstance(function, FunctionTool) else FunctionTool(function, _Terms())
+    _check_function(made.function)
+    made.tool  # noqa: B018  worked out now, so that what is wrong with it is said now
+    return made
+
+
+def _check_function(function: Any) -> None:
+    from inspect import isasyncgenfunction, isgeneratorfunction
+
+    if not callable(function):
+        raise BadTool(f"{function!r} can't be offered as a tool: it is no function.")
+    inner = _performer(function)
+    if isgeneratorfunction(inner) or isasyncgenfunction(inner):
+        raise BadTool(f"{name_of_function(function)} yields its results one by one; return them as a list.")
+
+
+def _performer(function: Any) -> Any:
+    """The function that a call runs first: behind partials, methods and callable objects, but not behind decorators."""
+    while True:
+        if isinstance(function, FunctionTool):
+            function = cast("FunctionTool", function).function
+        elif hasattr(function, "func") and hasattr(function, "keywords"):
+            function = function.func
+        elif hasattr(function, "__func__"):
+            function = function.__func__
+        else:
+            return function if hasattr(function, "__code__") else getattr(function.__call__, "__func__", function)
+
+
+def _checked_name(name: str, *, derived: bool) -> str:
+    if name == "<lambda>":
+        raise BadTool('A lambda has no name; give it one, as in `tool(lambda ..., name="double")`.')
+    if re.fullmatch(_NAME, name) is None:
+        hint = "; choose one with `@tool(name=...)`" if derived else ""
+        raise BadTool(f"{name!r} can't be the name of a tool: use 1 to 64 letters, digits, `_` and `-` only{hint}.")
+    return name
+
+
+def _check_terms(terms: _Terms) -> None:
+    _check_word("effect", terms.effect, Effect)
+    _check_word("retry", terms.retry or "once", Retry)
+    _check_word("trust", terms.trust, Trust)
+    if terms.timeout is not None and terms.timeout <= 0:
+        raise BadTool(f"A tool can't be given {terms.timeout} seconds; write a timeout above 0, or leave it out to wait for ever.")
+    if terms.cache < 0:
+        raise BadTool(f"A result can't be reused for {terms.cache} seconds; write 0 for never.")
+    if terms.retry == "checkable" and terms.reconcile is None:
+        raise BadTool('A tool with retry "checkable" needs `reconcile=`: a function that tells whether a call happened.')
+
+
+def _check_word(option: str, value: str, allowed: Any) -> None:
+    if value not in get_args(allowed):
+        raise BadTool(f"{value!r} is no {option} of a tool; write one of {', '.join(get_args(allowed))}.")
