@@ -1,0 +1,312 @@
+"""One reply, read as it arrives: words, thinking and calls told apart, for all forms at once.
+
+What decides whether something counts as a call is here: where it stands, and what follows it. How a form is read is the form's
+own business. Text is passed on as soon as it can't be part of a call any more; a call that only counts where it ends the
+reply waits until it does.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle.core.seams import Heard
+from treadle.dialects.account import Account
+from treadle.dialects.forms import Block, Form, Found, Offer, Place, in_fence, may_follow
+from treadle.dialects.place import Where
+from treadle.dialects.scan import HeldTooLong, Markers, Reading, Tape, look, peek, run, space, took, until
+
+Standing = Literal["sure", "maybe"]
+
+THOUGHTS = {"<think>": "</think>", "<thinking>": "</thinking>"}
+
+_CLOSERS = frozenset(THOUGHTS.values())
+_THOUGHT_ENDS = {opener: Markers((closer,)) for opener, closer in THOUGHTS.items()}
+_TICKS = {"`": re.compile("`+"), "~": re.compile("~+")}
+_FENCE = 3  # so many ticks at the start of a line begin a block of code
+_TRIES = 8  # how often the end of a fence may turn out to be inside a call
+_DEAF = Markers(())
+_INFO_ENDS = Markers("\n`")
+_BEGINNING = 80  # so many characters of a block show whether it may be calls
+_BLANK = re.compile(r"[ \t\r]+")
+
+_SURE: dict[Where, Standing] = {"start": "sure", "line": "sure"}
+_LOOSE: dict[Place, dict[Where, Standing]] = {
+    "line": {**_SURE, "sentence": "sure", "inside": "maybe"},
+    "whole": {"start": "maybe", "line": "maybe"},
+    "anywhere": {**_SURE, "sentence": "sure", "inside": "sure"},
+}
+_STRICT: dict[Place, dict[Where, Standing]] = {
+    "line": _SURE,
+    "whole": {"start": "maybe"},
+    "anywhere": _LOOSE["anywhere"],
+}
+
+
+class Rules(Struct, frozen=True):
+    """What to look for, worked out once for each set of forms: `first` until something was said, `later` after that."""
+
+    strict: bool
+    thinking: bool
+    first: Markers
+    later: Markers
+    forms: dict[str, tuple[Form, ...]]
+    blocks: dict[str, tuple[Block, ...]]
+
+
+@lru_cache(maxsize=64)
+def rules(forms: tuple[Form | Block, ...], *, strict: bool, thinking: bool) -> Rules:
+    """The rules for reading these forms. `thinking`: the prompt has opened a thought already."""
+    framed = [form for form in forms if isinstance(form, Form)]
+    by_mark = {mark: tuple(form for form in framed if mark in form.marks) for form in framed for mark in form.marks}
+    blocks = [form if isinstance(form, Block) else in_fence(form) for form in forms]
+    by_fence = {name: tuple(block for block in blocks if name in block.fences) for block in blocks for name in block.fences}
+    always = {*THOUGHTS, *_CLOSERS, *_TICKS}
+    later = {mark for mark, of in by_mark.items() if not strict or any(form.place != "whole" for form in of)}
+    return Rules(strict, thinking, Markers({*always, *by_mark}), Markers({*always, *later}), by_mark, by_fence)
+
+
+class ReplyParser:
+    """Reads one reply; see `core.seams.Parser`."""
+
+    __slots__ = (
+        "_account",
+        "_inner",
+        "_line_add",
+        "_marked",
+        "_marks",
+        "_offer",
+        "_plain",
+        "_reading",
+        "_rules",
+        "_tape",
+        "_thought",
+    )
+
+    def __init__(self, of: Rules, offer: Offer, *, inner: bool = False) -> None:
+        self._rules = of
+        self._inner = inner  # whether it reads a thought for the parser of the reply
+        self._offer = offer
+        self._tape = Tape()
+        self._account = Account()
+        self._line_add = self._account.line.add
+        self._thought: list[str] = []
+        self._plain = False  # whether words can go straight through
+        self._listen(of.first)
+        self._reading = self._reply()
+        next(self._reading)
+
+    def feed(self, text: str) -> Heard:
+        """What is certain after this piece."""
+        if self._plain and self._marked(text) is None:
+            self._line_add(text)
+            return Heard(text)
+        self._tape.more(text)
+        next(self._reading)
+        return self._account.heard()
+
+    def close(self) -> Heard:
+        """What is left when the reply is over."""
+        self._tape.ended = True
+        next(self._reading, None)
+        return self._account.heard()
+
+    @property
+    def touched(self) -> int:
+        """How many characters were laid out for reading: linear in the reply."""
+        return self._tape.touched
+
+    def _reply(self) -> Reading[None]:
+        if self._rules.thinking:
+            yield from self._think(Markers(_CLOSERS))
+        while mark := (yield from self._words()):
+            if not self._heeds(mark):
+                self._account.say(self._tape.take(len(mark)))
+            elif mark in _THOUGHT_ENDS:
+                self._tape.take(len(mark))
+                yield from self._think(_THOUGHT_ENDS[mark])
+            elif mark in _CLOSERS:
+                self._tape.take(len(mark))  # its opener was in the prompt
+                self._account.end_thought()
+            else:
+                yield from self._hold(self._ticks(mark) if mark in _TICKS else self._frame(mark))
+        self._account.end()
+
+    def _listen(self, marks: Markers) -> None:
+        self._marks = marks
+        self._marked = marks.search
+
+    def _words(self) -> Reading[str]:
+        """Passes words on up to the next mark, and says which it is; none at the end."""
+        tape, account = self._tape, self._account
+        while True:
+            distance, mark = self._marks.find(tape)
+            if distance:
+                account.say(tape.take(distance))
+                if account.said and self._marks is self._rules.first:
+                    self._listen(self._rules.later)
+            if mark or tape.ended:
+                return mark
+            self._plain = not account.fresh and tape.at == len(tape.window)
+            yield
+            self._plain = False
+
+    def _heeds(self, mark: str) -> bool:
+        if mark in _TICKS:
+            return True
+        where = self._account.where()
+        if mark in THOUGHTS or mark in _CLOSERS:
+            return where == "start" or (where == "line" and not self._rules.strict)
+        return any(self._standing(form, where) for form in self._rules.forms[mark])
+
+    def _standing(self, form: Form, where: Where) -> Standing | None:
+        return (_STRICT if self._rules.strict else _LOOSE)[form.place].get(where)
+
+    def _hold(self, reading: Reading[None]) -> Reading[None]:
+        """Reads something whose text is held back; where that gets too much, all the rest is words."""
+        self._tape.begin()
+        try:
+            yield from reading
+        except HeldTooLong:
+            self._account.say(self._tape.release())
+            self._listen(_DEAF)
+
+    def _frame(self, mark: str) -> Reading[None]:
+        tape, where = self._tape, self._account.where()
+        tape.take(len(mark))
+        yield from space(tape)
+        form = yield from self._form(mark, where)
+        if form is None:
+            found = yield from self._empty(mark, where)
+        else:
+            found = yield from form.read(tape, mark, self._offer)
+        self._decide(found, maybe=form is not None and self._standing(form, where) == "maybe")
+
+    def _form(self, mark: str, where: Where) -> Reading[Form | None]:
+        following = yield from peek(self._tape)
+        for form in self._rules.forms[mark]:
+            if self._standing(form, where) and may_follow(form, following):
+                return form
+        return None
+
+    def _empty(self, mark: str, where: Where) -> Reading[Found | None]:
+        for form in self._rules.forms[mark]:
+            if where in _SURE and form.close and (yield from took(self._tape, form.close)):
+                return Found()
+        return None
+
+    def _decide(self, found: Found | None, *, maybe: bool) -> None:
+        raw = self._tape.release()
+        if found is None:
+            self._account.say(raw)
+        else:
+            self._account.keep(raw, found, maybe=maybe)
+
+    def _ticks(self, tick: str) -> Reading[None]:
+        where = self._account.where()
+        ticks = yield from run(self._tape, _TICKS[tick])
+        if len(ticks) >= _FENCE and where in _SURE:
+            yield from self._fence(ticks, where)
+            return
+        if tick == "`":
+            self._account.line.toggle_code(len(ticks))
+        self._account.say(self._tape.release())
+
+    def _fence(self, ticks: str, where: Where) -> Reading[None]:
+        info, mark = yield from until(self._tape, _INFO_ENDS)
+        if mark != "\n":  # it wasn't a fence, but code within a line
+            if ticks[0] == "`":
+                self._account.line.toggle_code(len(ticks))
+            self._account.say(self._tape.release())
+            return
+        inside = self._tape.place()
+        blocks = yield from self._blocks(info, where)
+        if blocks:
+            yield from self._block(ticks, inside, blocks)
+        else:
+            yield from self._code(ticks)
+
+    def _blocks(self, info: str, where: Where) -> Reading[Sequence[Block]]:
+        """The ways in which the block that begins here may be calls, going by its name and its first line."""
+        name = (info.split() or [""])[0].lower()
+        blocks = self._rules.blocks.get(name, ())
+        if not blocks or (self._rules.strict and where != "start"):
+            return ()
+        beginning = (yield from look(self._tape, _BEGINNING)).lstrip()
+        return [block for block in blocks if block.begins(beginning, self._offer)]
+
+    def _block(self, ticks: str, inside: int, blocks: Sequence[Block]) -> Reading[None]:
+        """Reads a block of code that may be calls. Where a call goes on beyond the end of the fence, that wasn't its end."""
+        ends, found = _fence_ends(ticks), None
+        for _ in range(_TRIES):
+            body, closed = yield from self._inside(ends, inside)
+            body = body + "\n" if closed else body.removesuffix(ticks)
+            found = next((found for block in blocks if (found := block.read(body, self._offer))), None)
+            if found is None or not (found.cut and closed):
+                break
+        else:
+            found = None
+        self._decide(found, maybe=True)
+
+    def _inside(self, ends: Markers, start: int) -> Reading[tuple[str, bool]]:
+        """Takes a block of code to its end; what was inside from `start` on, and whether the end came before the reply's."""
+        while True:
+            _, mark = yield from until(self._tape, ends)
+            end = self._tape.place()
+            if not mark or (yield from self._ends_fence(mark)):
+                return self._tape.since(start, end), bool(mark)
+
+    def _code(self, ticks: str) -> Reading[None]:
+        """Passes on a block of code: nothing in it counts."""
+        self._account.say(self._tape.release())
+        self._listen(_fence_ends(ticks))
+        while mark := (yield from self._words()):
+            self._tape.begin()
+            ended = yield from self._ends_fence(mark)
+            self._account.say(self._tape.release())
+            if ended:
+                break
+        self._listen(self._rules.later)
+
+    def _ends_fence(self, mark: str) -> Reading[bool]:
+        """Takes a fence; whether it ends a block, as one with nothing behind it does."""
+        self._tape.take(len(mark))
+        yield from run(self._tape, _TICKS[mark[-1]])
+        yield from run(self._tape, _BLANK)
+        return (yield from peek(self._tape)) in {"", "\n"}
+
+    def _think(self, ends: Markers) -> Reading[None]:
+        """Passes thinking on, up to its end or the reply's."""
+        tape, account = self._tape, self._account
+        account.begin_thought()
+        while True:
+            distance, mark = ends.find(tape)
+            words = tape.take(distance)
+            self._thought.append(words)
+            account.think(words)
+            if mark:
+                break
+            if tape.ended:
+                self._rescue()
+                return
+            yield
+        tape.take(len(mark))
+        self._thought.clear()
+        account.end_thought()
+
+    def _rescue(self) -> None:
+        """A thought that never ended but ends in calls: the model went on to call without closing it."""
+        if self._rules.strict or self._inner:
+            return
+        inner = ReplyParser(replace(self._rules, thinking=False), self._offer, inner=True)
+        calls = (*inner.feed("".join(self._thought)).calls, *inner.close().calls)
+        if inner._account.fresh:
+            self._account.call(tuple(call for call in calls if not call.cut))
+
+
+@lru_cache(maxsize=32)
+def _fence_ends(ticks: str) -> Markers:
+    return Markers("\n" + indent + ticks for indent in ("", " ", "  ", "   "))

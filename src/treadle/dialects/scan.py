@@ -1,0 +1,173 @@
+"""The text of a reply as it arrives, and the few moves every form of call is read with.
+
+A reader is a generator that yields where it needs more text, so it reads like a parser of whole text and yet doesn't care how
+the text was cut into pieces. What was taken isn't looked at again; what may be the beginning of a marker waits for the rest
+of it, and nothing else does. Nothing here knows what a call is.
+"""
+
+import re
+from collections.abc import Generator, Iterable
+from typing import TypeVar
+
+HOLD = 1 << 20  # how many characters may be held back before what they are is known
+
+Got = TypeVar("Got")
+Reading = Generator[None, None, Got]
+
+
+class HeldTooLong(Exception):
+    """More was held back than `HOLD`. Caught by whoever began to hold."""
+
+
+class Tape:
+    """The text from the cursor on, and what was taken of it since `begin`."""
+
+    __slots__ = ("_held", "_taken", "at", "ended", "touched", "window")
+
+    def __init__(self, text: str = "", *, ended: bool = False) -> None:
+        self.window = text
+        self.at = 0
+        self.ended = ended
+        self.touched = len(text)  # characters laid out so far: linear in the reply, whatever the pieces
+        self._taken: list[str] | None = None
+        self._held = 0
+
+    def more(self, piece: str) -> None:
+        """Another piece has arrived."""
+        self.window = self.window[self.at :] + piece
+        self.at = 0
+        self.touched += len(self.window)
+
+    def begin(self) -> None:
+        """Keep what is taken from here on."""
+        self._taken = []
+        self._held = 0
+
+    def take(self, count: int) -> str:
+        """The next `count` characters, which have to be there."""
+        end = self.at + count
+        taken = self.window[self.at : end]
+        self.at = end
+        if self._taken is not None:
+            self._taken.append(taken)
+            self._held += count
+            if self._held > HOLD:
+                raise HeldTooLong
+        return taken
+
+    def place(self) -> int:
+        """A place in what is kept, for `since`."""
+        return 0 if self._taken is None else len(self._taken)
+
+    def since(self, place: int = 0, end: int | None = None) -> str:
+        """What was kept from `place` on, or up to `end`."""
+        return "" if self._taken is None else "".join(self._taken[place:end])
+
+    def release(self) -> str:
+        """All that was kept since `begin`; nothing is kept any longer."""
+        kept = self.since()
+        self._taken = None
+        return kept
+
+
+class Markers:
+    """Words to look for, all in one pass."""
+
+    __slots__ = ("_by_first", "_longest", "search")
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._by_first: dict[str, tuple[str, ...]] = {}
+        for word in sorted(words, key=len, reverse=True):
+            self._by_first[word[0]] = (*self._by_first.get(word[0], ()), word)
+        self._longest = max((len(word) for words in self._by_first.values() for word in words), default=0)
+        firsts = "".join(map(re.escape, self._by_first))
+        self.search = re.compile(f"[{firsts}]" if firsts else "(?!)").search  # the first character of any of them
+
+    def find(self, tape: Tape) -> tuple[int, str]:
+        """How far away the next marker is, and which. No marker: how much can be taken without missing the start of one."""
+        window, at = tape.window, tape.at
+        hit = self.search(window, at)
+        while hit is not None:
+            start = hit.start()
+            tail = window[start : start + self._longest]
+            for word in self._by_first[tail[0]]:
+                if tail.startswith(word):
+                    return start - at, word
+                if not tape.ended and len(tail) < len(word) and word.startswith(tail):
+                    return start - at, ""
+            hit = self.search(window, start + 1)
+        return len(window) - at, ""
+
+
+def peek(tape: Tape) -> Reading[str]:
+    """The next character; none where the reply is over."""
+    while tape.at == len(tape.window):
+        if tape.ended:
+            return ""
+        yield
+    return tape.window[tape.at]
+
+
+def ahead(tape: Tape, word: str) -> Reading[bool]:
+    """Whether `word` comes next."""
+    while True:
+        tail = tape.window[tape.at : tape.at + len(word)]
+        if tail == word:
+            return True
+        if tape.ended or not word.startswith(tail):
+            return False
+        yield
+
+
+def took(tape: Tape, word: str) -> Reading[bool]:
+    """Whether `word` came next; then it is taken."""
+    if not (yield from ahead(tape, word)):
+        return False
+    tape.take(len(word))
+    return True
+
+
+def look(tape: Tape, count: int) -> Reading[str]:
+    """The next `count` characters, or all there are; nothing is taken."""
+    while len(tape.window) - tape.at < count and not tape.ended:
+        yield
+    return tape.window[tape.at : tape.at + count]
+
+
+def run(tape: Tape, pattern: re.Pattern[str]) -> Reading[str]:
+    """Takes characters for as long as `pattern`, a repeated class of characters, goes on."""
+    parts: list[str] = []
+    while True:
+        match = pattern.match(tape.window, tape.at)
+        parts.append(tape.take(0 if match is None else match.end() - tape.at))
+        if tape.at < len(tape.window) or tape.ended:
+            return "".join(parts)
+        yield
+
+
+_SPACE = re.compile(r"\s+")
+
+
+def space(tape: Tape) -> Reading[str]:
+    """Takes what space comes next."""
+    return run(tape, _SPACE)
+
+
+def until(tape: Tape, markers: Markers) -> Reading[tuple[str, str]]:
+    """Takes everything up to the next marker, and says which it is; none where the reply ended first."""
+    parts: list[str] = []
+    while True:
+        count, word = markers.find(tape)
+        parts.append(tape.take(count))
+        if word or tape.ended:
+            return "".join(parts), word
+        yield
+
+
+def read_whole(reading: Reading[Got]) -> Got:
+    """What a reader makes of a tape that has ended."""
+    try:
+        next(reading)
+    except StopIteration as stop:
+        return stop.value
+    raise RuntimeError("A reader waited for more of a tape that had ended.")

@@ -1,0 +1,248 @@
+"""Where a call counts and where it doesn't, whatever its form; and what becomes of everything that is no call."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from dialects.hearing import TOOLS, cut, cut_anyhow, hear, hear_pieces
+from treadle.core.seams import Heard
+from treadle.dialects import auto, named
+from treadle.dialects.every import AUTO
+from treadle.dialects.scan import HOLD
+
+LOOSE, STRICT = auto(strict=False), auto(strict=True)
+TAGGED = '<tool_call>{"name": "ls", "arguments": {"path": "."}}</tool_call>'
+ELEMENTS = "<tool_use><tool>ls</tool><args><path>.</path></args></tool_use>"
+BARE = '{"name": "ls", "arguments": {"path": "."}}'
+THOUGHTS = '{"thoughts": "hm", "tool_calls": [{"tool": "ls", "args": {"path": "."}}]}'
+FENCED = f"```json\n{BARE}\n```"
+COMMAND = "```bash\nls .\n```"
+FORMS = (TAGGED, ELEMENTS, BARE, THOUGHTS, FENCED, COMMAND)
+CALL = [("ls", {"path": "."})]
+
+MARKUP = (
+    "<think>",
+    "</think>",
+    "```",
+    "```json",
+    "```bash\n",
+    "`",
+    "~~~",
+    '"',
+    "> ",
+    "{",
+    "[",
+    "<",
+    "</tool_call>",
+    "<tool_call>",
+    "<tool_use>",
+    "```xml\n",
+)
+scraps = st.lists(st.sampled_from([*FORMS, *MARKUP, "\n", " ", "Words. ", "word", "ls "]) | st.text(max_size=5), max_size=12).map(
+    "".join
+)
+plain = st.text(alphabet=st.characters(exclude_characters="<`~{[", exclude_categories=("Cs",)))
+
+
+@pytest.mark.parametrize("dialect", [LOOSE, STRICT], ids=["loose", "strict"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_reply_that_is_a_call_is_one_in_any_form(dialect: object, form: str) -> None:
+    for text in (form, f"\n{form}\n", f"<think>so</think>\n\n{form}"):
+        heard = hear(dialect, text)
+        assert heard.made == CALL
+        assert heard.text == ""
+
+
+@settings(deadline=None, max_examples=300)
+@given(scraps, st.integers(0, 1000), st.booleans(), st.booleans())
+def test_it_makes_no_difference_how_a_reply_is_cut(text: str, seed: int, strict: bool, thinking: bool) -> None:
+    dialect = replace(AUTO, strict=strict, thinking=thinking)
+    whole = hear_pieces(dialect, [text])
+    for pieces in (cut(text, 1), cut(text, 2), cut(text, 3), cut(text, 7), cut_anyhow(text, seed)):
+        assert hear_pieces(dialect, pieces) == whole
+
+
+@settings(deadline=None)
+@given(plain, st.integers(0, 100))
+def test_plain_words_come_out_as_they_went_in(text: str, seed: int) -> None:
+    for dialect in (LOOSE, STRICT):
+        assert hear_pieces(dialect, cut_anyhow(text, seed)).text == text
+
+
+@settings(deadline=None)
+@given(scraps.filter(lambda text: "think>" not in text), st.integers(0, 100))
+def test_a_reply_without_calls_comes_out_as_it_went_in(text: str, seed: int) -> None:
+    heard = hear_pieces(STRICT, cut_anyhow(text, seed), tools=())
+    assert heard.calls == ()
+    assert heard.text == text
+
+
+def test_plain_words_go_straight_through() -> None:
+    parser = STRICT.parser(TOOLS)
+    assert parser.feed("Hello") == Heard("Hello")
+    assert parser.feed(" {there}\n") == Heard(" {there}\n")
+    assert parser.close() == Heard()
+
+
+@pytest.mark.parametrize("call", [TAGGED, ELEMENTS])
+@pytest.mark.parametrize("before", ["", "I look.\n", "I look:\n  ", "`code`\n", "```\ncode\n```\n", "> quoted\n"])
+def test_a_tag_at_the_start_of_a_line_counts_also_for_the_strict(before: str, call: str) -> None:
+    for dialect in (LOOSE, STRICT):
+        heard = hear(dialect, f"{before}{call}\nThen words.")
+        assert heard.made == CALL
+        assert heard.text == (f"{before}\nThen words.")
+
+
+@pytest.mark.parametrize("call", [TAGGED, ELEMENTS])
+@pytest.mark.parametrize(("before", "after"), [("Sure, I look.", ""), ("I look! ", " bye"), ("Go ", ""), ("Go: ", f"\n{TAGGED}")])
+def test_a_tag_within_a_line_counts_after_a_sentence_or_where_it_ends_the_reply(before: str, after: str, call: str) -> None:
+    assert hear(LOOSE, before + call + after).made[0] == CALL[0]
+    assert call in hear(STRICT, before + call + after).text
+
+
+@pytest.mark.parametrize("call", [TAGGED, ELEMENTS, BARE])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "You would write {} to list the files.",
+        "Write `{}` then.",
+        "Write `` `{} `` then.",
+        'Write "{}" then.',
+        'Write "so: {}',
+        "> {}",
+        "It is '{}'",
+        "```\n{}\n```\nis a sample",
+        "```xml\n{}\n```\nis a sample",
+        "Write ```{}``` then.",
+        "```{}``` then",
+        "```python\nx = 1\n{}\n```",
+        "```python\n{}\n   ```   ",
+        "~~~\n{}\n~~~\nso",
+        "~~~ `\n```python\n{}\n```\n",
+        "````md\n```\n{}\n```\n````",
+        "```python\n```not the end\n{}",
+        "So:\n```json\n{} and more\n```",
+    ],
+)
+def test_a_call_that_is_quoted_isnt_one(frame: str, call: str) -> None:
+    text = frame.format(call)
+    for dialect in (LOOSE, STRICT):
+        heard = hear(dialect, text)
+        assert heard.calls == ()
+        assert heard.text == text
+
+
+@pytest.mark.parametrize("frame", ["I look.\n{}", "{}\nSo.", "Go {}"])
+@pytest.mark.parametrize("call", [BARE, FENCED, COMMAND])
+def test_for_the_strict_what_has_no_tag_has_to_be_the_whole_reply(frame: str, call: str) -> None:
+    text = frame.format(call)
+    heard = hear(STRICT, text)
+    assert (heard.text, heard.calls) == (text, ())
+
+
+def test_a_doubtful_call_followed_by_a_sure_one_keeps_its_place() -> None:
+    heard = hear(LOOSE, f"{FENCED}\n{TAGGED.replace('ls', 'grep')}\n")
+    assert (heard.names, heard.text) == (["ls", "grep"], "")
+    heard = hear(LOOSE, f"{FENCED}\n{TAGGED.replace('ls', 'grep')}\nSo.")
+    assert (heard.names, heard.text) == (["grep"], f"{FENCED}\nSo.")
+
+
+def test_names_that_arent_on_offer_count_where_they_are_to_be_forwarded() -> None:
+    for form in (TAGGED, ELEMENTS, BARE, THOUGHTS, FENCED):
+        assert hear(LOOSE, form, tools=()).calls == ()
+        assert hear(replace(AUTO, forward=True), form, tools=()).made == CALL
+    assert hear(replace(AUTO, forward=True), COMMAND, tools=()).calls == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "thinking", "words"),
+    [
+        ("<think>so</think>Hello", "so", "Hello"),
+        ("<think>\nso\n\nand so\n</think>\n\nHello\n", "so\n\nand so", "Hello\n"),
+        ("<thinking>so</thinking> Hello", "so", "Hello"),
+        ("<think></think>Hello", "", "Hello"),
+        ("<think>a</think>\n<think>b</think>\nHello", "a\nb", "Hello"),
+        ("Hello\n<think>so</think>\nagain", "so", "Hello\nagain"),
+        ("<think>so", "so", ""),
+        ("</think>Hello", "", "Hello"),
+        ("  </think>\nHello", "", "Hello"),
+        ("the <think> tag", "", "the <think> tag"),
+        ("the `</think>` tag", "", "the `</think>` tag"),
+        ("```\n<think>\n```", "", "```\n<think>\n```"),
+        ("<think>say <thinking> and `</tool_call>`</think>Hello", "say <thinking> and `</tool_call>`", "Hello"),
+    ],
+)
+def test_thinking_is_kept_apart(text: str, thinking: str, words: str) -> None:
+    heard = hear(LOOSE, text)
+    assert (heard.thinking, heard.text) == (thinking, words)
+
+
+def test_the_strict_hear_thinking_only_before_words() -> None:
+    assert hear(STRICT, "<think>so</think>Hello").thinking == "so"
+    text = "They write\n<think>\nso\n</think>\n"
+    assert hear(STRICT, text).text == text
+
+
+def test_a_thought_that_the_prompt_opened_lasts_until_it_is_closed() -> None:
+    dialect = replace(AUTO, thinking=True)
+    heard = hear(dialect, f"I could\n{TAGGED}\nhm\n</think>\n\n{TAGGED}")
+    assert (heard.thinking, heard.made, heard.text) == (f"I could\n{TAGGED}\nhm", CALL, "")
+    assert hear(dialect, "all of it").thinking == "all of it"
+
+
+def test_a_call_inside_a_thought_counts_only_where_the_thought_never_ends_but_in_it() -> None:
+    assert hear(LOOSE, f"<think>I could\n{TAGGED}</think>No.").calls == ()
+    assert hear(LOOSE, f"<think>I could\n{TAGGED}\nbut no").calls == ()
+    assert hear(LOOSE, f"<think>I will\n{TAGGED}\n").made == CALL
+    assert hear(LOOSE, f"<think>I will\n{TAGGED[:-30]}").calls == ()
+    assert hear(STRICT, f"<think>I will\n{TAGGED}\n").calls == ()
+
+
+def test_space_around_calls_isnt_text() -> None:
+    assert hear(LOOSE, f"\n\n{TAGGED}\n\n{TAGGED}\n\n").text == ""
+    assert hear(LOOSE, f"{TAGGED}\n\nSo.\n").text == "\n\nSo.\n"
+    assert hear(LOOSE, " \n").text == " \n"
+    assert hear(LOOSE, "").text == ""
+    assert hear(LOOSE, "\n\nHello").text == "\n\nHello"
+
+
+def test_whoever_holds_back_too_much_lets_go_and_stops_listening() -> None:
+    text = f'<tool_call>{{"name": "ls", "arguments": {{"path": "{"a" * HOLD}"}}}}</tool_call>\n{TAGGED}\n'
+    for pieces in ([text], cut(text, 100_000)):
+        heard = hear_pieces(LOOSE, pieces)
+        assert (heard.text, heard.calls) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "unit", [*FORMS, *MARKUP, "word ", "\\", "<tool_call>", "<tool_use><tool>", '{"name":', "\n```json\n{", "a\n"]
+)
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "Words. ",
+        '<tool_call>{"name": "ls", "arguments": {"path": "',
+        "<tool_use><tool>ls</tool><args><path>",
+        "```bash\nls '",
+        "```python\n",
+        "<think>",
+        "[",
+    ],
+)
+def test_the_characters_touched_grow_with_the_reply_and_no_faster(before: str, unit: str) -> None:
+    def touched(length: int) -> int:
+        parser = AUTO.parser(TOOLS)
+        for piece in cut((before + unit * length)[:length], 4):
+            parser.feed(piece)
+        parser.close()
+        return parser.touched
+
+    assert touched(3000) <= 2.6 * touched(1500) + 200
+
+
+def test_a_dialect_hears_its_own_form_only() -> None:
+    assert hear(named("hermes"), ELEMENTS).text == ELEMENTS
+    assert hear(named("xml"), TAGGED).text == TAGGED
+    assert hear(named("bash"), FENCED).text == FENCED
+    assert hear(named("json"), COMMAND).text == COMMAND
