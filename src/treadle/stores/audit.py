@@ -1,0 +1,120 @@
+"""The account of calls for people: one redacted record a call, each chained to the one before by its hash.
+
+A record that was changed, removed or reordered breaks the chain, and `verify` names the first such place.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from treadle.core.seams import AuditRecord
+from treadle.stores.database import Database
+from treadle.stores.journal import DONE
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+GENESIS = "0" * 64  # what the first record is chained to
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AuditRecord)
+
+
+class Link(Struct, frozen=True):
+    """One record in its place in the chain."""
+
+    seq: int
+    previous: str
+    line: bytes
+    hash: str
+
+    @property
+    def record(self) -> AuditRecord:
+        """What it says."""
+        return _decoder.decode(self.line)
+
+
+class Verified(Struct, frozen=True):
+    """What `verify` found: how many records hold, and the first that doesn't with what is wrong with it."""
+
+    records: int
+    broken_at: int | None = None
+    reason: str = ""
+
+
+def link(seq: int, previous: str, line: bytes) -> Link:
+    """A record chained to the one before it."""
+    seal = hashlib.sha256(b"%d\n%s\n" % (seq, previous.encode()) + line).hexdigest()
+    return Link(seq, previous, line, seal)
+
+
+def verify(links: Iterable[Link], head: tuple[int, str]) -> Verified:
+    """Whether the chain holds from its first record to its `head` (number and hash of the last)."""
+    count, previous = 0, GENESIS
+    for found in links:
+        if found.seq != count + 1:
+            return Verified(count, count + 1, f"record {count + 1} is missing")
+        if found.previous != previous or link(found.seq, previous, found.line).hash != found.hash:
+            return Verified(count, found.seq, f"record {found.seq} is not what was written")
+        count, previous = found.seq, found.hash
+    if head != (count, previous):
+        return Verified(count, count + 1, f"the chain ends at record {count}, but {head[0]} were written")
+    return Verified(count)
+
+
+class MemoryAudit:
+    """The chain in this process only."""
+
+    def __init__(self) -> None:
+        self.links: list[Link] = []
+
+    def record(self, record: AuditRecord) -> Awaitable[None]:
+        """Add a record."""
+        previous = self.links[-1].hash if self.links else GENESIS
+        self.links.append(link(len(self.links) + 1, previous, _encoder.encode(record)))
+        return DONE
+
+
+class SqliteAudit:
+    """The chain in a SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, record: AuditRecord) -> Awaitable[None]:
+        """Add a record."""
+        line = _encoder.encode(record)
+        return self._database.submit(lambda connection: _append(connection, line))
+
+    async def records(self, run_id: str = "", limit: int = 100) -> list[Link]:
+        """The newest records, oldest of them first; only those of one run if it is named."""
+        query = (
+            "SELECT seq, previous, CAST(line AS BLOB), hash FROM audit WHERE ? = '' OR json_extract(CAST(line AS TEXT), '$.run_id') = ? "
+            "ORDER BY seq DESC LIMIT ?"
+        )
+        rows = await self._database.submit(lambda connection: connection.execute(query, (run_id, run_id, limit)).fetchall())
+        return [Link(*row) for row in reversed(rows)]
+
+    async def verify(self) -> Verified:
+        """Whether the chain holds."""
+        return await self._database.submit(_verify)
+
+
+def _head(connection: "Connection") -> tuple[int, str]:
+    row = connection.execute("SELECT seq, hash FROM audit_head").fetchone()
+    return (row[0], row[1]) if row else (0, GENESIS)
+
+
+def _append(connection: "Connection", line: bytes) -> None:
+    seq, previous = _head(connection)
+    new = link(seq + 1, previous, line)
+    connection.execute("INSERT INTO audit VALUES (?, ?, ?, ?)", (new.seq, new.previous, new.line, new.hash))
+    connection.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?)", (new.seq, new.hash))
+
+
+def _verify(connection: "Connection") -> Verified:
+    rows = connection.execute("SELECT seq, previous, CAST(line AS BLOB), hash FROM audit ORDER BY seq")
+    return verify((Link(*row) for row in rows), _head(connection))

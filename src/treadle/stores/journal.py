@@ -1,0 +1,162 @@
+"""Where entries are kept: in memory, or in a SQLite file. Both refuse to write where somebody else has written."""
+
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
+from treadle.core.errors import RunNotFound, RunTaken
+from treadle.stores.database import Database
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+
+class RunInfo(Struct, frozen=True):
+    """A run as lists show it. `status` is "open" while its turn isn't over, else how it stopped."""
+
+    run_id: str
+    parent: str = ""
+    agent: str = ""
+    model: str = ""
+    user: str = ""
+    title: str = ""
+    status: str = "open"
+    entries: int = 0
+    opened_at: float = 0.0
+    updated_at: float = 0.0
+
+
+def _taken(run_id: str) -> RunTaken:
+    return RunTaken(f"Somebody else has written to run {run_id} in the meantime; read it again before you go on.")
+
+
+def _missing(run_id: str) -> RunNotFound:
+    return RunNotFound(f"There is no run {run_id} here. `treadle runs` lists them.")
+
+
+class _Done:
+    """Awaitable, and over already."""
+
+    def __await__(self) -> Any:
+        return iter(())
+
+
+DONE = _Done()  # for stores that have nothing to wait for
+
+
+class MemoryJournal:
+    """Entries in this process only."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[Entry]] = {}
+
+    def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+        """Keep entries at `position`."""
+        kept = self._runs.setdefault(run_id, [])
+        if len(kept) != position:
+            raise _taken(run_id)
+        kept.extend(entries)
+        return DONE
+
+    async def read(self, run_id: str) -> list[Entry]:
+        """All entries of a run."""
+        if run_id not in self._runs:
+            raise _missing(run_id)
+        return list(self._runs[run_id])
+
+    async def children(self, run_id: str) -> list[str]:
+        """The runs that were opened inside of this one, however deep."""
+        return [other for other in self._runs if other.startswith(f"{run_id}.")]
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is such a run."""
+        return run_id in self._runs
+
+    def forget(self, run_id: str) -> None:
+        """Drop a run and the runs inside of it."""
+        for other in [other for other in self._runs if other == run_id or other.startswith(f"{run_id}.")]:
+            del self._runs[other]
+
+
+class SqliteJournal:
+    """Entries in a SQLite file, one line each."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+        """Write entries at `position`."""
+        lines = [encode(entry) for entry in entries]
+        return self._database.submit(lambda connection: _insert(connection, run_id, position, lines, entries))
+
+    async def read(self, run_id: str) -> list[Entry]:
+        """All entries of a run."""
+        query = "SELECT line FROM entries WHERE run_id = ? ORDER BY position"
+        lines = await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())
+        if not lines:
+            raise _missing(run_id)
+        return [decode(line) for (line,) in lines]
+
+    async def children(self, run_id: str) -> list[str]:
+        """The runs that were opened inside of this one, however deep."""
+        query = "SELECT run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id"
+        bounds = (f"{run_id}.", f"{run_id}/")  # "/" is the character after "."
+        return [row[0] for row in await self._database.submit(lambda connection: connection.execute(query, bounds).fetchall())]
+
+    async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
+        """The runs a person started, newest first."""
+        query = (
+            "SELECT run_id, parent, agent, model, user, title, status, entries, opened_at, updated_at FROM runs "
+            "WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
+        )
+        rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
+        return [RunInfo(*row) for row in rows]
+
+
+def _insert(connection: "Connection", run_id: str, position: int, lines: Iterable[bytes], entries: Sequence[Entry]) -> None:
+    """Write the lines, unless the run isn't where its writer thinks it is; that is also what fences a second writer off."""
+    if position == 0:
+        _insert_run(connection, run_id, entries)
+    else:
+        _update_run(connection, run_id, position, entries)
+    rows = [(run_id, position + index, line) for index, line in enumerate(lines)]
+    connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+
+
+def _insert_run(connection: "Connection", run_id: str, entries: Sequence[Entry]) -> None:
+    opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
+    values = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries), _status(entries) or "open")
+    added = connection.execute(
+        "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, len(entries), entries[0].at, entries[-1].at)
+    )
+    if added.rowcount != 1:
+        raise _taken(run_id)
+
+
+def _update_run(connection: "Connection", run_id: str, position: int, entries: Sequence[Entry]) -> None:
+    updated = connection.execute(
+        "UPDATE runs SET entries = ?, updated_at = ?, status = coalesce(?, status), title = coalesce(nullif(title, ''), ?)"
+        " WHERE run_id = ? AND entries = ?",
+        (position + len(entries), entries[-1].at, _status(entries), _title(entries), run_id, position),
+    )
+    if updated.rowcount != 1:
+        raise _taken(run_id)
+
+
+def _status(entries: Sequence[Entry]) -> str | None:
+    """The status these entries leave a run in; None where they say nothing about it."""
+    status = None
+    for entry in entries:
+        if isinstance(entry, Finished):
+            status = entry.stopped
+        elif isinstance(entry, Said | Resumed):
+            status = "open"
+    return status
+
+
+def _title(entries: Sequence[Entry]) -> str:
+    """The first words a person said."""
+    said = next((entry.text for entry in entries if isinstance(entry, Said)), "")
+    return " ".join(said.split())[:80]

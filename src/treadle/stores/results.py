@@ -1,0 +1,36 @@
+"""The whole of results that were too large for a conversation, by run and by a name of their own."""
+
+from treadle.stores.database import Database
+
+
+class MemoryResults:
+    """In this process only."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], str] = {}
+
+    async def keep(self, run_id: str, result_id: str, content: str) -> None:
+        """Keep `content`."""
+        self._kept[run_id, result_id] = content
+
+    async def fetch(self, run_id: str, result_id: str) -> str | None:
+        """The whole of a kept result."""
+        return self._kept.get((run_id, result_id))
+
+
+class SqliteResults:
+    """In a SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def keep(self, run_id: str, result_id: str, content: str) -> None:
+        """Keep `content`."""
+        row = (run_id, result_id, content)
+        await self._database.submit(lambda connection: connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", row))
+
+    async def fetch(self, run_id: str, result_id: str) -> str | None:
+        """The whole of a kept result."""
+        query = "SELECT content FROM results WHERE run_id = ? AND result_id = ?"
+        row = await self._database.submit(lambda connection: connection.execute(query, (run_id, result_id)).fetchone())
+        return row[0] if row else None
