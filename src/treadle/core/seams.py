@@ -129,7 +129,7 @@ class Journal(Protocol):
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Write entries at `position` (how many the run has). Order is kept; await it to know that they are safe on disk.
 
-        Fails with `RunTaken` where somebody else has written there, and then for everything after it.
+        Never raises by itself. Awaiting it fails with `RunTaken` where somebody else has written there.
         """
         ...
 

@@ -92,8 +92,8 @@ class SqliteAudit:
     async def records(self, run_id: str = "", limit: int = 100) -> list[Link]:
         """The newest records, oldest of them first; only those of one run if it is named."""
         query = (
-            "SELECT seq, previous, CAST(line AS BLOB), hash FROM audit WHERE ? = '' OR json_extract(CAST(line AS TEXT), '$.run_id') = ? "
-            "ORDER BY seq DESC LIMIT ?"
+            "SELECT seq, previous, CAST(line AS BLOB), hash FROM audit "
+            "WHERE ? = '' OR json_extract(CAST(line AS TEXT), '$.run_id') = ? ORDER BY seq DESC LIMIT ?"
         )
         rows = await self._database.submit(lambda connection: connection.execute(query, (run_id, run_id, limit)).fetchall())
         return [Link(*row) for row in reversed(rows)]

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-GATHER = 0.002  # seconds in which jobs nobody waits for are gathered: waking the writer costs more than the writing
+GATHER = 0.01  # seconds in which jobs nobody waits for are gathered: a commit costs far more than what is in it
 
 SCHEMA_VERSION = 1
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, parent TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL,
-    title TEXT NOT NULL, status TEXT NOT NULL, entries INTEGER NOT NULL, opened_at REAL NOT NULL, updated_at REAL NOT NULL
+    title TEXT NOT NULL, status TEXT NOT NULL, opened_at REAL NOT NULL, updated_at REAL NOT NULL
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS runs_by_time ON runs (updated_at);
 CREATE TABLE IF NOT EXISTS entries (
     run_id TEXT NOT NULL, position INTEGER NOT NULL, line BLOB NOT NULL, PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;

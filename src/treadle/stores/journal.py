@@ -1,6 +1,6 @@
 """Where entries are kept: in memory, or in a SQLite file. Both refuse to write where somebody else has written."""
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -23,9 +23,9 @@ class RunInfo(Struct, frozen=True):
     user: str = ""
     title: str = ""
     status: str = "open"
-    entries: int = 0
     opened_at: float = 0.0
-    updated_at: float = 0.0
+    updated_at: float = 0.0  # when its status last changed
+    entries: int = 0
 
 
 def _taken(run_id: str) -> RunTaken:
@@ -37,10 +37,15 @@ def _missing(run_id: str) -> RunNotFound:
 
 
 class _Done:
-    """Awaitable, and over already."""
+    """Awaitable, and over already, well or not."""
 
-    def __await__(self) -> Any:
-        return iter(())
+    def __init__(self, error: Exception | None = None) -> None:
+        self._error = error
+
+    def __await__(self) -> Generator[Any, None, None]:
+        if self._error is not None:
+            raise self._error
+        yield from ()
 
 
 DONE = _Done()  # for stores that have nothing to wait for
@@ -56,7 +61,7 @@ class MemoryJournal:
         """Keep entries at `position`."""
         kept = self._runs.setdefault(run_id, [])
         if len(kept) != position:
-            raise _taken(run_id)
+            return _Done(_taken(run_id))
         kept.extend(entries)
         return DONE
 
@@ -108,41 +113,34 @@ class SqliteJournal:
     async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
         """The runs a person started, newest first."""
         query = (
-            "SELECT run_id, parent, agent, model, user, title, status, entries, opened_at, updated_at FROM runs "
+            "SELECT run_id, parent, agent, model, user, title, status, opened_at, updated_at, "
+            "(SELECT max(position) + 1 FROM entries WHERE entries.run_id = runs.run_id) FROM runs "
             "WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
         )
         rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
         return [RunInfo(*row) for row in rows]
 
 
-def _insert(connection: "Connection", run_id: str, position: int, lines: Iterable[bytes], entries: Sequence[Entry]) -> None:
+def _insert(connection: "Connection", run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
     """Write the lines, unless the run isn't where its writer thinks it is; that is also what fences a second writer off."""
-    if position == 0:
-        _insert_run(connection, run_id, entries)
-    else:
-        _update_run(connection, run_id, position, entries)
+    last = connection.execute("SELECT max(position) FROM entries WHERE run_id = ?", (run_id,)).fetchone()[0]
+    if position != (0 if last is None else last + 1):
+        raise _taken(run_id)
     rows = [(run_id, position + index, line) for index, line in enumerate(lines)]
     connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+    if position == 0:
+        _insert_run(connection, run_id, entries)
+    elif status := _status(entries):
+        connection.execute(
+            "UPDATE runs SET status = ?, updated_at = ?, title = coalesce(nullif(title, ''), ?) WHERE run_id = ?",
+            (status, entries[-1].at, _title(entries), run_id),
+        )
 
 
 def _insert_run(connection: "Connection", run_id: str, entries: Sequence[Entry]) -> None:
     opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-    values = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries), _status(entries) or "open")
-    added = connection.execute(
-        "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, len(entries), entries[0].at, entries[-1].at)
-    )
-    if added.rowcount != 1:
-        raise _taken(run_id)
-
-
-def _update_run(connection: "Connection", run_id: str, position: int, entries: Sequence[Entry]) -> None:
-    updated = connection.execute(
-        "UPDATE runs SET entries = ?, updated_at = ?, status = coalesce(?, status), title = coalesce(nullif(title, ''), ?)"
-        " WHERE run_id = ? AND entries = ?",
-        (position + len(entries), entries[-1].at, _status(entries), _title(entries), run_id, position),
-    )
-    if updated.rowcount != 1:
-        raise _taken(run_id)
+    about = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries), _status(entries) or "open")
+    connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*about, entries[0].at, entries[-1].at))
 
 
 def _status(entries: Sequence[Entry]) -> str | None:
