@@ -1,0 +1,1 @@
+"""What may run and what may be seen: policy and redaction. Pure."""

@@ -1,0 +1,142 @@
+"""May this call run? Whatever somebody gives as a policy becomes one here; `digest` binds an approval to its arguments.
+
+Rules themselves are `guard.rules`. Not here: asking a person (the engine does) and the borders of files, hosts and processes
+(the tools hold those).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from treadle.core.calls import Allow, Ask, Call, Deny, Verdict
+from treadle.core.errors import SettingsError
+from treadle.core.seams import Policy, Situation
+from treadle.core.tool import Tool
+from treadle.guard.rules import DECISIONS, Decision, Rule, Rules, allow, ask, asked, deny, effects_of, unless_tainted
+
+__all__ = ["Rule", "Rules", "allow", "ask", "deny", "digest", "policy_from", "policy_of"]
+
+Judge = Callable[[Call, Tool, Situation], Verdict]
+
+
+class _Function:
+    """A function as a policy. Asking where no one is there, and effects after untrusted content, are as with rules."""
+
+    def __init__(self, function: Judge) -> None:
+        self._function = function
+
+    def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
+        verdict = self._function(call, tool, situation)
+        match verdict:
+            case Allow():
+                return unless_tainted(verdict, tool, situation)
+            case Ask():
+                return asked(verdict, situation)
+            case Deny():
+                return verdict
+            case _:  # pyright: ignore[reportUnnecessaryComparison] - what a person's function returns isn't known
+                raise SettingsError(f"The policy function returned {verdict!r}; it has to return Allow, Ask or Deny.")
+
+    def offers(self, tool: Tool, situation: Situation) -> bool:
+        return True
+
+
+def policy_of(value: Policy | Iterable[Rule] | Rule | Judge | Mapping[str, Any] | None) -> Policy:
+    """The policy somebody meant: rules, a policy, a function of call, tool and situation, a policy file's content, or None.
+
+    A policy of one's own has the last word. A function is held to what rules are held to: no asking where no one is there,
+    no effects unasked after untrusted content.
+    """
+    match value:
+        case None:
+            return Rules()
+        case Rule():
+            return Rules([value])
+        case Mapping():
+            return policy_from(cast("Mapping[str, Any]", value))
+        case _ if hasattr(value, "judge") and hasattr(value, "offers"):
+            return cast("Policy", value)
+        case _ if callable(value):
+            return _Function(value)
+        case _ if isinstance(value, Iterable) and not isinstance(value, str):
+            return Rules(cast("Iterable[Rule]", value))
+        case _:
+            raise SettingsError(f"A policy is a list of rules, a policy object or a function, not {value!r}.")
+
+
+def policy_from(mapping: Mapping[str, Any]) -> Rules:
+    """The policy of a file, as read from TOML or JSON: rules under `allow`, `ask` and `deny`, beside the settings of `Rules`.
+
+    A rule is a glob, or a table of `tool`, `toolset`, `effect`, `where`, `reason` and (to allow) `untrusted`.
+    """
+    _known(mapping, ("allow", "ask", "deny", "allowed_tools", "denied_tools", "default"), "A policy file")
+    return Rules(
+        [_rule_from(decision, line) for decision in DECISIONS for line in _list(mapping, decision)],
+        allowed_tools=_names(mapping, "allowed_tools") if "allowed_tools" in mapping else None,
+        denied_tools=_names(mapping, "denied_tools"),
+        default=mapping.get("default"),
+    )
+
+
+def _rule_from(decision: Decision, line: Any) -> Rule:
+    if isinstance(line, str):
+        return Rule(decision, line)
+    if not isinstance(line, Mapping):
+        raise SettingsError(f"Under {decision!r} in the policy file is {line!r}; a rule is a tool's name or a table.")
+    table = cast("Mapping[str, Any]", line)
+    fields = ("tool", "toolset", "effect", "where", "reason", *(("untrusted",) if decision == "allow" else ()))
+    _known(table, fields, f"A rule under {decision!r} in a policy file")
+    _typed(table, {"tool": str, "toolset": str, "effect": (str, list), "where": Mapping, "reason": str, "untrusted": bool})
+    return Rule(
+        decision,
+        table.get("tool", "*"),
+        table.get("toolset"),
+        effects_of(table.get("effect")),
+        dict(table.get("where", {})),
+        table.get("reason", ""),
+        table.get("untrusted", False),
+    )
+
+
+def _known(mapping: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:
+    strange = [key for key in mapping if key not in keys]
+    if strange:
+        raise SettingsError(f"{what} has no {strange[0]!r}; it may have {', '.join(keys)}.")
+
+
+def _typed(table: Mapping[str, Any], types: Mapping[str, Any]) -> None:
+    for key, value in table.items():
+        if not isinstance(value, types[key]):
+            raise SettingsError(f"A rule's {key} in the policy file can't be {value!r}.")
+
+
+def _list(mapping: Mapping[str, Any], key: str) -> list[Any]:
+    value = mapping.get(key, [])
+    if not isinstance(value, list):
+        raise SettingsError(f"The policy file's {key!r} has to be a list, not {value!r}.")
+    return cast("list[Any]", value)
+
+
+def _names(mapping: Mapping[str, Any], key: str) -> list[str]:
+    names = _list(mapping, key)
+    for name in names:
+        if not isinstance(name, str):
+            raise SettingsError(f"The policy file's {key!r} lists {name!r}, which is no tool's name.")
+    return names
+
+
+_canonical = msgspec.json.Encoder(order="sorted")
+
+
+def digest(arguments: Mapping[str, Any]) -> str:
+    """What an approval is bound to: a hash of the exact arguments, whatever the order of their names."""
+    from hashlib import sha256  # loads OpenSSL; only approvals and caches need it
+
+    try:
+        canonical = _canonical.encode(arguments)
+    except UnicodeEncodeError:  # half of a surrogate pair: no UTF-8 for it, and still somebody's argument
+        import json
+
+        canonical = json.dumps(arguments, sort_keys=True, separators=(",", ":")).encode()
+    return sha256(canonical).hexdigest()

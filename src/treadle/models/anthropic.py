@@ -1,0 +1,393 @@
+"""Models that speak the messages of Anthropic.
+
+What is the same in the next request is marked to be cached there: the tools, the instructions, and the history so far.
+Thinking goes back as it came, with its seal. The `seed` of options has no place on this wire.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, assert_never
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
+
+from treadle.core.calls import Call, Result, Written
+from treadle.core.errors import MissingKey
+from treadle.core.messages import Message, Part, Text, Thinking
+from treadle.core.requests import (
+    CallDelta,
+    CallDone,
+    Delta,
+    Finish,
+    Options,
+    ReplyEnded,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    ToolSpec,
+    Traits,
+    Usage,
+)
+from treadle.models.arriving import Arriving, Ids, is_object
+from treadle.models.encoding import Kept, encode, fields
+from treadle.models.exchange import PATIENT, Timeouts
+from treadle.models.http import Endpoint
+from treadle.models.refusals import Server, broken, told, unreadable
+from treadle.models.splitting import Events
+
+PUBLIC = "https://api.anthropic.com"
+PUBLIC_CONTEXT = 200_000  # tokens every model there can read
+MAX_TOKENS = 4096  # this wire wants a limit, always
+_VERSION = "2023-06-01"
+_PATH = "/v1/messages"
+_MARK = b',"cache_control":{"type":"ephemeral"}'
+_REDACTED = "redacted:"  # before the seal of thinking that the server doesn't show
+
+
+def from_name(name: str, **settings: Any) -> "Anthropic":
+    """The model behind `anthropic:NAME`."""
+    return Anthropic(name, **settings)
+
+
+class Anthropic:
+    """A model on the messages wire. What isn't given comes from ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        stream: bool = True,
+        context: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = PATIENT,
+    ) -> None:
+        self.name = f"anthropic:{name}"
+        base_url = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or PUBLIC).rstrip("/").removesuffix("/v1")
+        public = base_url == PUBLIC
+        self.traits = Traits(context=context or (PUBLIC_CONTEXT if public else None))
+        key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip()
+        if public and not key:
+            raise MissingKey(
+                f"{self.name} needs a key: set ANTHROPIC_API_KEY. For a server of your own, set ANTHROPIC_BASE_URL or base_url."
+            )
+        self._model = name
+        self._stream = stream
+        self._server = _server(self.name, base_url, key)
+        fixed = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
+        self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts)
+        self._settings = Kept(self._encode_options)
+        self._tools = Kept(_encode_tools)
+        self._instructions = Kept(_encode_instructions)
+
+    def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """The reply, piece by piece."""
+        history = request.history.encoded("anthropic", encode_message)
+        reading = Reply(self._server, Ids(len(request.history), history))
+        return self._endpoint.reply(_PATH, self._body(request, history), reading, Events() if self._stream else None)
+
+    def _body(self, request: Request, history: bytes) -> bytes:
+        settings = self._settings(request.options)
+        instructions = self._instructions(request.instructions) if request.instructions else b""
+        tools = self._tools(request.tools) if request.tools else b""
+        return b'{%b%b%b,"messages":[%b]}' % (settings, instructions, tools, _marked(request, history))
+
+    def _encode_options(self, options: Options) -> bytes:
+        values: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": options.max_tokens or MAX_TOKENS,
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+            "stop_sequences": options.stop or None,
+        }
+        return fields({**values, **options.extra, "stream": self._stream})
+
+
+def _server(model: str, base_url: str, key: str) -> Server:
+    remedy = "is the network up?" if base_url == PUBLIC else "is it running, and is base_url right?"
+    return Server(model, base_url, key_variable="ANTHROPIC_API_KEY", remedy=remedy, secrets=(key,) if key else ())
+
+
+# What is sent
+
+
+def _encode_instructions(instructions: str) -> bytes:
+    return b',"system":[{"type":"text","text":%b%b}]' % (encode(instructions), _MARK)
+
+
+def _encode_tools(tools: tuple[ToolSpec, ...]) -> bytes:
+    specs = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
+    return b',"tools":%b%b}]' % (encode(specs)[:-2], _MARK)
+
+
+def _marked(request: Request, history: bytes) -> bytes:
+    """The messages, their last block marked to be cached, and the note after it, where it spoils no cache.
+
+    Every encoded message ends in `}]}`, so the mark goes in by its place and nothing is encoded again.
+    """
+    note = b'{"type":"text","text":%b}' % encode(f"[{request.note}]") if request.note else b""
+    if history and request.history[-1].role != "model":
+        return b"%b%b}%b%b]}" % (history[:-3], _MARK, b"," if note else b"", note)
+    if note:
+        return b'%b%b{"role":"user","content":[%b]}' % (history, b"," if history else b"", note)
+    return history
+
+
+def encode_message(message: Message) -> bytes:
+    """A message on this wire, as one list of blocks; nothing where there is no block.
+
+    A person's message after results makes two user messages in a row: the server joins them, and the results stay first.
+    """
+    blocks = b",".join([block for part in message.parts if (block := _encode_part(part))])
+    if not blocks:
+        return b""
+    role = b"assistant" if message.role == "model" else b"user"
+    return b'{"role":"%b","content":[%b]}' % (role, blocks)
+
+
+def _encode_part(part: Part) -> bytes:
+    match part:
+        case Text():
+            return b'{"type":"text","text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
+        case Thinking():
+            return _encode_thinking(part)
+        case Call():
+            named = encode(_plain(part.id)), encode(part.name), encode(part.arguments)
+            return b'{"type":"tool_use","id":%b,"name":%b,"input":%b}' % named
+        case Result():
+            problem = b',"is_error":true' if part.problem else b""
+            of = encode(_plain(part.call_id)), encode(part.content), problem
+            return b'{"type":"tool_result","tool_use_id":%b,"content":%b%b}' % of
+        case _:
+            assert_never(part)
+
+
+def _encode_thinking(part: Thinking) -> bytes:
+    if part.signature.startswith(_REDACTED):
+        return b'{"type":"redacted_thinking","data":%b}' % encode(part.signature.removeprefix(_REDACTED))
+    if part.signature:
+        return b'{"type":"thinking","thinking":%b,"signature":%b}' % (encode(part.text), encode(part.signature))
+    return b""  # another model's, which this server would refuse
+
+
+def _plain(call_id: str) -> str:
+    """An id as this wire takes it; calls of a run that began with another model may have others."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)
+
+
+# What comes back
+
+
+class _Block(Struct):
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    data: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+
+
+class _Change(Struct):
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
+    stop_reason: str | None = None
+
+
+class _Usage(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Message(Struct):
+    type: str = ""
+    content: list[_Block] | None = None
+    stop_reason: str | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+class _Event(Struct):
+    type: str = ""
+    content_block: _Block | None = None
+    delta: _Change | None = None
+    message: _Message | None = None
+    usage: _Usage | None = None
+    error: Any = None
+
+
+_decode_event = Decoder(_Event).decode
+_decode_message = Decoder(_Message).decode
+
+_FINISH: dict[str, Finish] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "filtered",
+}
+
+
+class Reply:
+    """Reads one reply: deltas out of the payloads of a stream, or out of a whole body."""
+
+    def __init__(self, server: Server, ids: Ids) -> None:
+        self.ended = False
+        self._server = server
+        self._ids = ids
+        self._reason: str | None = None
+        self._counts: dict[str, int] = {}
+        self._called = False
+        self._call: Arriving | None = None  # being written, or written but no JSON: cut off, perhaps
+        self._signature = ""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the model has said why it stopped."""
+        return self._reason is not None
+
+    @property
+    def usage(self) -> Usage:
+        """What the server has counted so far; all that was read is input, cached or not."""
+        read = self._counts.get("cache_read_input_tokens", 0)
+        written = self._counts.get("cache_creation_input_tokens", 0)
+        return Usage(
+            requests=1,
+            input_tokens=self._counts.get("input_tokens", 0) + read + written,
+            output_tokens=self._counts.get("output_tokens", 0),
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+        )
+
+    def read(self, payloads: Iterable[bytes]) -> Iterator[Delta]:
+        """The deltas in some payloads of a stream."""
+        for payload in payloads:
+            if payload.startswith(b"[DONE]"):  # not of this wire, but some servers write it
+                self.ended = True
+                return
+            event = self._event(payload)
+            change = event.delta
+            if change is not None and change.text:
+                yield TextDelta(change.text)
+            else:
+                yield from self._heard(event)
+
+    def whole(self, body: bytes) -> Iterator[Delta]:
+        """The deltas of a reply that came in one."""
+        try:
+            message = _decode_message(body)
+        except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise unreadable(self._server, body) from error
+        if message.error is not None:
+            raise told(self._server, message.error)
+        if message.content is None:
+            raise unreadable(self._server, body)
+        self._reason, self.ended = message.stop_reason, True
+        self._count(message.usage)
+        for block in message.content:
+            yield from self._block(block, last=block is message.content[-1])
+        yield from self.end()
+
+    def end(self) -> Iterator[Delta]:
+        """What is left when the stream is over."""
+        if not self.ended and self._reason is None:
+            raise broken(self._server, "it ended without saying why")
+        yield from self._close_call(cut=self._reason is None or self._reason in _FINISH)
+        yield ReplyEnded(self._finish(), self.usage, self._server.model)
+
+    def _event(self, payload: bytes) -> _Event:
+        try:
+            event = _decode_event(payload)
+        except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise unreadable(self._server, payload) from error
+        if event.error is not None:
+            raise told(self._server, event.error)
+        return event
+
+    def _heard(self, event: _Event) -> Iterator[Delta]:
+        match event.type:
+            case "content_block_start" if event.content_block is not None:
+                yield from self._start(event.content_block)
+            case "content_block_delta" if event.delta is not None:
+                yield from self._change(event.delta)
+            case "content_block_stop":
+                yield from self._stop()
+            case "message_start" if event.message is not None:
+                self._count(event.message.usage)
+            case "message_delta":
+                self._count(event.usage)
+                self._reason = (event.delta and event.delta.stop_reason) or self._reason
+            case "message_stop":
+                self.ended = True
+            case _:  # a ping, or something newer than this
+                pass
+
+    def _start(self, block: _Block) -> Iterator[Delta]:
+        yield from self._close_call(cut=False)  # another block after it: nothing was cut off
+        match block.type:
+            case "tool_use":
+                self._call = Arriving(self._ids.unique(block.id), block.id or "")
+                yield self._call.named(block.name or "")
+                self._call.add(encode(block.input).decode() if block.input else "")
+            case "redacted_thinking":
+                yield ThinkingDelta("", _REDACTED + (block.data or ""))
+            case _:
+                self._signature = block.signature or ""
+                yield from _words(block.text, block.thinking)
+
+    def _change(self, change: _Change) -> Iterator[Delta]:
+        yield from _words(change.text, change.thinking)
+        if change.partial_json and self._call is not None:
+            self._call.add(change.partial_json)
+        self._signature += change.signature or ""
+
+    def _stop(self) -> Iterator[Delta]:
+        """A block is over. Where the reply ran into its limit, that is said only later: a call that is no JSON has to wait."""
+        if self._signature:
+            yield ThinkingDelta("", self._signature)
+            self._signature = ""
+        if self._call is not None and (self._call.complete or is_object(self._call.text)):
+            yield from self._close_call(cut=False)
+
+    def _close_call(self, *, cut: bool) -> Iterator[Delta]:
+        call, self._call = self._call, None
+        if call is not None:
+            self._called = True
+            yield call.written(cut=cut)
+
+    def _block(self, block: _Block, *, last: bool) -> Iterator[Delta]:
+        """A block of a whole reply. Its arguments are an object even where they were cut off, so the last one isn't believed."""
+        match block.type:
+            case "tool_use":
+                self._called = True
+                call_id, name = self._ids.unique(block.id), block.name or ""
+                cut = last and self._reason in _FINISH
+                yield CallDelta(call_id, name)
+                yield CallDone(Written(call_id, name, encode(block.input or {}).decode(), cut))
+            case "redacted_thinking":
+                yield ThinkingDelta("", _REDACTED + (block.data or ""))
+            case _:
+                yield from _words(block.text, block.thinking)
+                if block.signature:
+                    yield ThinkingDelta("", block.signature)
+
+    def _count(self, usage: _Usage | None) -> None:
+        for name in _Usage.__struct_fields__:
+            if usage is not None and (count := getattr(usage, name)) is not None:
+                self._counts[name] = count
+
+    def _finish(self) -> Finish:
+        finish = _FINISH.get(self._reason or "", "done")
+        return "calls" if self._called and finish == "done" else finish
+
+
+def _words(text: str | None, thinking: str | None) -> Iterator[Delta]:
+    if text:
+        yield TextDelta(text)
+    if thinking:
+        yield ThinkingDelta(thinking)

@@ -1,0 +1,107 @@
+"""Calls as they arrive: ids that are unique in a run, and arguments that grow piece by piece until they are complete.
+
+Pure. A call that is complete may start while the reply still streams, so `complete` is never said too early.
+"""
+
+from msgspec import DecodeError, Raw
+from msgspec.json import Decoder
+
+from treadle.core.calls import Written
+from treadle.core.requests import CallDelta, CallDone
+
+FREE_TRIES = 8  # readings of growing arguments before each one has to wait until they have doubled
+_RANDOM = 16  # characters from which on an id is taken to be random, so that no other call of the run has it
+
+_read_object = Decoder(dict[str, Raw]).decode
+
+
+def is_object(text: str) -> bool:
+    """Whether the text is a JSON object, to its end."""
+    try:
+        _read_object(text)
+    except (DecodeError, UnicodeError, RecursionError):
+        return False
+    return True
+
+
+class Ids:
+    """Ids for the calls of one reply: the server's own, or `call_<length of the history>_<number>` where that won't do."""
+
+    __slots__ = ("_given", "_history", "_length")
+
+    def __init__(self, length: int, history: bytes) -> None:
+        self._length = length
+        self._history = history  # as it was sent: whether an id occurs in it is a quick search
+        self._given: set[str] = set()
+
+    def unique(self, wanted: str | None) -> str:
+        """The wanted id, unless it is missing or another call of the run has it."""
+        number = len(self._given)
+        given = wanted or ""
+        while not given or self._taken(given):
+            number += 1
+            given = f"call_{self._length}_{number}"
+        self._given.add(given)
+        return given
+
+    def _taken(self, wanted: str) -> bool:
+        if wanted in self._given:
+            return True
+        return len(wanted) < _RANDOM and b'"%b"' % wanted.encode(errors="replace") in self._history
+
+
+class Arriving:
+    """One call whose arguments are still coming."""
+
+    __slots__ = ("_depth", "_pieces", "_size", "_tried", "_tries", "complete", "id", "name", "server_id")
+
+    def __init__(self, call_id: str, server_id: str) -> None:
+        self.id = call_id
+        self.server_id = server_id  # as it came; may be missing or a repeat
+        self.name = ""
+        self.complete = False  # a JSON object with something in it: nothing that belongs to it can follow
+        self._pieces: list[str] = []
+        self._size = 0
+        self._depth = 0
+        self._tries = 0
+        self._tried = 0
+
+    @property
+    def text(self) -> str:
+        """The arguments so far."""
+        return "".join(self._pieces)
+
+    def named(self, name: str) -> CallDelta:
+        """The notice that this call has begun."""
+        self.name = name
+        return CallDelta(self.id, name)
+
+    def add(self, piece: str) -> None:
+        """The arguments go on."""
+        if self.complete or not piece:
+            return
+        self._pieces.append(piece)
+        self._size += len(piece)
+        # Braces inside of strings count too. That only makes a reading come in vain, or the call complete a little later.
+        self._depth += piece.count("{") - piece.count("}")
+        if self._depth <= 0 and "}" in piece and piece.rstrip().endswith("}"):
+            self._try()
+
+    def settle(self) -> None:
+        """Another call has begun: an object that was whole by now, even an empty one, stays as it is."""
+        self.complete = self.complete or is_object(self.text)
+
+    def written(self, *, cut: bool = False) -> CallDone:
+        """The call as it is now. `cut` says that the reply ended before its time; a call that is whole wasn't cut."""
+        text = self.text
+        cut = cut and not (self.complete or is_object(text))
+        return CallDone(Written(self.id, self.name, text if text.strip() or cut else "{}", cut))
+
+    def _try(self) -> None:
+        if self._tries >= FREE_TRIES and self._size < 2 * self._tried:
+            return
+        self._tries += 1
+        self._tried = self._size
+        text = self.text
+        # Some servers write {} first and the arguments after it, so an empty object may be a beginning.
+        self.complete = is_object(text) and text.strip("{} \t\r\n") != ""

@@ -1,0 +1,60 @@
+"""Small help for writing requests by hand as bytes: what doesn't change from one request to the next is encoded once."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from treadle.core.requests import Request, ToolSpec
+
+T = TypeVar("T")
+
+encode = msgspec.json.Encoder().encode
+
+
+class Kept(Generic[T]):
+    """Encodes a value, and remembers the last one: a run asks with the very same tools, options and instructions each round."""
+
+    __slots__ = ("_encode", "_last")
+
+    def __init__(self, encode: Callable[[T], bytes]) -> None:
+        self._encode = encode
+        self._last: tuple[T, bytes] | None = None
+
+    def __call__(self, value: T) -> bytes:
+        """The encoded value."""
+        last = self._last
+        if last is not None and last[0] is value:
+            return last[1]
+        encoded = self._encode(value)
+        self._last = (value, encoded)
+        return encoded
+
+
+def fields(values: dict[str, Any]) -> bytes:
+    """The inside of a JSON object, without the values that are None."""
+    return encode({name: value for name, value in values.items() if value is not None})[1:-1]
+
+
+def within(text: str) -> bytes:
+    """Text as it stands inside of a JSON string."""
+    return encode(text)[1:-1]
+
+
+def encode_functions(tools: tuple[ToolSpec, ...]) -> bytes:
+    """The field `tools` as functions, with the comma before it."""
+    return b',"tools":%b' % encode([{"type": "function", "function": tool} for tool in tools])
+
+
+def with_note(request: Request, history: bytes) -> bytes:
+    """The encoded messages of a request, with its note at the very end: words of the user, in brackets.
+
+    Many chat templates refuse a second system message, and some refuse two messages of the user in a row, so the note
+    joins the person's message where that is the last one. For wires whose messages end in `"content":"…"}`.
+    """
+    if not request.note:
+        return history
+    note = f"[{request.note}]"
+    if history and request.history[-1].role == "person":
+        return history[:-2] + within(f"\n\n{note}") + b'"}'  # before the closing quote
+    return b"%b%b%b" % (history, b"," if history else b"", b'{"role":"user","content":%b}' % encode(note))

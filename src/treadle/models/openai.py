@@ -1,0 +1,403 @@
+"""Models that speak the chat completions of OpenAI: the public endpoint and the many servers compatible with it.
+
+Servers differ in how they number, name and end calls; all of that is evened out here. Thinking isn't sent back.
+Which tools exist and whether a reply is asked for again is the engine's business.
+"""
+
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, assert_never, cast
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
+
+from treadle.core.calls import Call, Result, Written
+from treadle.core.errors import MissingKey
+from treadle.core.messages import Message, text_of
+from treadle.core.requests import (
+    CallDelta,
+    CallDone,
+    Delta,
+    Finish,
+    Options,
+    ReplyEnded,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    Traits,
+    Usage,
+)
+from treadle.models.arriving import Arriving, Ids, is_object
+from treadle.models.encoding import Kept, encode, encode_functions, fields, with_note
+from treadle.models.exchange import PATIENT, Timeouts
+from treadle.models.http import Endpoint
+from treadle.models.refusals import Server, broken, told, unreadable
+from treadle.models.splitting import Events
+
+PUBLIC = "https://api.openai.com/v1"
+_PATH = "/chat/completions"
+
+
+def from_name(name: str, **settings: Any) -> "OpenAI":
+    """The model behind `openai:NAME`."""
+    return OpenAI(name, **settings)
+
+
+class OpenAI:
+    """A model on the chat completions wire. What isn't given comes from OPENAI_API_KEY and OPENAI_BASE_URL."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        stream: bool = True,
+        context: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = PATIENT,
+    ) -> None:
+        self.name = f"openai:{name}"
+        self.traits = Traits(context=context)
+        base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
+        key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
+        self._public = base_url == PUBLIC
+        if self._public and not key:
+            raise MissingKey(
+                f"{self.name} needs a key: set OPENAI_API_KEY. For a server of your own, set OPENAI_BASE_URL or base_url."
+            )
+        self._model = name
+        self._stream = stream
+        self._server = _server(self.name, base_url, key)
+        authorization = {"authorization": f"Bearer {key}"} if key else {}
+        self._endpoint = Endpoint(self._server, headers={**authorization, **(headers or {})}, timeouts=timeouts)
+        self._settings = Kept(self._encode_options)
+        self._tools = Kept(encode_functions)
+        self._instructions = Kept(_encode_instructions)
+
+    def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """The reply, piece by piece."""
+        history = request.history.encoded("openai", encode_message)
+        reading = Reply(self._server, Ids(len(request.history), history))
+        return self._endpoint.reply(_PATH, self._body(request, history), reading, Events() if self._stream else None)
+
+    def _body(self, request: Request, history: bytes) -> bytes:
+        instructions = self._instructions(request.instructions) if request.instructions else b""
+        messages = [part for part in (instructions, with_note(request, history)) if part]
+        tools = self._tools(request.tools) if request.tools else b""
+        return b'{%b%b,"messages":[%b]}' % (self._settings(request.options), tools, b",".join(messages))
+
+    def _encode_options(self, options: Options) -> bytes:
+        limit = "max_completion_tokens" if self._public else "max_tokens"  # the public endpoint has given the other one up
+        values: dict[str, Any] = {
+            "model": self._model,
+            "stream": self._stream,
+            "stream_options": {"include_usage": True} if self._stream else None,
+            "temperature": options.temperature,
+            limit: options.max_tokens,
+            "top_p": options.top_p,
+            "seed": options.seed,
+            "stop": options.stop or None,
+        }
+        return fields({**values, **options.extra, "stream": self._stream})
+
+
+def _server(model: str, base_url: str, key: str) -> Server:
+    remedy = "is the network up?" if base_url == PUBLIC else "is it running, and is base_url right?"
+    return Server(model, base_url, key_variable="OPENAI_API_KEY", remedy=remedy, secrets=(key,) if key else ())
+
+
+# What is sent
+
+
+def _encode_instructions(instructions: str) -> bytes:
+    return b'{"role":"system","content":%b}' % encode(instructions)
+
+
+def encode_message(message: Message) -> bytes:
+    """A message on this wire; results become one message each. Nothing for a model's message without words and calls."""
+    match message.role:
+        case "person":
+            return b'{"role":"user","content":%b}' % encode(text_of(message.parts))
+        case "model":
+            return _encode_reply(message)
+        case "tools":
+            return b",".join([_encode_result(part) for part in message.parts if isinstance(part, Result)])
+        case _:
+            assert_never(message.role)
+
+
+def _encode_reply(message: Message) -> bytes:
+    text = text_of(message.parts)
+    calls = b",".join([_encode_call(part) for part in message.parts if isinstance(part, Call)])
+    if calls:
+        return b'{"role":"assistant","content":%b,"tool_calls":[%b]}' % (encode(text or None), calls)
+    return b'{"role":"assistant","content":%b}' % encode(text) if text else b""
+
+
+def _encode_call(call: Call) -> bytes:
+    function = b'{"name":%b,"arguments":%b}' % (encode(call.name), encode(encode(call.arguments).decode()))
+    return b'{"id":%b,"type":"function","function":%b}' % (encode(call.id), function)
+
+
+def _encode_result(result: Result) -> bytes:
+    return b'{"role":"tool","tool_call_id":%b,"content":%b}' % (encode(result.call_id), encode(result.content))
+
+
+# What comes back
+
+
+class _Function(Struct):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _CallPiece(Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Said(Struct):
+    content: str | list[dict[str, Any]] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_CallPiece] | None = None
+    function_call: _Function | None = None
+
+
+class _Choice(Struct):
+    delta: _Said | None = None
+    message: _Said | None = None
+    finish_reason: str | None = None
+
+
+class _Details(Struct):
+    cached_tokens: int | None = None
+
+
+class _Usage(Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Chunk(Struct):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: Any = None
+    object: str | None = None
+    message: Any = None
+    code: Any = None
+
+
+_decode = Decoder(_Chunk).decode
+
+_FINISH: dict[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "filtered",
+    "safety": "filtered",
+}
+_FAILED = frozenset(("error", "insufficient_system_resource"))
+_NO_FUNCTION = _Function()
+
+
+class Reply:
+    """Reads one reply: deltas out of the payloads of a stream, or out of a whole body."""
+
+    def __init__(self, server: Server, ids: Ids) -> None:
+        self.ended = False
+        self._server = server
+        self._ids = ids
+        self._reason: str | None = None
+        self._counts: _Usage | None = None
+        self._called = False
+        self._open: list[Arriving] = []  # in the order they began, which is the order they are handed on
+        self._last: Arriving | None = None
+        self._by_index: dict[int, Arriving] = {}
+
+    @property
+    def finished(self) -> bool:
+        """Whether the model has said why it stopped."""
+        return self._reason is not None
+
+    @property
+    def usage(self) -> Usage:
+        """What the server has counted so far."""
+        counts = self._counts
+        if counts is None:
+            return Usage(requests=1)
+        details = counts.prompt_tokens_details
+        return Usage(
+            requests=1,
+            input_tokens=counts.prompt_tokens or 0,
+            output_tokens=counts.completion_tokens or 0,
+            cache_read_tokens=(details and details.cached_tokens) or 0,
+        )
+
+    def read(self, payloads: Iterable[bytes]) -> Iterator[Delta]:
+        """The deltas in some payloads of a stream."""
+        for payload in payloads:
+            if payload.startswith(b"[DONE]"):
+                self.ended = True
+                return
+            chunk = self._chunk(payload)
+            text = _only_text(chunk)
+            if text is None:
+                yield from self._heard(chunk)
+            elif text:
+                yield TextDelta(text)
+
+    def whole(self, body: bytes) -> Iterator[Delta]:
+        """The deltas of a reply that came in one."""
+        chunk = self._chunk(body)
+        if not chunk.choices:
+            raise unreadable(self._server, body)
+        self.ended = True
+        choice = chunk.choices[0]
+        if choice.message is not None:
+            calls, choice.message.tool_calls = choice.message.tool_calls or (), None
+            yield from self._heard(chunk)
+            for piece in calls:
+                yield from self._whole_call(piece)
+        yield from self.end()
+
+    def end(self) -> Iterator[Delta]:
+        """What is left when the stream is over."""
+        if not self.ended and self._reason is None:
+            raise broken(self._server, "it ended without saying why")
+        yield from self._close_calls()
+        yield ReplyEnded(self._finish(), self.usage, self._server.model)
+
+    def _chunk(self, payload: bytes) -> _Chunk:
+        try:
+            chunk = _decode(payload)
+        except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise unreadable(self._server, payload) from error
+        if chunk.error is not None or chunk.object == "error":
+            raise told(self._server, chunk.error or {"message": chunk.message, "code": chunk.code})
+        return chunk
+
+    def _heard(self, chunk: _Chunk) -> list[Delta]:
+        deltas: list[Delta] = []
+        if chunk.usage is not None:
+            self._counts = chunk.usage
+        if chunk.choices:
+            choice = chunk.choices[0]
+            said = choice.delta or choice.message
+            if said is not None:
+                self._said(said, deltas)
+            if choice.finish_reason:
+                self._stop(choice.finish_reason)
+                deltas += self._close_calls()
+        return deltas
+
+    def _said(self, said: _Said, deltas: list[Delta]) -> None:
+        thought = said.reasoning_content or said.reasoning
+        if thought:
+            deltas.append(ThinkingDelta(thought))
+        content = said.content or said.refusal
+        if content:
+            deltas += (TextDelta(content),) if isinstance(content, str) else _parts(content)
+        if said.tool_calls:
+            for piece in said.tool_calls:
+                self._piece(piece, deltas)
+        elif said.function_call is not None:
+            self._piece(_CallPiece(function=said.function_call), deltas)
+
+    def _piece(self, piece: _CallPiece, deltas: list[Delta]) -> None:
+        function = piece.function or _NO_FUNCTION
+        text = _text(function)
+        call = self._call(piece, function.name, text)
+        if function.name and not call.name:
+            deltas.append(call.named(function.name))
+        call.add(text)
+        while self._open and self._open[0].complete and self._open[0].name:
+            deltas.append(self._done(self._open.pop(0)))
+
+    def _whole_call(self, piece: _CallPiece) -> tuple[Delta, Delta]:
+        self._called = True
+        function = piece.function or _NO_FUNCTION
+        call_id, name, text = self._ids.unique(piece.id), function.name or "", _text(function)
+        cut = self._cut and not is_object(text)
+        written = Written(call_id, name, text if text.strip() or cut else "{}", cut)
+        return CallDelta(call_id, name), CallDone(written)
+
+    def _call(self, piece: _CallPiece, name: str | None, text: str) -> Arriving:
+        """The call that a piece belongs to: one we know, or a new one."""
+        call = self._last if piece.index is None else self._by_index.get(piece.index)
+        if call is None or _is_another(call, piece, name, text):
+            for earlier in self._open:
+                earlier.settle()
+            call = Arriving(self._ids.unique(piece.id), piece.id or "")
+            self._open.append(call)
+            if piece.index is not None:
+                self._by_index[piece.index] = call
+        self._last = call
+        return call
+
+    def _close_calls(self) -> list[Delta]:
+        calls, self._open = self._open, []
+        return [self._done(call, cut=self._cut) for call in calls]
+
+    @property
+    def _cut(self) -> bool:
+        """Whether the reply ended before the model was done."""
+        return self._reason is None or self._reason in _FINISH
+
+    def _done(self, call: Arriving, *, cut: bool = False) -> CallDone:
+        self._called = True
+        return call.written(cut=cut)
+
+    def _stop(self, reason: str) -> None:
+        if reason in _FAILED:
+            raise told(self._server, {"code": 503, "message": f"the model stopped with {reason!r}"})
+        self._reason = reason
+
+    def _finish(self) -> Finish:
+        finish = _FINISH.get(self._reason or "", "done")
+        return "calls" if self._called and finish == "done" else finish
+
+
+def _only_text(chunk: _Chunk) -> str | None:
+    """The words of a chunk that has nothing else in it. Most chunks are like that, so it pays to look for it first."""
+    choices = chunk.choices
+    if not choices or chunk.usage is not None:
+        return None
+    choice = choices[0]
+    said = choice.delta
+    if said is None or choice.finish_reason is not None or said.tool_calls is not None or said.function_call is not None:
+        return None
+    plain = said.reasoning_content is None and said.reasoning is None and said.refusal is None
+    return said.content if plain and isinstance(said.content, str) else None
+
+
+def _is_another(call: Arriving, piece: _CallPiece, name: str | None, text: str) -> bool:
+    """Whether a piece begins another call under the index of one we know. Servers number and name calls in many odd ways."""
+    if not name or (piece.id and piece.id == call.server_id):
+        return False
+    if piece.id and call.server_id:  # one index for all calls; without a name it is one of the servers that change ids as they go
+        return True
+    if piece.index is None:
+        return call.complete or name != call.name or is_object(call.text)
+    return call.complete and bool(text.strip())
+
+
+def _text(function: _Function) -> str:
+    arguments = function.arguments or ""
+    return arguments if isinstance(arguments, str) else encode(arguments).decode()
+
+
+def _parts(content: list[dict[str, Any]]) -> Iterator[Delta]:
+    """Words and thinking from content that comes as a list of parts."""
+    for part in content:
+        text, thought = part.get("text"), part.get("thinking")
+        if isinstance(thought, list):
+            thought = "".join([str(piece.get("text", "")) for piece in cast("list[dict[str, Any]]", thought)])
+        if isinstance(text, str) and text:
+            yield TextDelta(text)
+        if isinstance(thought, str) and thought:
+            yield ThinkingDelta(thought)

@@ -1,0 +1,194 @@
+"""A model's replies, recorded once and replayed ever after: tests that need no server and cost nothing.
+
+A recording is a file of JSON lines: one about the model, then one a request with the reply it got, delta by delta. It is looked
+up by what was asked, in any order. Keys and headers are no part of a request, and what looks like a secret is hidden.
+"""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from treadle.core.errors import RecordingDeparted, SettingsError
+from treadle.core.requests import CallDelta, CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits
+from treadle.core.seams import Model
+from treadle.guard.redaction import Redactor
+from treadle.models.departure import departure, nearest
+
+Mode = Literal["replay", "record", "auto"]
+
+VERSION = 1
+
+_KINDS: dict[str, type[Delta]] = {
+    "text": TextDelta,
+    "thinking": ThinkingDelta,
+    "call": CallDelta,
+    "called": CallDone,
+    "ended": ReplyEnded,
+}
+_hide = Redactor().value
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+class _About(Struct):
+    """The first line of a recording."""
+
+    recording: int
+    model: str
+    traits: Traits
+
+
+class _Exchange(Struct):
+    """Any other line: what was asked, and the reply."""
+
+    asked: dict[str, Any]
+    reply: list[dict[str, Any]]
+
+
+def from_name(name: str, **settings: Any) -> "Recorded":
+    """The model behind `recorded:FILE`."""
+    return Recorded(name, **settings)
+
+
+class Recorded:
+    """Replays a recording, or makes one.
+
+    replay   what isn't recorded raises `RecordingDeparted`, which says where the request departs from the nearest recorded one
+    record   everything is asked of `inner`, and the recording begins anew
+    auto     what isn't recorded is asked of `inner` and added
+
+    Of requests that are the same, the replies come in the order they were recorded, the last one again and again. Only complete
+    replies are recorded.
+    """
+
+    def __init__(self, file: str | Path, inner: Model | None = None, mode: Mode = "replay") -> None:
+        if mode == "record" and inner is None:
+            raise SettingsError("To record, a model is needed: Recorded(file, inner=model, mode='record').")
+        self._file = Path(file)
+        self._inner = inner
+        self._mode: Mode = mode
+        self._recording = _Recording(None, {}, []) if mode == "record" else _load(self._file, may_be_new=mode == "auto")
+        self._asked = 0
+        self._given: dict[bytes, int] = {}
+
+    @property
+    def name(self) -> str:
+        """The recorded model's name."""
+        about = self._recording.about
+        return self._inner.name if self._inner else about.model if about else f"recorded:{self._file}"
+
+    @property
+    def traits(self) -> Traits:
+        """What the recorded model can do."""
+        about = self._recording.about
+        return self._inner.traits if self._inner else about.traits if about else Traits()
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """The recorded reply, or a new one."""
+        self._asked += 1
+        asked = _plain(request)
+        known = self._replay(_key(asked)) if self._mode != "record" else None
+        if known is not None:
+            for delta in known:
+                yield delta
+            return
+        if self._inner is None or self._mode == "replay":
+            raise self._departed(asked)
+        deltas: list[Delta] = []
+        async for delta in self._inner.reply(request):
+            deltas.append(delta)
+            if isinstance(delta, ReplyEnded):
+                self._record(self._inner, asked, deltas)
+            yield delta
+
+    def _replay(self, key: bytes) -> list[Delta] | None:
+        replies = self._recording.replies.get(key)
+        if replies is None:
+            return None
+        number = self._given.get(key, 0)
+        self._given[key] = number + 1
+        return replies[min(number, len(replies) - 1)]
+
+    def _record(self, inner: Model, asked: dict[str, Any], deltas: list[Delta]) -> None:
+        lines: list[Struct] = []
+        if self._recording.about is None:
+            self._recording.about = _About(VERSION, inner.name, inner.traits)
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._file.write_bytes(b"")
+            lines.append(self._recording.about)
+        lines.append(_Exchange(asked, [_hide(_written(delta)) for delta in deltas]))
+        with self._file.open("ab") as file:
+            file.write(msgspec.json.Encoder().encode_lines(lines))
+        self._recording.add(asked, deltas)
+
+    def _departed(self, asked: dict[str, Any]) -> RecordingDeparted:
+        known = self._recording.asked
+        begin = f"Request {self._asked} isn't in the recording {self._file}."
+        if not known:
+            return RecordingDeparted(f"{begin} Nothing is.")
+        number = nearest(known, asked)
+        return RecordingDeparted(
+            f"{begin} The nearest one, recorded as number {number + 1}, differs in {departure(known[number], asked)}. "
+            "If that is meant, record it again with mode='record', or 'auto' to add it."
+        )
+
+
+class _Recording:
+    """A recording in memory."""
+
+    def __init__(self, about: _About | None, replies: dict[bytes, list[list[Delta]]], asked: list[dict[str, Any]]) -> None:
+        self.about = about
+        self.replies = replies
+        self.asked = asked
+
+    def add(self, asked: dict[str, Any], deltas: list[Delta]) -> None:
+        """One more exchange."""
+        self.asked.append(asked)
+        self.replies.setdefault(_key(asked), []).append(deltas)
+
+
+def _load(file: Path, *, may_be_new: bool) -> _Recording:
+    if may_be_new and not file.exists():
+        return _Recording(None, {}, [])
+    try:
+        first, *others = file.read_bytes().splitlines() or [b""]
+        recording = _Recording(msgspec.json.decode(first, type=_About), {}, [])
+        for line in others:
+            exchange = msgspec.json.decode(line, type=_Exchange)
+            recording.add(exchange.asked, [_read(delta) for delta in exchange.reply])
+    except FileNotFoundError as error:
+        raise SettingsError(f"There is no recording {file}; make one: Recorded(file, inner=model, mode='record').") from error
+    except (OSError, msgspec.MsgspecError, ValueError, KeyError) as error:
+        raise SettingsError(f"The recording {file} can't be read: {error}") from error
+    if recording.about is not None and recording.about.recording > VERSION:
+        raise SettingsError(f"The recording {file} was made by a newer Treadle; update Treadle, or record it again.")
+    return recording
+
+
+# A request and its deltas as plain values
+
+
+def _plain(request: Request) -> dict[str, Any]:
+    """A request without its secrets; the schemas of tools have none. The same for a replayed one: what is hidden stays the same."""
+    said = {
+        "instructions": request.instructions,
+        "options": request.options,
+        "history": list(request.history),
+        "note": request.note,
+    }
+    plain = {"tools": request.tools, **_hide(msgspec.to_builtins(said))}
+    return msgspec.json.decode(msgspec.json.encode(plain))  # as it will come out of the file
+
+
+def _key(asked: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(asked, order="sorted")
+
+
+def _written(delta: Delta) -> dict[str, Any]:
+    return {"delta": _NAMES[type(delta)], **msgspec.to_builtins(delta)}
+
+
+def _read(delta: dict[str, Any]) -> Delta:
+    return msgspec.convert(delta, _KINDS[delta["delta"]])

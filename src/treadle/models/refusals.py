@@ -1,0 +1,225 @@
+"""What went wrong at a model's server, as the errors of Treadle: one sentence that says what to do, never a key.
+
+Statuses, headers, bodies and the exceptions of the network come in here; `http` and the wires raise what comes out.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import msgspec
+
+from treadle.core.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable, ReplyBroken
+from treadle.guard.redaction import Redactor
+
+LONGEST = 300  # characters of a server's own words in a message
+
+_TRY_AGAIN = frozenset((408, 409, 425, 429))
+
+# What servers call a failure where no HTTP status says it: inside of a stream.
+_STATUS_OF = {
+    "overloaded_error": 529,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "timeout_error": 408,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "invalid_request_error": 400,
+    "exceed_context_size_error": 400,
+    "context_length_exceeded": 400,
+    "unavailable_error": 503,
+}
+
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|request_too_large"
+    r"|(prompt|input|conversation)( length)? is too (long|large)"
+    r"|(maximum|available|model's|model|the) (context|input|prompt|sequence)[ _-]?(length|size|window|limit)"
+    r"|exceeds? (the )?(maximum )?(context|model length|max_model_len|number of tokens allowed)"
+    r"|context (size|length|window|limit)( has been| was| is)? exceeded"
+    r"|exceed(s|ed)? (the )?context|longer than the maximum model length|maximum number of tokens allowed"
+    r"|input token count|too large for model with|reduce the length of|tokens to keep from the initial prompt"
+    r"|loaded with context length of only|must have less than \d+ tokens|`inputs` tokens",
+    re.IGNORECASE,
+)
+
+
+class Server:
+    """Whom an error speaks of: a model, where it is asked, and what to look at when that fails."""
+
+    __slots__ = ("_secrets", "absent", "address", "key_variable", "model", "remedy")
+
+    def __init__(
+        self,
+        model: str,
+        address: str,
+        *,
+        key_variable: str = "",
+        remedy: str = "is it running?",
+        absent: str = "Check the model's name and the base_url.",
+        secrets: tuple[str, ...] = (),
+    ) -> None:
+        parts = urlsplit(address)
+        self.model = model
+        self.address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        self.key_variable = key_variable
+        self.remedy = remedy
+        self.absent = absent
+        self._secrets = secrets
+
+    @property
+    def host(self) -> str:
+        """Host and port."""
+        return urlsplit(self.address).netloc
+
+    def quoted(self, words: str) -> str:
+        """A server's own words: one line, shortened, keys hidden."""
+        words = " ".join(Redactor(known_secrets=self._secrets).text(words).split())
+        return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+
+
+def refused(server: Server, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
+    """The error for an HTTP status that isn't a reply."""
+    return _judged(server, status, headers, _parsed(body))
+
+
+def told(server: Server, error: Any) -> ModelError:
+    """The error for an error object where a reply should have been."""
+    status = next((status for word in _marks(error) if (status := _status(word))), 500)
+    return _judged(server, status, {}, error)
+
+
+def unreachable(server: Server, error: BaseException) -> ModelUnavailable:
+    """The error for a server that can't be connected to: not there, no such host, no valid certificate, too slow."""
+    reason = server.quoted(str(error)) or "no connection in time"
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        remedy = "check the address, or let SSL_CERT_FILE name the authority behind it"
+        return ModelUnavailable(f"The certificate of {server.host} for {server.model} isn't trusted here; {remedy} ({reason})")
+    return ModelUnavailable(f"{server.model} at {server.host} does not answer; {server.remedy} ({reason})")
+
+
+def unanswered(server: Server, why: str) -> ModelUnavailable:
+    """The error for a server that takes a request and says nothing."""
+    return ModelUnavailable(f"{server.model} at {server.host} gave no answer: {why}.")
+
+
+def broken(server: Server, why: str) -> ReplyBroken:
+    """The error for a reply that stopped in the middle."""
+    return ReplyBroken(f"The reply of {server.model} at {server.host} broke off: {why}.")
+
+
+def unreadable(server: Server, payload: bytes) -> ReplyBroken:
+    """The error for a reply that isn't what the wire promises."""
+    words = server.quoted(payload[: 2 * LONGEST].decode(errors="replace")) or "nothing"
+    return ReplyBroken(f"The reply of {server.model} at {server.host} can't be read; it sent {words}")
+
+
+def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any) -> ModelError:
+    marks = " ".join(_marks(error))
+    words = server.quoted(_words(error))
+    said = f" It said: {words}" if words else ""
+    if status not in (401, 403, 429) and (status == 413 or _TOO_LONG.search(f"{marks} {words}")):
+        return ContextTooLong(f"The conversation is more than {server.model} can read ({status}).{said}", status=status)
+    if "insufficient_quota" in marks:
+        return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
+    if status in _TRY_AGAIN or status >= 500:
+        message = f"{server.model} at {server.host} can't answer now ({status}).{said}"
+        return ModelUnavailable(message, status=status, retry_after=_retry_after(headers))
+    return ModelRefused(_refusal(server, status, headers) + said, status=status)
+
+
+def _refusal(server: Server, status: int, headers: Mapping[str, str]) -> str:
+    match status:
+        case 401 | 403 if server.key_variable:
+            return f"{server.host} does not accept the key for {server.model} ({status}): check {server.key_variable}."
+        case 401 | 403:
+            return f"{server.host} does not let you use {server.model} ({status})."
+        case 404:
+            name = server.model.partition(":")[2] or server.model
+            return f"There is no model {name} at {server.address} (404). {server.absent}"
+        case 301 | 302 | 303 | 307 | 308:
+            where = server.quoted(headers.get("location", "another place"))
+            return f"{server.address} has moved to {where} ({status}): set base_url to where it is now."
+        case _:
+            return f"{server.model} at {server.host} refused the request ({status})."
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = body.decode(errors="replace")
+        return "" if text.lstrip()[:1] == "<" else text  # a page of HTML says nothing worth repeating
+
+
+def _words(error: Any) -> str:
+    """The sentence in an error object, wherever its server puts it."""
+    match error:
+        case str():
+            return error
+        case [first, *_]:
+            return _words(first)
+        case dict():
+            inner = cast("dict[str, Any]", error)
+            found = next((inner[name] for name in ("error", "message", "detail", "msg", "errors") if inner.get(name)), "")
+            return _words(found)
+        case _:
+            return ""
+
+
+def _marks(error: Any) -> Iterator[str]:
+    """The short names and numbers that servers put beside the sentence."""
+    if isinstance(error, dict):
+        inner = cast("dict[str, Any]", error)
+        yield from (str(inner[name]).lower() for name in ("code", "type", "status") if inner.get(name))
+        yield from _marks(inner.get("error"))
+
+
+def _status(mark: str) -> int | None:
+    if mark.isdecimal() and len(mark) == 3:
+        return int(mark)
+    return _STATUS_OF.get(mark)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from whichever header says so."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    for name in ("retry-after", "x-ratelimit-reset", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"):
+        value = headers.get(name)
+        if value and (seconds := _seconds(value)) is not None:
+            return max(0.0, seconds)
+    return None
+
+
+def _seconds(value: str) -> float | None:
+    number = _number(value)
+    if number is not None:
+        return number - time.time() if number > 1e9 else number  # a moment since 1970, or a span
+    span = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?(?:(\d+)ms)?", value.strip())
+    if span and span.group():
+        hours, minutes, seconds, milliseconds = (_number(part) or 0.0 for part in span.groups())
+        return hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
+    return _until(value)
+
+
+def _until(date: str) -> float | None:
+    from email.utils import parsedate_to_datetime  # only where a date came: the module is slow to import
+
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return None
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        return float(value) if value else None
+    except ValueError:
+        return None
