@@ -137,9 +137,9 @@ def test_a_note_goes_with_the_next_request():
 def test_at_a_limit_the_model_is_asked_for_an_answer_without_tools():
     terms = Terms(Limits(rounds=1))
     step = decide(run(*one_round()), terms)
-    assert step == AskModel(note=terms.final_note, last=True, reason="the limit of 1 rounds")
+    assert step == AskModel(note=terms.final_note, last=True, reason="the limit of 1 round")
     ended = decide(run(*one_round(), replied(text="So far: 5.", last=True)), terms)
-    assert ended == Finish("limit", text="So far: 5.", reason="the limit of 1 rounds")
+    assert ended == Finish("limit", text="So far: 5.", reason="the limit of 1 round")
 
 
 def test_a_note_is_not_lost_at_a_limit():
@@ -151,12 +151,10 @@ def test_a_note_is_not_lost_at_a_limit():
 def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_then_spoken_for():
     terms = Terms(Limits(rounds=1))
     assert decide(run(*one_round(), replied(last=True)), terms) == AskModel(
-        note=EMPTY_NOTE, last=True, reason="the limit of 1 rounds"
+        note=EMPTY_NOTE, last=True, reason="the limit of 1 round"
     )
     ended = decide(run(*one_round(), replied(last=True), replied(last=True)), terms)
-    assert ended == Finish(
-        "limit", text="I stopped at the limit of 1 rounds before I had an answer.", reason="the limit of 1 rounds"
-    )
+    assert ended == Finish("limit", text="I stopped at the limit of 1 round before I had an answer.", reason="the limit of 1 round")
     ended = decide(run(*one_round(text="Looking."), replied(last=True), replied(last=True)), terms)
     assert ended.text == "Looking."
 
@@ -166,13 +164,13 @@ def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_then_spok
     [
         (
             Limits(rounds=1, at_limit="fail"),
-            Finish("failed", text="Looking.", reason="The run stopped at the limit of 1 rounds; what was done is kept."),
+            Finish("failed", text="Looking.", reason="The run stopped at the limit of 1 round; what was done is kept."),
         ),
         (
             Limits(rounds=1, at_limit="words", words="Ask for less at once."),
-            Finish("limit", text="Ask for less at once.", reason="the limit of 1 rounds"),
+            Finish("limit", text="Ask for less at once.", reason="the limit of 1 round"),
         ),
-        (Limits(rounds=1, at_limit="last_text"), Finish("limit", text="Looking.", reason="the limit of 1 rounds")),
+        (Limits(rounds=1, at_limit="last_text"), Finish("limit", text="Looking.", reason="the limit of 1 round")),
     ],
 )
 def test_an_assistant_may_choose_another_ending(limits, step):

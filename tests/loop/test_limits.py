@@ -44,5 +44,5 @@ def test_one_more_call_may_be_beyond_a_limit():
     assert call_beyond(Limits(), 1000, "stock", 1000) == ""
     assert call_beyond(Limits(calls=2), 1, "stock", 1) == ""
     assert call_beyond(Limits(calls=2), 2, "stock", 1) == "the limit of 2 calls"
-    assert call_beyond(Limits(per_tool={"stock": 1}), 5, "stock", 1) == "the limit of 1 calls of stock"
+    assert call_beyond(Limits(per_tool={"stock": 1}), 5, "stock", 1) == "the limit of 1 call of stock"
     assert call_beyond(Limits(per_tool={"stock": 1}), 5, "order", 4) == ""

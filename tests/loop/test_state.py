@@ -136,7 +136,7 @@ def test_a_refused_call_has_its_result_and_the_model_reads_why():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask())])
     refused = apply(state, Refused(call_id="c1", by="Ann", reason="too dear"))
     assert refused.history[-1].parts == (Result("c1", "look", "Ann refused this call: too dear", "denied"),)
-    assert apply(state, Refused(call_id="c1")).history[-1].parts[0].content == "The person refused this call."
+    assert apply(state, Refused(call_id="c1")).history[-1].parts[0].content == "A person refused this call."
 
 
 def test_answers_about_calls_that_are_not_there_change_nothing_but_the_position():

@@ -56,11 +56,11 @@ def reached(limits: Limits, spent: Spent) -> str:
     """
     usage = spent.usage
     if limits.rounds is not None and spent.rounds >= limits.rounds:
-        return f"the limit of {limits.rounds} rounds"
+        return f"the limit of {_counted(limits.rounds, 'round')}"
     if limits.calls is not None and usage.calls >= limits.calls:
-        return f"the limit of {limits.calls} calls"
+        return f"the limit of {_counted(limits.calls, 'call')}"
     if limits.tokens is not None and usage.total_tokens + 2 * spent.last_tokens > limits.tokens:
-        return f"the limit of {limits.tokens} tokens"
+        return f"the limit of {_counted(limits.tokens, 'token')}"
     if limits.seconds is not None and spent.seconds >= limits.seconds:
         return f"the limit of {limits.seconds:g} seconds"
     if limits.cost is not None and _next_cost(spent) > limits.cost:
@@ -79,8 +79,12 @@ def _next_cost(spent: Spent) -> float:
 def call_beyond(limits: Limits, calls: int, tool_name: str, tool_calls: int) -> str:
     """Why one more call is beyond a limit, in words; empty where it isn't."""
     if limits.calls is not None and calls >= limits.calls:
-        return f"the limit of {limits.calls} calls"
+        return f"the limit of {_counted(limits.calls, 'call')}"
     most = limits.per_tool.get(tool_name)
     if most is not None and tool_calls >= most:
-        return f"the limit of {most} calls of {tool_name}"
+        return f"the limit of {_counted(most, 'call')} of {tool_name}"
     return ""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

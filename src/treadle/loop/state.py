@@ -35,6 +35,8 @@ from treadle.loop.limits import Spent
 from treadle.loop.repeats import Trail, fingerprint, walked
 from treadle.loop.window import shorten
 
+SOMEBODY = "A person"
+
 _canonical = msgspec.json.Encoder(order="deterministic")
 
 
@@ -48,6 +50,8 @@ class CallState(Struct, frozen=True):
     verdict: Verdict | None = None
     judged_at: float = 0.0
     approved: bool = False
+    answered: str = ""  # by whom
+    edited: bool = False  # their arguments, not the model's
     digest: str = ""  # of the arguments that were approved
     note: str = ""
     key: str = ""
@@ -157,7 +161,7 @@ def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
     """With position and clock moved on."""
     at, earlier = entry.at, before.at
     if at <= earlier or type(entry) in _IDLE:
-        return replace(changed, position=before.position + 1, at=at if at > earlier else earlier)
+        return replace(changed, position=before.position + 1, at=max(earlier, at))
     spent = changed.spent
     working = Spent(spent.rounds, spent.seconds + at - earlier, spent.usage, spent.last_tokens)
     return replace(changed, position=before.position + 1, at=at, spent=working)
@@ -246,17 +250,24 @@ def _approved(state: RunState, entry: Approved) -> RunState:
     found = find_call(state, entry.call_id)
     if found is None or found.call is None:
         return state
-    call = found.call if entry.arguments is None else Call(found.id, found.name, entry.arguments)
-    return _with_call(state, entry.call_id, approved=True, digest=entry.digest, call=call)
+    changes: dict[str, Any] = {"approved": True, "answered": entry.by or SOMEBODY, "digest": entry.digest}
+    if entry.arguments is not None:
+        changes |= {"edited": True, "call": Call(found.id, found.name, entry.arguments)}
+    return _with_call(state, entry.call_id, **changes)
 
 
 def _refused(state: RunState, entry: Refused) -> RunState:
     found = find_call(state, entry.call_id)
     if found is None or found.result is not None:
         return state
-    who = entry.by or "The person"
-    words = f"{who} refused this call{': ' + entry.reason if entry.reason else '.'}"
-    return _closed(_with_call(state, entry.call_id, result=Result(found.id, found.name, words, "denied")))
+    result = refusal(found.id, found.name, entry)
+    return _closed(_with_call(state, entry.call_id, answered=entry.by or SOMEBODY, result=result))
+
+
+def refusal(call_id: str, name: str, entry: Refused) -> Result:
+    """What the model reads of a call that a person refused."""
+    words = f"{entry.by or SOMEBODY} refused this call{': ' + entry.reason if entry.reason else '.'}"
+    return Result(call_id, name, words, "denied")
 
 
 def _returned(state: RunState, entry: Returned) -> RunState:

@@ -1,0 +1,1 @@
+"""Wiring: the only place that knows every part. `agent` is the public face."""

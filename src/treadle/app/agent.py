@@ -1,0 +1,299 @@
+"""The public face: a model with tools and instructions. Builds what the engine needs and opens the door to it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from treadle.app.home import open_home
+from treadle.app.models import model_of
+from treadle.app.nested import NestedAgent
+from treadle.app.output import output_of
+from treadle.app.prices import price
+from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.events import Event, RunEnded
+from treadle.core.messages import Message
+from treadle.core.requests import Options
+from treadle.core.seams import Journal, Model, Policy, Toolset, Watcher
+from treadle.dialects import auto
+from treadle.engine.engine import Engine
+from treadle.engine.result import RunResult
+from treadle.engine.setup import Answer, Approval, Approver, Caller, Instructions, Services, Setup
+from treadle.engine.watch import Watch
+from treadle.guard.policy import Rule, policy_of
+from treadle.guard.redaction import Redactor
+from treadle.loop.decide import Terms
+from treadle.loop.limits import Limits
+from treadle.loop.window import window_of
+from treadle.stores.cache import MemoryCache
+from treadle.stores.journal import MemoryJournal
+from treadle.stores.results import MemoryResults
+from treadle.tools.tool import FunctionTool
+from treadle.toolsets.python import Functions
+from treadle.toolsets.wrap import Together
+
+OutputT = TypeVar("OutputT")
+
+
+class Results(Struct, frozen=True):
+    """How results reach the model.
+
+    limit         characters of one result that are shown; the whole of a longer one is kept for `read_result`
+    summarizer    a model, usually a cheaper one, that sums longer results up instead of cutting them
+    show_secrets  whether the model sees secrets that a tool prints; journal, audit, events and logs never do
+    """
+
+    limit: int = 20_000
+    summarizer: Model | str | None = None
+    show_secrets: bool = False
+
+
+class Discovery(Struct, frozen=True):
+    """With more than `above` tools, a model sees those named in `always`, and `find_tools` to find the others."""
+
+    above: int = 40
+    always: tuple[str, ...] = ()
+
+
+class Agent(Generic[OutputT]):
+    """A model with tools and instructions.
+
+    model          `openai:gpt-4o-mini`, `anthropic:…`, `ollama:…`, or a model object
+    tools          functions, `@tool`s, and other agents' `as_tool()`
+    toolsets       sources of tools
+    instructions   what it is told; or a function of the `RunContext` that says it
+    output_type    the type of the answer; text unless you say otherwise
+    limits         ceilings on a turn, and what happens at one
+    options        temperature, max_tokens and the like
+    policy         `[allow("stock"), ask("order_*"), deny("delete_*")]`, or anything that judges
+    approver       answers approvals on the spot; without one a run stops as "waiting"
+    attended       False where no person can be asked: calls that would need one are denied
+    notes          a line for the model with the request of each round
+    """
+
+    def __init__(
+        self,
+        model: str | Model,
+        *,
+        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset] = (),
+        toolsets: Iterable[Toolset] = (),
+        instructions: Instructions = "",
+        output_type: type[OutputT] | Any = str,
+        name: str = "agent",
+        limits: Limits | None = None,
+        options: Options | None = None,
+        policy: Policy | Sequence[Rule] | Mapping[str, Any] | Callable[..., Any] | None = None,
+        approver: Approver | None = None,
+        attended: bool = True,
+        notes: Sequence[str] = (),
+        results: Results | None = None,
+        discovery: Discovery | None = None,
+        redactor: Redactor | None = None,
+        priced: bool = False,
+    ) -> None:
+        limits, options, results, discovery = (
+            limits or Limits(),
+            options or Options(),
+            results or Results(),
+            discovery or Discovery(),
+        )
+        found = model_of(model)
+        output = output_of(output_type)
+        window = window_of(found.traits.context, (options.max_tokens or 1024) + 1024)
+        self.setup = Setup(
+            name=name,
+            model=found,
+            toolset=_toolset(tools, toolsets),
+            policy=policy_of(policy),
+            instructions=instructions,
+            terms=Terms(limits, tuple(notes), wants_output=output is not None, window=window),
+            options=options,
+            redactor=redactor or Redactor(),
+            net=auto(strict=True) if found.traits.native_calls else None,
+            output=output,
+            approver=approver,
+            attended=attended,
+            shows_secrets=results.show_secrets,
+            result_limit=results.limit,
+            summarizer=None if results.summarizer is None else model_of(results.summarizer),
+            discover_above=discovery.above,
+            always_offered=discovery.always,
+            price=price if priced or limits.cost is not None else None,
+        )
+        self._memory = MemoryJournal()
+        self._passing = Engine(self.setup, Services(self._memory, cache=MemoryCache(), results=MemoryResults()))
+        self._engines: dict[int, Engine] = {}
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.setup.name
+
+    async def run(
+        self,
+        prompt: str,
+        *,
+        run_id: str | None = None,
+        journal: bool | Journal | Services = False,
+        user: str = "",
+        deps: Any = None,
+        credentials: Mapping[str, str] | None = None,
+        history: Sequence[Message] = (),
+        watchers: Sequence[Watcher] = (),
+        origin: dict[str, Any] | None = None,
+    ) -> RunResult[OutputT]:
+        """Ask something. With `journal=True` the run is kept; a `run_id` that is there already is continued."""
+        engine = self._engine(journal)
+        caller = Caller(user, deps, credentials or {}, watchers)
+        result = await engine.start(prompt, run_id=run_id, caller=caller, history=tuple(history), origin=origin)
+        self._let_go(engine, result)
+        return result
+
+    def run_sync(self, prompt: str, **how: Any) -> RunResult[OutputT]:
+        """`run` for programs that aren't asynchronous."""
+        return _in_new_loop(lambda: self.run(prompt, **how))
+
+    async def stream(self, prompt: str, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
+        """Ask something and see it happen: typed events, the last of which carries `.result`. Leaving early stops the run."""
+        watch = Watch()
+        task = asyncio.ensure_future(self.run(prompt, watchers=(*watchers, watch), **how))
+        task.add_done_callback(lambda done: _end(watch, done))
+        try:
+            async for event in watch:
+                if watch.ends_with(event):
+                    await task  # raises what `run` raised
+                yield event
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        journal: bool | Journal | Services | None = None,
+        user: str = "",
+        deps: Any = None,
+        credentials: Mapping[str, str] | None = None,
+        watchers: Sequence[Watcher] = (),
+    ) -> RunResult[OutputT]:
+        """Take a run up again: after a crash, a restart, an approval; also in another process than it began in."""
+        engine = await self._engine_of(run_id, journal)
+        result = await engine.resume(run_id, caller=Caller(user, deps, credentials or {}, watchers))
+        self._let_go(engine, result)
+        return result
+
+    def resume_sync(self, run_id: str, **how: Any) -> RunResult[OutputT]:
+        """`resume` for programs that aren't asynchronous."""
+        return _in_new_loop(lambda: self.resume(run_id, **how))
+
+    async def approvals(self, run_id: str, *, journal: bool | Journal | Services | None = None) -> list[Approval]:
+        """What a person has to answer before a run can go on."""
+        return await (await self._engine_of(run_id, journal)).approvals(run_id)
+
+    async def approve(
+        self,
+        run_id: str,
+        call_id: str,
+        *,
+        by: str = "",
+        arguments: dict[str, Any] | None = None,
+        digest: str = "",
+        journal: bool | Journal | Services | None = None,
+    ) -> Approval:
+        """Say yes to a call that waits, perhaps with other arguments; `resume` then goes on."""
+        engine = await self._engine_of(run_id, journal)
+        return await engine.answer(run_id, call_id, Answer(True, by, arguments=arguments), digest=digest)
+
+    async def deny(
+        self, run_id: str, call_id: str, reason: str = "", *, by: str = "", journal: bool | Journal | Services | None = None
+    ) -> Approval:
+        """Say no to a call that waits; the model reads why."""
+        return await (await self._engine_of(run_id, journal)).answer(run_id, call_id, Answer(False, by, reason))
+
+    async def fork(
+        self, run_id: str, at: int | None = None, *, new_id: str | None = None, journal: bool | Journal | Services | None = None
+    ) -> str:
+        """A new run that goes on from a copy of another one's first `at` entries; `run` or `resume` it."""
+        return await (await self._engine_of(run_id, journal)).fork(run_id, at, new_id)
+
+    async def cancel(self, run_id: str) -> bool:
+        """Stop a run that is under way in this process. False where there is none."""
+        engines = (self._passing, *self._engines.values())
+        return any([await engine.cancel(run_id) for engine in engines])
+
+    def watch(self, run_id: str) -> Watch:
+        """The events of a run that is under way in this process, from now on."""
+        for engine in (self._passing, *self._engines.values()):
+            try:
+                return engine.watch(run_id)
+            except RunNotFound:
+                continue
+        raise RunNotFound(f"Run {run_id} isn't under way in this process.")
+
+    def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
+        """This agent as a tool of another one."""
+        told = description or (self.setup.instructions if isinstance(self.setup.instructions, str) else "")
+        return NestedAgent(self.setup, name or self.setup.name, told or f"Ask the agent {self.setup.name}.")
+
+    def _engine(self, journal: bool | Journal | Services | None) -> Engine:
+        if not journal:
+            return self._passing
+        if isinstance(journal, Services):
+            services = journal
+        elif journal is True:
+            services = open_home().services()
+        else:
+            services = Services(journal, cache=MemoryCache(), results=MemoryResults())
+        key = id(services.journal)
+        if key not in self._engines or self._engines[key].services.journal is not services.journal:
+            self._engines[key] = Engine(self.setup, services)
+        return self._engines[key]
+
+    async def _engine_of(self, run_id: str, journal: bool | Journal | Services | None) -> Engine:
+        """The engine that knows a run: the one asked for, else this process's memory, else the data folder."""
+        if journal is not None:
+            return self._engine(journal)
+        return self._passing if self._memory.has(run_id) else self._engine(True)
+
+    def _let_go(self, engine: Engine, result: RunResult[Any]) -> None:
+        """A run without a journal is remembered only as long as somebody has to answer for it."""
+        if engine is self._passing and result.stopped != "waiting":
+            self._memory.forget(result.run_id)
+
+
+def _end(watch: Watch, done: "asyncio.Task[Any]") -> None:
+    """A run that broke sends no last event; whoever streams must not wait for it."""
+    if done.cancelled() or done.exception() is not None:
+        watch(RunEnded(result=None))
+
+
+def _toolset(tools: Iterable[Any], toolsets: Iterable[Toolset]) -> Toolset:
+    """Functions and toolsets as one toolset."""
+    functions: list[Any] = []
+    sources = list(toolsets)
+    for given in tools:
+        if hasattr(given, "tools") and hasattr(given, "call"):
+            sources.append(given)
+        else:
+            functions.append(given)
+    if functions or not sources:
+        sources.insert(0, Functions(functions))
+    return sources[0] if len(sources) == 1 else Together(*sources)
+
+
+def _in_new_loop(work: Callable[[], Any]) -> Any:
+    if asyncio._get_running_loop() is not None:  # pyright: ignore[reportPrivateUsage]  # documented, and raises nothing
+        raise SettingsError("An event loop is running already: use `await agent.run(…)` here instead of `run_sync`.")
+    return asyncio.run(_and_close(work))
+
+
+async def _and_close(work: Callable[[], Any]) -> Any:
+    """The work, and then its connections closed: they belong to this event loop, which ends here."""
+    try:
+        return await work()
+    finally:
+        from treadle.models.http import close_all
+
+        await close_all()

@@ -1,0 +1,1 @@
+"""Performs what the loop decides: asks models, carries calls out, writes down what happened."""

@@ -1,0 +1,38 @@
+"""What the audit says about a call: one record, redacted, with the verdict and whose it was."""
+
+from treadle.core.calls import Call, Result
+from treadle.core.seams import AuditRecord
+from treadle.engine.live import LiveRun
+from treadle.loop.state import CallState
+
+SUMMARY = 200  # characters of a result that the audit keeps
+
+
+def account(run: LiveRun, state: CallState, call: Call, result: Result, seconds: float) -> None:
+    """Add a call to the audit."""
+    if run.services.audit is None:
+        return
+    verdict, by = _decision(state)
+    summary = run.redactor.text(result.content[: 2 * SUMMARY])[:SUMMARY]
+    record = AuditRecord(
+        run.id,
+        call.id,
+        run.caller.user,
+        call.name,
+        run.redactor.value(call.arguments),
+        verdict,
+        by,
+        "" if result.problem else summary,
+        round(seconds * 1000, 3),
+        result.problem is None,
+        f"{result.problem}: {summary}" if result.problem else None,
+        run.now(),
+    )
+    run.audit(record)
+
+
+def _decision(state: CallState) -> tuple[str, str]:
+    """The verdict that counted, and whose it was: a person's answer comes after the rule that asked for it."""
+    if state.answered:
+        return ("approved" if state.approved else "refused"), state.answered
+    return ("", "") if state.verdict is None else (type(state.verdict).__name__.lower(), state.verdict.by)

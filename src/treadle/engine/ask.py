@@ -1,0 +1,207 @@
+"""Asks a model for its next reply: builds the request, listens, starts calls while the reply is still coming, tries again.
+
+Nothing is tried again once a complete call has been taken from a reply: what came is kept, and the run goes on from there.
+"""
+
+import asyncio
+
+from treadle.core.calls import Written
+from treadle.core.entries import Replied
+from treadle.core.errors import ModelError
+from treadle.core.events import CallArrived, ModelAsked, ModelRetried, ReplyArrived, TextArrived, ThinkingArrived
+from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.core.requests import CallDelta, CallDone, Delta, Finish, ReplyEnded, Request, TextDelta, ThinkingDelta, Usage
+from treadle.core.seams import Heard, Parser
+from treadle.engine.live import LiveRun
+from treadle.engine.offer import offer
+from treadle.engine.perform import start_early
+from treadle.engine.telemetry import model_span
+from treadle.loop.decide import AskModel
+from treadle.loop.retry import wait_before
+
+
+async def ask(run: LiveRun, step: AskModel) -> None:
+    """Ask until there is a reply, or no try is left and the run has failed."""
+    request = _request(run, step)
+    wasted = Usage()
+    attempt = 0
+    while True:
+        attempt += 1
+        if run.watched:
+            run.emit(ModelAsked(run_id=run.id, round=run.state.spent.rounds + 1, model=run.setup.model.name))
+        listener = Listener(run, step, request, wasted)
+        try:
+            with model_span(run, request) as span:
+                await listener.listen()
+                span.ended(run.entries[-1])
+        except ModelError as error:
+            listener.stop()
+            if listener.kept_calls():
+                listener.close("broken", error.usage or Usage(requests=1))
+                return
+            wasted = wasted + (error.usage or Usage(requests=1))
+            if not await _wait_for_next_try(run, error, attempt):
+                run.finish("failed", text=run.state.words, reason=str(error), usage=wasted)
+                return
+        else:
+            return
+
+
+async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> bool:
+    """Whether there is another try, after the wait that is due before it."""
+    limits = run.setup.terms.limits
+    if not error.retryable or attempt >= limits.tries:
+        return False
+    wait = wait_before(attempt, limits.backoff, error.retry_after, run.services.chance())
+    if wait is None:
+        return False
+    if run.watched:
+        run.emit(ModelRetried(run_id=run.id, attempt=attempt, wait=wait, reason=str(error)))
+    await asyncio.sleep(wait)
+    return True
+
+
+def _request(run: LiveRun, step: AskModel) -> Request:
+    return Request(run.instructions, run.state.history, offer(run, step), step.note, run.setup.options)
+
+
+class Listener:
+    """Takes one reply in. A call that is complete is recorded and started at the next pause of the stream."""
+
+    __slots__ = ("_calls", "_flush", "_parser", "_parts", "_recorded", "_request", "_run", "_step", "_text", "_wasted")
+
+    def __init__(self, run: LiveRun, step: AskModel, request: Request, wasted: Usage) -> None:
+        self._run = run
+        self._step = step
+        self._request = request
+        self._wasted = wasted
+        self._parser: Parser | None = None
+        self._parts: list[ReplyPart] = []  # complete, and not recorded yet
+        self._text: list[str] = []
+        self._calls = 0  # calls in `_parts`
+        self._recorded = False
+        self._flush: asyncio.Handle | None = None
+
+    async def listen(self) -> None:
+        """Take the reply in, to its end."""
+        run = self._run
+        async for delta in run.setup.model.reply(self._request):
+            if type(delta) is TextDelta:
+                self._hear(delta.text)
+            elif type(delta) is ReplyEnded:
+                self.close(delta.finish, delta.usage, delta.model)
+            else:
+                self._take(delta)
+
+    def _take(self, delta: Delta) -> None:
+        run = self._run
+        match delta:
+            case CallDone():
+                self._add_call(delta.call)
+            case CallDelta():
+                if run.watched:
+                    run.emit(CallArrived(run_id=run.id, call_id=delta.id, name=delta.name))
+            case ThinkingDelta():
+                self._think(delta.text, delta.signature)
+            case _:
+                pass
+
+    def _hear(self, text: str) -> None:
+        """Words arrived; calls written among them are taken out."""
+        parser = self._parser
+        if parser is None:
+            net = self._run.setup.net
+            if net is None or not self._request.tools:
+                self._say(text)
+                return
+            parser = self._parser = net.parser(self._request.tools)
+        self._add_heard(parser.feed(text))
+
+    def _add_heard(self, heard: Heard) -> None:
+        if heard.thinking:
+            self._think(heard.thinking)
+        if heard.text:
+            self._say(heard.text)
+        for written in heard.calls:
+            self._add_call(written)
+
+    def _say(self, text: str) -> None:
+        self._text.append(text)
+        if self._run.watched:
+            self._run.emit(TextArrived(run_id=self._run.id, text=text))
+
+    def _think(self, text: str, signature: str = "") -> None:
+        last = self._parts[-1] if self._parts else None
+        if isinstance(last, Thinking) and not last.signature:
+            self._parts[-1] = Thinking(last.text + text, signature)
+        else:
+            self._end_text()
+            self._parts.append(Thinking(text, signature))
+        if self._run.watched:
+            self._run.emit(ThinkingArrived(run_id=self._run.id, text=text))
+
+    def _add_call(self, written: Written) -> None:
+        """A complete call. It waits for the next pause of the stream, so that a reply in one piece is one entry."""
+        self._end_text()
+        run = self._run
+        self._parts.append(Written(run.fresh_id(written.id), written.name, written.text, written.cut))
+        self._calls += 1
+        if self._flush is None and not self._step.last:
+            self._flush = asyncio.get_running_loop().call_soon(self._at_pause)
+
+    def _at_pause(self) -> None:
+        """The stream pauses: record what is complete, and start what may start."""
+        self._flush = None
+        run = self._run
+        run.record(Replied(parts=tuple(self._parts), more=True, at=run.now()))
+        self._recorded = True
+        self._parts = []
+        self._calls = 0
+        start_early(run)
+
+    def _end_text(self) -> None:
+        if self._text:
+            self._parts.append(Text("".join(self._text)))
+            self._text = []
+
+    def stop(self) -> None:
+        """Nothing more will come: what isn't recorded yet stays unrecorded unless `close` is called."""
+        if self._flush is not None:
+            self._flush.cancel()
+            self._flush = None
+
+    def kept_calls(self) -> bool:
+        """Whether complete calls came, so that the reply is worth keeping although it broke."""
+        return self._recorded or self._calls > 0
+
+    def close(self, finish: Finish, usage: Usage, model: str = "") -> None:
+        """The reply is over, or broke: record the rest of it. Of a broken one, nothing after its last complete call."""
+        self.stop()
+        run = self._run
+        if finish == "broken":
+            self._text = []
+            while self._parts and not isinstance(self._parts[-1], Written):
+                self._parts.pop()
+        elif self._parser is not None:
+            self._add_heard(self._parser.close())
+            self.stop()
+        self._end_text()
+        entry = Replied(
+            parts=tuple(self._parts),
+            last=self._step.last,
+            finish=finish,
+            usage=self._priced(usage),
+            model=model,
+            at=run.now(),
+        )
+        run.record(entry)
+        if run.watched:
+            run.emit(ReplyArrived(run_id=run.id, usage=run.state.spent.usage))
+
+    def _priced(self, usage: Usage) -> Usage:
+        total = self._wasted + usage if self._wasted.requests else usage
+        price = self._run.setup.price
+        if price is None:
+            return total
+        cost = price(self._run.setup.model.name, total)
+        return total + Usage(cost=cost) if total.cost is None else total

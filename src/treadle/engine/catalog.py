@@ -1,0 +1,73 @@
+"""The tools of an agent by name, each with its validator, and which of them a model is told of. No calling here."""
+
+from collections.abc import Iterable, Sequence
+
+from treadle.core.requests import ToolSpec
+from treadle.core.tool import Tool
+from treadle.tools.validate import Validator
+
+READ_RESULT = Tool(
+    ToolSpec(
+        "read_result",
+        "Read a part of an earlier result that was too long to show whole.",
+        {
+            "type": "object",
+            "properties": {
+                "id": {"type": "string", "description": "the id given with the shortened result"},
+                "start": {"type": "integer", "description": "first character, from 0", "default": 0},
+                "end": {"type": "integer", "description": "character after the last one"},
+            },
+            "required": ["id"],
+            "additionalProperties": False,
+        },
+    ),
+    effect="read",
+    retry="read",
+    toolset="treadle",
+)
+
+FIND_TOOLS = Tool(
+    ToolSpec(
+        "find_tools",
+        "Find further tools by what they do. Only some tools are shown at first; those found here can be called afterwards.",
+        {
+            "type": "object",
+            "properties": {"query": {"type": "string", "description": "what you want to do, in a few words"}},
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+    ),
+    effect="read",
+    retry="read",
+    toolset="treadle",
+)
+
+
+class Catalog:
+    """Tools by name. The engine's own (`read_result`, `find_tools`) are in it unless the agent has others by those names."""
+
+    def __init__(self, tools: Sequence[Tool], output: Tool | None = None) -> None:
+        self.listed = tuple(tools)
+        own = (READ_RESULT, FIND_TOOLS) if output is None else (READ_RESULT, FIND_TOOLS, output)
+        self.tools: dict[str, Tool] = {tool.name: tool for tool in (*own, *tools)}
+        self._validators: dict[str, Validator] = {}
+        self._specs: dict[tuple[str, ...], tuple[ToolSpec, ...]] = {}
+
+    def is_own(self, tool: Tool) -> bool:
+        """Whether the engine itself carries this tool out."""
+        return tool is READ_RESULT or tool is FIND_TOOLS
+
+    def validator(self, name: str) -> Validator:
+        """What checks the arguments of a tool; made at its first call."""
+        found = self._validators.get(name)
+        if found is None:
+            found = self._validators[name] = Validator(self.tools[name].parameters)
+        return found
+
+    def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
+        """What a model is told of these tools: always the same value for the same names, so that it is encoded once."""
+        key = tuple(names)
+        found = self._specs.get(key)
+        if found is None:
+            found = self._specs[key] = tuple([self.tools[name].spec for name in key])
+        return found

@@ -1,0 +1,146 @@
+"""The loop: decide, perform, write down, until the turn is over. Each step is performed by the module of its name."""
+
+import asyncio
+from typing import assert_never
+
+from treadle.core.calls import Result
+from treadle.core.entries import Noted, Replied, Returned, Shortened
+from treadle.dialects.mend import Read, read_json
+from treadle.engine.ask import ask
+from treadle.engine.live import LiveRun
+from treadle.engine.people import ask_inline
+from treadle.engine.perform import call_tools, judge_calls, land, recover_calls, start_early
+from treadle.loop.decide import (
+    MOST_NOTES,
+    AskModel,
+    CallTools,
+    CloseReply,
+    Finish,
+    Judge,
+    ReadOutput,
+    Recover,
+    Rest,
+    Shorten,
+    Step,
+    Wait,
+    decide,
+)
+from treadle.tools.validate import Invalid, word
+
+
+async def drive(run: LiveRun) -> None:
+    """Bring the turn to its end, or to where it waits for a person."""
+    try:
+        while not isinstance(step := decide(run.state, run.setup.terms, _squeezed(run)), Rest):
+            await _perform(run, step)
+            if run.flying:  # calls that began during the reply: the others join them, and all are waited for
+                start_early(run)
+                await land(run)
+    except asyncio.CancelledError:
+        if not run.cancelled:
+            raise
+        await _stop_calls(run)
+        _cancel(run)
+    finally:
+        await _stop_calls(run)
+        await run.flush()
+
+
+def _squeezed(run: LiveRun) -> str:
+    """What the tree has spent only squeezes the runs inside of another; the root goes by its own limits."""
+    return "" if run.is_root else run.meter.squeezed()
+
+
+async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case for each kind of step
+    match step:
+        case AskModel():
+            await ask(run, step)
+        case Judge():
+            judge_calls(run, step.calls)
+        case CallTools():
+            if not await call_tools(run, step.calls):
+                _wait(run)
+        case Recover():
+            if not await recover_calls(run, step.calls):
+                _wait(run)
+        case Wait():
+            await _ask_people(run, step)
+        case CloseReply():
+            run.record(Replied(parts=(), finish="broken", at=run.now()))
+        case Shorten():
+            run.record(Shortened(call_ids=step.call_ids, at=run.now()))
+        case ReadOutput():
+            _read_output(run, step.text)
+        case Finish():
+            _finish(run, step)
+        case Rest():
+            pass
+        case _:
+            assert_never(step)
+
+
+def _wait(run: LiveRun) -> None:
+    run.finish("waiting", text=run.state.words, reason="A person has to approve a call.")
+
+
+async def _ask_people(run: LiveRun, step: Wait) -> None:
+    """Ask about each call; where nobody is there, the run waits."""
+    for call in step.calls:
+        if not await ask_inline(run, call):
+            _wait(run)
+            return
+
+
+def _finish(run: LiveRun, step: Finish) -> None:
+    output = run.state.output.arguments if run.state.output is not None else None
+    run.finish(step.stopped, text=step.text, output=output, reason=step.reason)
+
+
+def _read_output(run: LiveRun, text: str) -> None:
+    """The answer came as words although it has to fit a schema: take it if it does, else say what is missing."""
+    assert run.setup.output is not None  # noqa: S101 - only then is this step decided
+    problem = _misfit(run, text)
+    if problem is None:
+        read = read_json(text)
+        assert isinstance(read, Read)  # noqa: S101 - `_misfit` found nothing
+        stopped = "limit" if run.state.last else "answered"
+        run.finish(stopped, text=text, output=read.value)
+    elif run.state.notes >= MOST_NOTES:
+        run.finish("failed", text=text, reason=f"The model's answer doesn't have the shape that was asked for: {problem}")
+    else:
+        tool = run.setup.output.tool.name
+        run.record(Noted(text=f"Give your answer by calling {tool}, or as JSON that fits its arguments. {problem}", at=run.now()))
+
+
+def _misfit(run: LiveRun, text: str) -> str | None:
+    """What is wrong with an answer in words; None where it is the JSON that was asked for."""
+    output = run.setup.output
+    assert output is not None  # noqa: S101 - asked by the caller
+    read = read_json(text)
+    if not isinstance(read, Read):
+        return "What came was not JSON."
+    checked = run.catalog.validator(output.tool.name).check(read.value)
+    return word(checked.issues, output.tool.name) if isinstance(checked, Invalid) else None
+
+
+async def _stop_calls(run: LiveRun) -> None:
+    """End what is under way."""
+    tasks = list(run.flying.values())
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+    run.flying.clear()
+
+
+def _cancel(run: LiveRun) -> None:
+    """A person cancelled the run: every call that was asked for still gets its one result."""
+    if run.state.finished is not None:
+        return
+    if run.state.reply_open:
+        run.record(Replied(parts=(), finish="broken", at=run.now()))
+    for call in run.state.calls:
+        if call.result is None:
+            words = "Cancelled while it was running; it may have taken effect." if call.attempts else "Cancelled before it ran."
+            run.record(Returned(result=Result(call.id, call.name, words, "cancelled"), at=run.now()))
+    run.finish("cancelled", text=run.state.words, reason="The run was cancelled.")

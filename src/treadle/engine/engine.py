@@ -1,0 +1,268 @@
+"""Starts, continues, resumes, forks, cancels and watches runs. What happens inside of one is `drive`."""
+
+import asyncio
+import inspect
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from os import urandom
+from typing import Any
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Call, Written
+from treadle.core.entries import Entry, Forked, Opened, Replied, Resumed, Said
+from treadle.core.errors import ApprovalError, BadPrompt, RunNotFound, RunTaken
+from treadle.core.events import RunEnded, RunStarted
+from treadle.engine.catalog import Catalog
+from treadle.engine.drive import drive
+from treadle.engine.live import LiveRun
+from treadle.engine.meter import Meter
+from treadle.engine.people import answered
+from treadle.engine.result import RunResult
+from treadle.engine.setup import Answer, Approval, Caller, Services, Setup
+from treadle.engine.telemetry import run_span
+from treadle.engine.watch import Watch
+from treadle.loop.state import RunState
+
+NOBODY = Caller()
+
+
+class Engine:
+    """One agent's runs. Stores are handed in; the engine owns nothing but the runs that are under way."""
+
+    def __init__(self, setup: Setup, services: Services) -> None:
+        self.setup = setup
+        self.services = services
+        self._live: dict[str, LiveRun] = {}
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+        self._catalog: Catalog | None = None
+
+    # ways in
+
+    async def start(
+        self,
+        prompt: str,
+        *,
+        run_id: str | None = None,
+        caller: Caller = NOBODY,
+        history: Sequence[Any] = (),
+        origin: dict[str, Any] | None = None,
+        parent: LiveRun | None = None,
+    ) -> RunResult[Any]:
+        """Ask something: in a new run, or in a run that is there already."""
+        if not prompt.strip():
+            raise BadPrompt("The prompt is empty; say what you want.")
+        with self._entered(run_id or new_run_id(), caller, parent) as run:
+            if run_id is not None and self.services.journal is not None:
+                _continue(run, await self._earlier(run_id))
+            if not run.entries:
+                run.record(self._opening(run, tuple(history), origin or {}, parent))
+            run.record(Said(text=prompt, at=run.now()))
+            await run.flush()  # a run that was begun can be found again, whatever happens next
+            return await self._carry_on(run, resumed=False)
+
+    async def resume(self, run_id: str, *, caller: Caller = NOBODY, parent: LiveRun | None = None) -> RunResult[Any]:
+        """Take a run up again: after a crash, a restart, an approval, a failure. One that was answered is returned as it is."""
+        with self._entered(run_id, caller, parent) as run:
+            _take_up(run, await self._read(run_id))
+            if run.state.finished is not None and run.state.finished.stopped in ("answered", "limit", "cancelled"):
+                return self._result(run)
+            run.record(Resumed(at=run.now()))
+            _refuse_expired(run)
+            return await self._carry_on(run, resumed=True)
+
+    async def fork(self, run_id: str, at: int | None = None, new_id: str | None = None) -> str:
+        """A new run that goes on from a copy of another one's first `at` entries. Nothing runs yet."""
+        journal = self._journal()
+        entries = await self._read(run_id)
+        kept = entries if at is None else entries[:at]
+        forked = new_id or new_run_id()
+        now = self.services.clock()
+        await journal.append(forked, 0, [*kept, Forked(run_id=run_id, entries=len(kept), at=now)])
+        return forked
+
+    async def cancel(self, run_id: str) -> bool:
+        """Stop a run that is under way here. False where there is none."""
+        run, task = self._live.get(run_id), self._tasks.get(run_id)
+        if run is None or task is None:
+            return False
+        run.cancelled = True
+        task.cancel()
+        await asyncio.wait([task])
+        return True
+
+    def watch(self, run_id: str) -> Watch:
+        """The events of a run that is under way here, from now on."""
+        run = self._live.get(run_id)
+        if run is None:
+            raise RunNotFound(f"Run {run_id} isn't under way in this process.")
+        watch = Watch(run_id=run_id)
+        run.caller = replace(run.caller, watchers=(*run.caller.watchers, watch))
+        return watch
+
+    # approvals
+
+    async def approvals(self, run_id: str) -> list[Approval]:
+        """What a person has to answer before a run can go on, nested runs included."""
+        return [approval for run in await self._tree(run_id) for approval in run.approvals()]
+
+    async def answer(self, run_id: str, call_id: str, answer: Answer, *, digest: str = "") -> Approval:
+        """Write down what a person said about a call; `resume` then goes on. `digest` binds it to what they were shown."""
+        for run in await self._tree(run_id):
+            for call in (*run.state.calls, *run.state.inner):
+                if call.id == call_id and call.waits:
+                    approval = run.approval(call)
+                    _check_answer(approval, answer, digest, run.now())
+                    answered(run, call, answer)
+                    await run.flush()
+                    return approval
+        raise ApprovalError(f"No call {call_id} of run {run_id} waits for an approval.")
+
+    async def _tree(self, run_id: str) -> list[LiveRun]:
+        """A run and the runs inside of it, as their journals have them."""
+        catalog = await self._tools()
+        tree: list[LiveRun] = []
+        for each in (run_id, *await self._children(run_id)):
+            entries = await self._read(each)
+            opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
+            run = LiveRun(each, self.setup, self.services, Caller(opened.user), catalog)
+            run.replayed(entries)
+            tree.append(run)
+        return tree
+
+    # inside
+
+    def _opening(self, run: LiveRun, history: tuple[Any, ...], origin: dict[str, Any], parent: LiveRun | None) -> Opened:
+        return Opened(
+            agent=self.setup.name,
+            model=self.setup.model.name,
+            user=run.caller.user,
+            parent="" if parent is None else parent.id,
+            origin=origin,
+            history=history,
+            at=run.now(),
+        )
+
+    async def _earlier(self, run_id: str) -> list[Entry]:
+        try:
+            return await self._read(run_id)
+        except RunNotFound:
+            return []
+
+    @contextmanager
+    def _entered(self, run_id: str, caller: Caller, parent: LiveRun | None) -> Generator[LiveRun, None, None]:
+        """A live run by this id, for as long as it is under way; there is only one at a time."""
+        if run_id in self._live:
+            raise RunTaken(f"Run {run_id} is under way already.")
+        meter: Meter | None = None if parent is None else parent.meter
+        run = LiveRun(run_id, self.setup, self.services, caller, self._tools_now(), meter)
+        self._live[run_id] = run
+        run.meter.join(run)
+        try:
+            yield run
+        finally:
+            del self._live[run_id]
+            run.meter.leave(run_id)
+
+    async def _carry_on(self, run: LiveRun, *, resumed: bool) -> RunResult[Any]:
+        """Drive the run to where it stops, in a task of its own so that it can be cancelled by name."""
+        self._tasks[run.id] = task = asyncio.ensure_future(self._driven(run, resumed))
+        try:
+            return await task
+        finally:
+            del self._tasks[run.id]
+
+    async def _driven(self, run: LiveRun, resumed: bool) -> RunResult[Any]:
+        if run.watched:
+            run.emit(RunStarted(run_id=run.id, resumed=resumed))
+        async with self.setup.toolset:
+            run.instructions = await self._instructions(run)
+            with run_span(run) as span:
+                await drive(run)
+                span.ended(run.state.finished.stopped if run.state.finished else "")
+        result = self._result(run)
+        if run.watched:
+            run.emit(RunEnded(run_id=run.id, result=result))
+        return result
+
+    async def _instructions(self, run: LiveRun) -> str:
+        told = self.setup.instructions
+        if callable(told):
+            said = told(run.context(Call("", "", {})))
+            told = await said if inspect.isawaitable(said) else said
+        return told
+
+    def _result(self, run: LiveRun) -> RunResult[Any]:
+        return result_of(run.id, run.state, run.entries, self.setup, run.approvals())
+
+    def _tools_now(self) -> Catalog:
+        tools = self.setup.toolset.tools()
+        if self._catalog is None or self._catalog.listed is not tools:
+            output = self.setup.output
+            self._catalog = Catalog(tools, None if output is None else output.tool)
+        return self._catalog
+
+    async def _tools(self) -> Catalog:
+        async with self.setup.toolset:
+            return self._tools_now()
+
+    def _journal(self) -> Any:
+        if self.services.journal is None:
+            raise RunNotFound("This agent keeps no journal, so there is nothing to go back to; run it with journal=True.")
+        return self.services.journal
+
+    async def _read(self, run_id: str) -> list[Entry]:
+        return await self._journal().read(run_id)
+
+    async def _children(self, run_id: str) -> list[str]:
+        children = getattr(self._journal(), "children", None)
+        return [] if children is None else await children(run_id)
+
+
+def new_run_id() -> str:
+    """An id no other run has."""
+    return urandom(8).hex()
+
+
+def _take_up(run: LiveRun, entries: list[Entry]) -> None:
+    """Replay what the journal has, and remember which ids its calls have."""
+    run.replayed(entries)
+    for entry in entries:
+        if isinstance(entry, Replied):
+            run.call_ids.update(part.id for part in entry.parts if isinstance(part, Written))
+
+
+def _continue(run: LiveRun, entries: list[Entry]) -> None:
+    """Take up a run whose last turn is over."""
+    _take_up(run, entries)
+    if entries and (run.state.finished is None or run.state.finished.stopped == "waiting"):
+        raise RunTaken(f"Run {run.id} isn't over: resume it, or cancel it, before you say more.")
+
+
+def _check_answer(approval: Approval, answer: Answer, digest: str, now: float) -> None:
+    """An approval must come in time, and be of what was shown."""
+    if answer.approved and now > approval.expires_at:
+        raise ApprovalError(f"The approval of {approval.name} has expired; resume the run, and ask again if it is still wanted.")
+    if digest and digest != approval.digest:
+        raise ApprovalError(f"The arguments of {approval.name} are not those that were approved.")
+
+
+def _refuse_expired(run: LiveRun) -> None:
+    """A call nobody answered in time is refused."""
+    for call in (*run.state.calls, *run.state.inner):
+        if call.waits and run.now() > run.approval(call).expires_at:
+            answered(run, call, Answer(False, "Nobody", "nobody answered in time."))
+
+
+def result_of(run_id: str, state: RunState, entries: list[Entry], setup: Setup, approvals: tuple[Approval, ...]) -> RunResult[Any]:
+    """A run's result from where it stopped."""
+    finished = state.finished
+    assert finished is not None  # noqa: S101 - `drive` returns when the turn is over
+    output: Any = finished.text
+    if setup.output is not None:
+        output = None if finished.output is None else setup.output.convert(finished.output)
+    elif finished.stopped == "waiting":
+        output = None
+    return RunResult(
+        run_id, finished.stopped, output, finished.text, finished.reason, state.spent.usage, state.history, entries, approvals
+    )

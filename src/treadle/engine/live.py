@@ -1,0 +1,189 @@
+"""A run while it is under way in this process: its state, and the one place where entries are recorded and events sent.
+
+It decides nothing and carries nothing out; `drive` does both with it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Ask, Call
+from treadle.core.context import RunContext
+from treadle.core.entries import Entry, Finished, Stopped
+from treadle.core.events import Event
+from treadle.core.log import log
+from treadle.core.requests import Usage
+from treadle.core.seams import AuditRecord, Situation
+from treadle.engine.catalog import Catalog
+from treadle.engine.judge import Bench
+from treadle.engine.meter import Meter
+from treadle.engine.setup import Approval, Caller, Services, Setup
+from treadle.guard.policy import digest
+from treadle.loop.limits import Limits
+from treadle.loop.state import CallState, RunState, apply
+
+CallWithin = Callable[[str, dict[str, Any]], Awaitable[Any]]
+Progress = Callable[[str], None]
+
+MOST_UNSAFE = 64  # writes under way before the run waits for the disk
+
+
+class LiveRun:
+    """One run under way."""
+
+    def __init__(
+        self, run_id: str, setup: Setup, services: Services, caller: Caller, catalog: Catalog, meter: Meter | None = None
+    ) -> None:
+        self.id = run_id
+        self.setup = setup
+        self.services = services
+        self.caller = caller
+        self.catalog = catalog
+        self.redactor = setup.redactor.knowing(caller.credentials.values()) if caller.credentials else setup.redactor
+        self.meter = meter or Meter(setup.terms.limits)
+        self.is_root = meter is None
+        self.state = RunState()
+        self.entries: list[Entry] = []
+        self.instructions = ""
+        self.flying: dict[str, asyncio.Task[None]] = {}
+        self.gate: asyncio.Task[None] | None = None  # the last sequential call
+        self.suspended: dict[str, tuple[Approval, ...]] = {}
+        self.inner_counts: dict[str, int] = {}
+        self.call_ids: set[str] = set()
+        self.cancelled = False
+        self.trace: Any = None  # the run's own span, where somebody traces
+        self.offered = tuple([tool.name for tool in catalog.listed if setup.policy.offers(tool, self.situation)])
+        self._written = 0  # how many entries the journal has been given
+        self._writing: asyncio.Handle | None = None
+        self._unsafe: list[Awaitable[None]] = []
+        self._bench: Bench | None = None
+
+    # what happened
+
+    def now(self) -> float:
+        """The time, for entries."""
+        return self.services.clock()
+
+    def replayed(self, entries: Iterable[Entry]) -> None:
+        """Take up what is in the journal already."""
+        for entry in entries:
+            self.entries.append(entry)
+            self.state = apply(self.state, entry)
+        self._written = len(self.entries)
+
+    def record(self, entry: Entry) -> None:
+        """Write down what happened: in the journal at the next pause of this process, safe on disk after `flush`."""
+        self.state = apply(self.state, entry)
+        self.entries.append(entry)
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().call_soon(self._write)
+
+    def _write(self) -> None:
+        """Give the journal what was recorded since the last time, as one write."""
+        self._writing = None
+        journal, written = self.services.journal, self._written
+        if journal is not None and written < len(self.entries):
+            self._written = len(self.entries)
+            self._unsafe.append(journal.append(self.id, written, self.entries[written:]))
+
+    def audit(self, record: AuditRecord) -> None:
+        """Add to the audit."""
+        if self.services.audit is not None:
+            self._unsafe.append(self.services.audit.record(record))
+
+    async def flush(self) -> None:
+        """Wait until everything recorded is safe on disk."""
+        if self._writing is not None:
+            self._writing.cancel()
+            self._write()
+        while self._unsafe:
+            await self._unsafe[0]
+            self._unsafe = self._unsafe[1:]
+
+    async def breathe(self) -> None:
+        """Wait for the disk if it has fallen far behind."""
+        if len(self._unsafe) > MOST_UNSAFE:
+            await self.flush()
+
+    def finish(self, stopped: Stopped, *, text: str = "", output: Any = None, reason: str = "", usage: Usage | None = None) -> None:
+        """End the turn."""
+        entry = Finished(stopped=stopped, text=text, output=output, reason=reason, usage=usage or Usage(), at=self.now())
+        self.record(entry)
+
+    def emit(self, event: Event) -> None:
+        """Tell whoever watches. A watcher that fails is logged and never stops a run."""
+        for watcher in self.caller.watchers:
+            try:
+                watcher(event)
+            except Exception:  # noqa: BLE001 - foreign code; a run must not die of its audience
+                log.exception("A watcher of run %s failed", self.id)
+
+    @property
+    def watched(self) -> bool:
+        """Whether anyone would see an event."""
+        return bool(self.caller.watchers)
+
+    # what it goes by
+
+    @property
+    def situation(self) -> Situation:
+        """What the policy may look at."""
+        return Situation(self.caller.user, self.setup.attended, self.state.tainted)
+
+    @property
+    def bench(self) -> Bench:
+        """What judging goes by; in a run inside of another, the calls that are left in the whole tree."""
+        if self._bench is None or not self.is_root or self._bench.situation.tainted != self.state.tainted:
+            self._bench = Bench(self.catalog, self.setup.policy, self._limits(), self.situation)
+        return self._bench
+
+    def _limits(self) -> Limits:
+        limits = self.setup.terms.limits
+        most = None if self.is_root else self.meter.calls_for(self.id)
+        return limits if most is None else replace(limits, calls=most if limits.calls is None else min(most, limits.calls))
+
+    def context(
+        self, call: Call, key: str = "", attempt: int = 1, within: CallWithin | None = None, progress: Progress | None = None
+    ) -> RunContext[Any]:
+        """What a tool gets to know, and to do."""
+        return RunContext(
+            deps=self.caller.deps,
+            run_id=self.id,
+            call_id=call.id,
+            tool_name=call.name,
+            user=self.caller.user,
+            key=key,
+            attempt=attempt,
+            credentials=self.caller.credentials,
+            usage=self.state.usage,
+            history=self.state.history,
+            call=within,
+            progress=progress,
+            run=self,
+        )
+
+    def fresh_id(self, proposed: str) -> str:
+        """An id for a call that no other call of this run has, the model's own where that is possible."""
+        call_id = proposed or f"call_{len(self.call_ids) + 1}"
+        while call_id in self.call_ids:
+            call_id = f"call_{len(self.call_ids) + 1}_{call_id}"[:64]
+        self.call_ids.add(call_id)
+        return call_id
+
+    # what waits
+
+    def approval(self, call: CallState) -> Approval:
+        """What a person is asked about one call."""
+        assert call.call is not None  # noqa: S101 - a call that waits was judged, and so was read
+        reason = call.verdict.reason if isinstance(call.verdict, Ask) else ""
+        expires = call.judged_at + self.setup.approvals_expire
+        bound = digest(call.call.arguments)
+        return Approval(self.id, call.id, call.name, call.call.arguments, reason, bound, call.judged_at, expires)
+
+    def approvals(self) -> tuple[Approval, ...]:
+        """All that a person has to answer before this run can go on, nested runs included."""
+        own = [self.approval(call) for call in (*self.state.calls, *self.state.inner) if call.waits]
+        nested = [approval for waiting in self.suspended.values() for approval in waiting if approval.run_id != self.id]
+        return (*own, *nested)

@@ -1,0 +1,47 @@
+"""What a tree of runs has spent together: an agent that is another's tool spends its parent's budget."""
+
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from treadle.core.requests import Usage
+from treadle.loop.limits import Limits, Spent, reached
+from treadle.loop.state import RunState
+
+
+class Metered(Protocol):
+    """A run of the tree."""
+
+    id: str
+    state: RunState
+
+
+class Meter:
+    """Shared by a run and all runs inside of it. A nested run that is over counts in its parent's usage."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = replace(limits, rounds=None)  # rounds are each run's own
+        self._runs: dict[str, Metered] = {}
+
+    def join(self, run: Metered) -> None:
+        """A run of the tree is under way."""
+        self._runs[run.id] = run
+
+    def leave(self, run_id: str) -> None:
+        """A nested run is over, and its parent is about to count it."""
+        self._runs.pop(run_id, None)
+
+    def calls_for(self, run_id: str) -> int | None:
+        """How many calls a run of the tree may make in all, given what the others have made; None where it may make any."""
+        most = self._limits.calls
+        if most is None:
+            return None
+        return most - sum(run.state.spent.usage.calls for other, run in self._runs.items() if other != run_id)
+
+    def squeezed(self) -> str:
+        """Which limit of the tree's root leaves no room, in words; empty where there is room."""
+        spent = [run.state.spent for run in self._runs.values()]
+        usage = sum((each.usage for each in spent), Usage())
+        seconds = max(each.seconds for each in spent)
+        last = max(each.last_tokens for each in spent)
+        return reached(self._limits, Spent(0, seconds, usage, last))

@@ -1,0 +1,22 @@
+"""What an agent that is another's tool hands back: its words with what it spent, or that it waits for a person."""
+
+from msgspec import Struct
+
+from treadle.core.requests import Usage
+from treadle.engine.setup import Approval
+
+
+class Nested(Struct, frozen=True):
+    """The answer of a nested run, and what it spent."""
+
+    content: str
+    usage: Usage
+    failed: bool = False
+
+
+class Suspended(Exception):
+    """A call can't go on before a person has answered; it is taken up again when they have."""
+
+    def __init__(self, approvals: tuple[Approval, ...]) -> None:
+        super().__init__("waiting for a person")
+        self.approvals = approvals

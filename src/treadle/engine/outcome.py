@@ -1,0 +1,137 @@
+"""From one call to its result: cache, single flight, timeout, exceptions worded for the model, redaction, size.
+
+Journaling is `perform`; here a value, or what went wrong instead, becomes what the model reads.
+"""
+
+import asyncio
+from typing import Any
+
+from msgspec import Struct
+
+from treadle.core.calls import Call, ProblemKind, Result
+from treadle.core.context import RunContext
+from treadle.core.errors import ToolProblem
+from treadle.core.log import log
+from treadle.core.requests import Usage
+from treadle.core.tool import Tool
+from treadle.engine.cached import cached, forget_after
+from treadle.engine.large import keep_large, read_result
+from treadle.engine.live import LiveRun
+from treadle.engine.nested import Nested, Suspended
+from treadle.engine.offer import find_tools
+from treadle.guard.trust import as_data
+from treadle.tools.text import to_text
+
+
+class Outcome(Struct, frozen=True):
+    """A result, and what else is to be written down about it."""
+
+    result: Result
+    cached: bool = False
+    usage: Usage = Usage()
+    kept: str = ""
+    revealed: tuple[str, ...] = ()
+    final: bool = False
+
+
+async def outcome(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], whole: bool) -> Outcome:
+    """Carry one call out. Never raises for what the tool does, only for what the run has to know (`Suspended`, cancellation)."""
+    if run.setup.output is not None and tool is run.setup.output.tool:
+        return _final(run, call)
+    if run.catalog.is_own(tool):
+        return await _own(run, call)
+    try:
+        if tool.cache and tool.effect == "read":
+            content, reused = await cached(run, tool, call, lambda: _content(run, tool, call, context))
+            return await _sized(run, tool, call, content, reused=reused, whole=whole)
+        value = await _value(run, tool, call, context)
+    except (Suspended, asyncio.CancelledError):
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
+        return _problem(run, tool, call, error)
+    if tool.effect != "read":
+        await forget_after(run, tool)
+    return await read_back(run, tool, call, value, whole=whole)
+
+
+async def read_back(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> Outcome:
+    """A tool's value as the model reads it."""
+    if isinstance(value, Nested):
+        problem: ProblemKind | None = "raised" if value.failed else None
+        sized = await _sized(run, tool, call, run.redactor.text(value.content), whole=whole)
+        return Outcome(
+            Result(call.id, call.name, sized.result.content, problem, sized.result.untrusted), usage=value.usage, kept=sized.kept
+        )
+    return await _sized(run, tool, call, _redacted(run, to_text(value)), whole=whole)
+
+
+def _redacted(run: LiveRun, text: str) -> str:
+    return text if run.setup.shows_secrets else run.redactor.text(text)
+
+
+async def _value(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
+    timeout = _timeout(run, tool)
+    if timeout is None:
+        return await run.setup.toolset.call(call, context)
+    async with asyncio.timeout(timeout):
+        return await run.setup.toolset.call(call, context)
+
+
+def _timeout(run: LiveRun, tool: Tool) -> float | None:
+    """The tool's own, or what is left of the turn's seconds if that is less."""
+    limit = run.setup.terms.limits.seconds
+    if limit is None:
+        return tool.timeout
+    left = max(limit - run.state.spent.seconds, 0.01)
+    return left if tool.timeout is None else min(left, tool.timeout)
+
+
+async def _content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> str:
+    return _redacted(run, to_text(await _value(run, tool, call, context)))
+
+
+async def _sized(run: LiveRun, tool: Tool, call: Call, content: str, *, reused: bool = False, whole: bool = False) -> Outcome:
+    """The content, shortened and kept whole elsewhere where it is too large, and marked as data where it isn't trusted."""
+    kept, usage = "", Usage()
+    if len(content) > run.setup.result_limit and not whole:
+        content, kept, usage = await keep_large(run, call, content)
+    untrusted = tool.trust == "untrusted"
+    shown = as_data(content, call.name) if untrusted and not whole else content
+    return Outcome(Result(call.id, call.name, shown, None, untrusted), cached=reused, kept=kept, usage=usage)
+
+
+def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outcome:
+    """What went wrong, worded for the model; the traceback is for the developer's log."""
+    kind: ProblemKind = "raised"
+    if isinstance(error, ToolProblem):
+        words = str(error)
+    elif isinstance(error, TimeoutError) and error.__cause__ is not None:
+        kind = "timeout"
+        words = f"{call.name} took too long and was given up."
+        if tool.threaded:
+            words += " It could not be stopped and may still be running."
+    else:
+        words = f"{type(error).__name__}: {error}"
+        log.warning("Tool %s failed in run %s", call.name, run.id, exc_info=error)
+    if tool.effect != "read" and kind == "timeout":
+        words += " It may or may not have taken effect."
+    return Outcome(Result(call.id, call.name, run.redactor.text(words), kind, tool.trust == "untrusted"))
+
+
+def _final(run: LiveRun, call: Call) -> Outcome:
+    """The call that gives the answer: accepted if the value can be made of it."""
+    assert run.setup.output is not None  # noqa: S101 - asked by the caller
+    try:
+        run.setup.output.convert(call.arguments)
+    except (ToolProblem, ValueError, TypeError) as error:
+        return Outcome(Result(call.id, call.name, f"Not accepted: {error}", "invalid"))
+    return Outcome(Result(call.id, call.name, "Accepted."), final=True)
+
+
+async def _own(run: LiveRun, call: Call) -> Outcome:
+    """The engine's own tools."""
+    if call.name == "find_tools":
+        content, revealed = find_tools(run, call.arguments["query"])
+        return Outcome(Result(call.id, call.name, content), revealed=revealed)
+    content, problem = await read_result(run, call.arguments)
+    return Outcome(Result(call.id, call.name, content, problem))

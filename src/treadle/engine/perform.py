@@ -1,0 +1,280 @@
+"""Carries calls out: at the same time where they may, in order where they must, each with exactly one result.
+
+`Started` is written and safe before anything with an effect begins; `Returned` after it. How one value becomes a result
+is `outcome`.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from treadle.core.calls import Call, Deny, Result
+from treadle.core.entries import Called, Judged, Returned, Started
+from treadle.core.errors import ToolProblem
+from treadle.core.events import CallJudged, CallProgressed, CallReturned, CallStarted
+from treadle.engine.account import account
+from treadle.engine.judge import judge, judge_call
+from treadle.engine.live import LiveRun
+from treadle.engine.nested import Suspended
+from treadle.engine.outcome import Outcome, outcome, read_back
+from treadle.engine.people import ask_inline
+from treadle.engine.telemetry import call_span
+from treadle.guard.policy import digest
+from treadle.loop.decide import CallTools, Judge, about_open_reply
+from treadle.loop.recover import interrupted, recovery
+from treadle.loop.state import CallState, find_call, fingerprint_of
+from treadle.tools.text import plain
+from treadle.tools.validate import Invalid, word
+
+
+def judge_calls(run: LiveRun, calls: Sequence[CallState]) -> None:
+    """Read and judge calls, each in the light of those before it."""
+    for call in calls:
+        if call.written is not None:
+            _judged(run, judge(call.written, run.bench, run.state, run.now()))
+
+
+def _judged(run: LiveRun, judged: Judged) -> None:
+    run.record(judged)
+    if run.watched:
+        shown = Call(judged.call.id, judged.call.name, run.redactor.value(judged.call.arguments))
+        run.emit(CallJudged(run_id=run.id, call=shown, verdict=judged.verdict, mended=judged.mended))
+    if isinstance(judged.verdict, Deny):
+        call, verdict = judged.call, judged.verdict
+        denied = Result(call.id, call.name, verdict.reason, verdict.problem)
+        account(run, CallState(call.id, call.name, verdict=verdict), call, denied, 0.0)
+
+
+def start_early(run: LiveRun) -> None:
+    """Judge and start what can start while the reply is still coming in."""
+    step = about_open_reply(run.state)
+    if isinstance(step, Judge):
+        judge_calls(run, step.calls)
+        step = about_open_reply(run.state)
+    if isinstance(step, CallTools):
+        _launch(run, step.calls)
+
+
+async def call_tools(run: LiveRun, calls: Sequence[CallState]) -> bool:
+    """Carry calls out and wait for all that are under way. False where all that is left waits for a person."""
+    todo = [call for call in calls if call.id not in run.flying and call.id not in run.suspended]
+    if not todo and not run.flying:
+        return False
+    if len(todo) == 1 and not run.flying:  # no need of a task for one call alone
+        await _carry_out(run, todo[0])
+    else:
+        _launch(run, todo)
+        await land(run)
+    await run.breathe()
+    return True
+
+
+def _launch(run: LiveRun, calls: Sequence[CallState]) -> None:
+    for call in calls:
+        if call.id in run.flying or call.id in run.suspended:
+            continue
+        before = _waits_for(run, call)
+        work = _after(before, run, call) if before else _carry_out(run, call)
+        task = asyncio.get_running_loop().create_task(work)
+        run.flying[call.id] = task
+        if run.catalog.tools[call.name].sequential:
+            run.gate = task
+
+
+def _waits_for(run: LiveRun, call: CallState) -> list[asyncio.Task[None]]:
+    """The calls that must be over first: all of them for a sequential tool, the last sequential one for any other."""
+    if run.catalog.tools[call.name].sequential:
+        return list(run.flying.values())
+    return [run.gate] if run.gate is not None else []
+
+
+async def _after(before: Sequence[asyncio.Task[None]], run: LiveRun, call: CallState) -> None:
+    await asyncio.wait(before)
+    await _carry_out(run, call)
+
+
+async def land(run: LiveRun) -> None:
+    """Wait for all calls under way; the first that broke the run (not: that failed) breaks it here too."""
+    tasks = list(run.flying.values())
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        if not all(task.done() for task in tasks):
+            await asyncio.wait(tasks)
+        run.flying.clear()
+        run.gate = None
+
+
+async def _carry_out(run: LiveRun, state: CallState) -> None:
+    """One call, from its start to its result."""
+    assert state.call is not None  # noqa: S101 - only calls that were read are carried out
+    call = state.call
+    if state.approved and (wrong := _wrongly_approved(run, state, call)):
+        returned(run, state, call, Outcome(Result(call.id, call.name, f"Not run: {wrong}", "denied")), 0.0)
+        return
+    tool = run.catalog.tools[call.name]
+    key = state.key or f"{run.id}:{call.id}"
+    attempt = state.attempts + 1
+    if tool.effect != "read":
+        run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
+        await run.flush()
+    if run.watched:
+        run.emit(CallStarted(run_id=run.id, call=Call(call.id, call.name, run.redactor.value(call.arguments))))
+    run.inner_counts.pop(call.id, None)
+    context = run.context(
+        call,
+        key,
+        attempt,
+        within=lambda name, arguments: _call_within(run, state, name, arguments),
+        progress=lambda text: _progressed(run, call.id, text),
+    )
+    began = perf_counter()
+    try:
+        with call_span(run, call) as span:
+            came = await outcome(run, tool, call, context, whole=bool(state.within))
+            span.ended(came.result)
+    except Suspended as suspended:
+        run.suspended[call.id] = suspended.approvals
+        return
+    returned(run, state, call, came, perf_counter() - began)
+
+
+def _wrongly_approved(run: LiveRun, state: CallState, call: Call) -> str:
+    """Why an approval doesn't hold: other arguments than those approved, or edited ones that don't fit or are denied."""
+    if state.digest != digest(call.arguments):
+        return "these are not the arguments that were approved."
+    if state.edited:
+        checked = run.catalog.validator(call.name).check(call.arguments)
+        if isinstance(checked, Invalid):
+            return word(checked.issues, call.name)
+        verdict = run.setup.policy.judge(call, run.catalog.tools[call.name], run.situation)
+        if isinstance(verdict, Deny):
+            return verdict.reason
+    return ""
+
+
+def returned(run: LiveRun, state: CallState, call: Call, came: Outcome, seconds: float) -> None:
+    """Write down what came back. The audit comes first, so that nothing is in the journal that isn't in the audit."""
+    account(run, state, call, came.result, seconds)
+    run.record(
+        Returned(
+            result=came.result,
+            seconds=round(seconds, 6),
+            cached=came.cached,
+            usage=came.usage,
+            kept=came.kept,
+            revealed=came.revealed,
+            final=came.final,
+            at=run.now(),
+        )
+    )
+    if run.watched:
+        run.emit(CallReturned(run_id=run.id, result=came.result, seconds=seconds, cached=came.cached))
+
+
+def _progressed(run: LiveRun, call_id: str, text: str) -> None:
+    if run.watched:
+        run.emit(CallProgressed(run_id=run.id, call_id=call_id, text=run.redactor.text(text)))
+
+
+async def recover_calls(run: LiveRun, calls: Sequence[CallState]) -> bool:
+    """Calls that had begun when their process died: again, ask the tool, or never. False where all of them wait."""
+    todo = [call for call in calls if call.id not in run.suspended]
+    for state in todo:
+        await _recover(run, state)
+    return bool(todo)
+
+
+async def _recover(run: LiveRun, state: CallState) -> None:
+    assert state.call is not None  # noqa: S101 - a call that began was read
+    tool = run.catalog.tools.get(state.name)
+    what = "never" if tool is None else recovery(tool.retry)
+    if what == "check":
+        happened = await _reconciled(run, state)
+        if happened is not None:
+            returned(run, state, state.call, happened, 0.0)
+            return
+        what = "again"
+    if what == "again":
+        await _carry_out(run, state)
+        return
+    returned(run, state, state.call, Outcome(interrupted(state.id, state.name)), 0.0)
+
+
+async def _reconciled(run: LiveRun, state: CallState) -> Outcome | None:
+    """What the tool says became of the call: its result, or None where it didn't happen. If it can't tell: interrupted."""
+    call = state.call
+    reconcile = getattr(run.setup.toolset, "reconcile", None)
+    if call is None or reconcile is None:
+        return Outcome(interrupted(state.id, state.name))
+    try:
+        value = await reconcile(call, run.context(call, state.key, state.attempts))
+    except Exception:  # noqa: BLE001 - foreign code; what can't be found out is not run again
+        return Outcome(interrupted(state.id, state.name))
+    return None if value is None else await read_back(run, run.catalog.tools[call.name], call, value)
+
+
+async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dict[str, Any]) -> Any:
+    """A running tool asks for another tool: judged, journaled and audited like any call; repeated from the journal on a rerun."""
+    number = run.inner_counts[outer.id] = run.inner_counts.get(outer.id, 0) + 1
+    call = Call(f"{outer.id}.{number}", name, plain(arguments))
+    earlier = find_call(run.state, call.id)
+    if earlier is None or earlier.call is None or fingerprint_of(earlier.call) != fingerprint_of(call):
+        run.record(Called(call=call, within=outer.id, at=run.now()))
+        _judge_within(run, call)
+    await _settle_within(run, outer, call.id)
+    result = _found(run, call.id).result
+    assert result is not None  # noqa: S101 - settled above
+    if result.problem is not None:
+        raise ToolProblem(result.content)
+    return _value_of(result.content)
+
+
+def _judge_within(run: LiveRun, call: Call) -> None:
+    if call.name not in run.catalog.tools:
+        reason = f"There is no tool {call.name!r}."
+        _judged(run, Judged(call=call, verdict=Deny("reading", reason, "unknown_tool"), at=run.now()))
+        return
+    checked = run.catalog.validator(call.name).check(call.arguments)
+    if isinstance(checked, Invalid):
+        reason = word(checked.issues, call.name)
+        _judged(run, Judged(call=call, verdict=Deny("reading", reason, "invalid"), at=run.now()))
+        return
+    _judged(run, judge_call(call, run.bench, run.state, run.now()))
+
+
+async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
+    """Bring a tool's own call to its result: ask a person, carry it out, recover it."""
+    inner = _found(run, call_id)
+    if inner.waits and not await ask_inline(run, inner):
+        if recovery(run.catalog.tools[outer.name].retry) != "again":
+            raise ToolProblem(
+                f"{inner.name} needs a person's approval, which can't be given inside of {outer.name}; call it directly."
+            )
+        raise Suspended((run.approval(inner),))
+    inner = _found(run, call_id)
+    if inner.interrupted:
+        await _recover(run, inner)
+    elif inner.result is None:
+        await _carry_out(run, inner)
+    if call_id in run.suspended:
+        raise Suspended(run.suspended.pop(call_id))
+
+
+def _found(run: LiveRun, call_id: str) -> CallState:
+    found = find_call(run.state, call_id)
+    assert found is not None  # noqa: S101 - recorded by `_call_within`
+    return found
+
+
+def _value_of(content: str) -> Any:
+    """A result as its caller in code wants it: the JSON value where it is one, else the text."""
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError:
+        return content

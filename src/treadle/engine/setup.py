@@ -1,0 +1,113 @@
+"""What the engine works with: an agent's parts (`Setup`), and the stores and clock around it (`Services`). Values only."""
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from treadle.core.calls import Call
+from treadle.core.context import RunContext
+from treadle.core.requests import Options, Usage
+from treadle.core.seams import Audit, Cache, Dialect, Journal, Model, Policy, Results, Toolset, Watcher
+from treadle.core.tool import Tool
+from treadle.guard.redaction import Redactor
+from treadle.loop.decide import Terms
+
+Instructions = str | Callable[[RunContext[Any]], str | Awaitable[str]]
+Price = Callable[[str, Usage], float | None]
+
+
+class Approval(Struct, frozen=True):
+    """A call that waits for a person, bound to its exact arguments by their digest."""
+
+    run_id: str
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    reason: str
+    digest: str
+    asked_at: float
+    expires_at: float
+
+
+class Answer(Struct, frozen=True):
+    """What a person said about an approval. `arguments` are theirs where they edited them."""
+
+    approved: bool
+    by: str = ""
+    reason: str = ""
+    arguments: dict[str, Any] | None = None
+
+
+Approver = Callable[[Approval], Awaitable[Answer | bool] | Answer | bool]
+
+
+class Output(Struct, frozen=True):
+    """The shape an answer must have: a tool whose arguments are the answer, and how to make the value of them."""
+
+    tool: Tool
+    convert: Callable[[dict[str, Any]], Any]
+
+
+class Setup(Struct, frozen=True):
+    """An agent, as the engine sees it."""
+
+    name: str
+    model: Model
+    toolset: Toolset
+    policy: Policy
+    instructions: Instructions = ""
+    terms: Terms = Terms()
+    options: Options = Options()
+    redactor: Redactor = msgspec.field(default_factory=Redactor)
+    net: Dialect | None = None  # catches calls that a model with native calling writes as text
+    output: Output | None = None
+    approver: Approver | None = None
+    attended: bool = True
+    approvals_expire: float = 7 * 24 * 3600.0
+    shows_secrets: bool = False
+    result_limit: int = 20_000
+    summarizer: Model | None = None
+    discover_above: int = 40
+    always_offered: tuple[str, ...] = ()
+    price: Price | None = None
+
+
+def _chance() -> float:
+    return int.from_bytes(os.urandom(4), "big") / 2**32
+
+
+class Services(Struct, frozen=True):
+    """The stores a run is kept in, and where time and chance come from."""
+
+    journal: Journal | None = None
+    audit: Audit | None = None
+    cache: Cache | None = None
+    results: Results | None = None
+    clock: Callable[[], float] = time.time
+    chance: Callable[[], float] = _chance
+
+
+class Caller(Struct, frozen=True):
+    """On whose behalf a run acts. Credentials never leave this value but for `RunContext.credentials`."""
+
+    user: str = ""
+    deps: Any = None
+    credentials: Mapping[str, str] = {}
+    watchers: Sequence[Watcher] = ()
+
+    def __repr__(self) -> str:
+        return f"Caller(user={self.user!r})"
+
+
+def as_answer(said: Answer | bool) -> Answer:
+    """What an approver returned, as an answer."""
+    return Answer(said) if isinstance(said, bool) else said
+
+
+def called_with(call: Call, arguments: dict[str, Any] | None) -> Call:
+    """The call, with a person's arguments where they edited them."""
+    return call if arguments is None else Call(call.id, call.name, arguments)

@@ -1,0 +1,1 @@
+"""Sources of tools, and the wrappers that add behaviour to them."""

@@ -1,0 +1,133 @@
+"""Toolsets made of toolsets: several as one, only some of the tools, other names, other settings. Add behaviour by wrapping."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from fnmatch import fnmatchcase
+from types import TracebackType
+from typing import Any
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Call
+from treadle.core.context import RunContext
+from treadle.core.errors import BadTool
+from treadle.core.seams import Toolset
+from treadle.core.tool import Tool
+
+
+class Together:
+    """Several toolsets as one. Two tools of one name are refused."""
+
+    def __init__(self, *toolsets: Toolset) -> None:
+        self._toolsets = toolsets
+        self._stacks: list[AsyncExitStack] = []
+        self._seen: tuple[Sequence[Tool], ...] = ()
+        self._tools: tuple[Tool, ...] = ()
+        self._owners: dict[str, Toolset] = {}
+
+    async def __aenter__(self) -> "Together":
+        stack = AsyncExitStack()
+        for toolset in self._toolsets:
+            await stack.enter_async_context(toolset)
+        self._stacks.append(stack)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._stacks.pop().aclose()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """All of them; the same value as long as none of the toolsets changes what it lists."""
+        lists = tuple([toolset.tools() for toolset in self._toolsets])
+        if len(lists) != len(self._seen) or any(new is not old for new, old in zip(lists, self._seen, strict=True)):
+            self._owners = {}
+            for toolset, tools in zip(self._toolsets, lists, strict=True):
+                self._own(toolset, tools)
+            self._seen = lists
+            self._tools = tuple([tool for tools in lists for tool in tools])
+        return self._tools
+
+    def _own(self, toolset: Toolset, tools: Sequence[Tool]) -> None:
+        for tool in tools:
+            if tool.name in self._owners:
+                raise BadTool(f"There are two tools called {tool.name}; put `prefixed` around one of the toolsets.")
+            self._owners[tool.name] = toolset
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Call the tool where it lives."""
+        return await self._owners[call.name].call(call, context)
+
+    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
+        """Ask where the tool lives."""
+        return await _reconcile(self._owners[call.name], call, context)
+
+
+class Wrapped:
+    """One toolset with its tools seen through `change`: another value for a tool, or None to leave it out."""
+
+    def __init__(self, inner: Toolset, change: Callable[[Tool], Tool | None]) -> None:
+        self._inner = inner
+        self._change = change
+        self._seen: Sequence[Tool] | None = None
+        self._tools: tuple[Tool, ...] = ()
+        self._names: dict[str, str] = {}
+
+    async def __aenter__(self) -> "Wrapped":
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._inner.__aexit__(kind, error, trace)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools as they are seen from outside."""
+        inner = self._inner.tools()
+        if inner is not self._seen:
+            changed = [(tool.name, self._change(tool)) for tool in inner]
+            self._tools = tuple([tool for _, tool in changed if tool is not None])
+            self._names = {tool.name: name for name, tool in changed if tool is not None}
+            self._seen = inner
+        return self._tools
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Call the tool by the name it has inside."""
+        return await self._inner.call(Call(call.id, self._names[call.name], call.arguments), context)
+
+    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
+        """Ask by the name it has inside."""
+        return await _reconcile(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
+
+
+async def _reconcile(toolset: Toolset, call: Call, context: RunContext[Any]) -> Any:
+    reconcile = getattr(toolset, "reconcile", None)
+    if reconcile is None:
+        raise BadTool(f"{call.name} has nothing to reconcile with.")
+    return await reconcile(call, context)
+
+
+def only(toolset: Toolset, *patterns: str) -> Wrapped:
+    """Only the tools whose names fit one of the patterns."""
+    return Wrapped(toolset, lambda tool: tool if any(fnmatchcase(tool.name, pattern) for pattern in patterns) else None)
+
+
+def renamed(toolset: Toolset, names: Mapping[str, str]) -> Wrapped:
+    """Some tools by other names: `{"old": "new"}`."""
+    return Wrapped(toolset, lambda tool: _called(tool, names.get(tool.name, tool.name)))
+
+
+def prefixed(toolset: Toolset, prefix: str) -> Wrapped:
+    """All names with a prefix: `prefixed(files, "docs")` makes `read` into `docs_read`."""
+    return Wrapped(toolset, lambda tool: _called(tool, f"{prefix}_{tool.name}"))
+
+
+def cached(toolset: Toolset, seconds: float) -> Wrapped:
+    """Results of tools that only read may be reused for a while."""
+    return Wrapped(toolset, lambda tool: replace(tool, cache=seconds) if tool.effect == "read" else tool)
+
+
+def untrusted(toolset: Toolset) -> Wrapped:
+    """What these tools return is not to be believed."""
+    return Wrapped(toolset, lambda tool: replace(tool, trust="untrusted"))
+
+
+def _called(tool: Tool, name: str) -> Tool:
+    return replace(tool, spec=replace(tool.spec, name=name))

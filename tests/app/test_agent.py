@@ -1,0 +1,167 @@
+"""The public face."""
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+import treadle
+from treadle import Agent, Limits, Results, Scripted, Usage, model_of, tool
+from treadle.core.errors import BadTool, UnknownModel
+from treadle.core.requests import Traits
+from treadle.models.scripted import Answer, calls
+
+PUBLIC = [
+    "Agent",
+    "Allow",
+    "Answer",
+    "Approval",
+    "Ask",
+    "Call",
+    "CallRecord",
+    "Deny",
+    "Discovery",
+    "Functions",
+    "History",
+    "Home",
+    "Limits",
+    "Message",
+    "ModelError",
+    "Options",
+    "Recorded",
+    "Request",
+    "Result",
+    "Results",
+    "RunContext",
+    "RunFailed",
+    "RunResult",
+    "Scripted",
+    "Tool",
+    "ToolProblem",
+    "TreadleError",
+    "Usage",
+    "__version__",
+    "allow",
+    "ask",
+    "deny",
+    "model_of",
+    "open_home",
+    "tool",
+]
+
+
+def test_the_public_names_are_these_and_all_of_them_are_there():
+    assert treadle.__all__ == dir(treadle) == PUBLIC
+    assert [name for name in PUBLIC if not hasattr(treadle, name)] == []
+    with pytest.raises(AttributeError):
+        _ = treadle.Nothing
+
+
+def test_importing_the_public_names_imports_nothing_heavy():
+    heavy = ["aiohttp", "sqlite3", "pydantic", "httpx", "opentelemetry", "genai_prices", "dataclasses", "yarl", "platformdirs"]
+    code = f"import sys; from treadle import Agent, tool; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("gpt-4o", "openai:gpt-4o"), ("", "KIND:NAME"), ("openai:", "KIND:NAME"), ("acme:big", "no kind of model|No kind of model")],
+)
+def test_an_unknown_model_is_told_in_a_sentence(name, words):
+    with pytest.raises(UnknownModel, match=words):
+        Agent(name)
+
+
+def test_a_model_object_is_taken_as_it_is():
+    model = Scripted("a")
+    assert model_of(model) is model
+
+
+def test_a_tool_without_type_hints_is_refused_when_the_agent_is_made():
+    def vague(item):
+        """Vague."""
+
+    with pytest.raises(BadTool, match="item"):
+        Agent(Scripted("a"), tools=[vague])
+
+
+def test_plain_functions_are_tools_too():
+    def double(number: int) -> int:
+        """Twice the number."""
+        return 2 * number
+
+    model = Scripted(calls(("double", {"number": 4})), "8")
+    result = Agent(model, tools=[double], approver=lambda approval: True).run_sync("Go.")
+    assert result.calls[0].result.content == "8"
+    assert model.requests[0].tools[0].description == "Twice the number."
+
+
+def test_two_tools_of_one_name_are_refused():
+    @tool(name="look")
+    def one() -> str:
+        """One."""
+
+    @tool(name="look")
+    def two() -> str:
+        """Two."""
+
+    with pytest.raises(BadTool, match="two tools called look"):
+        Agent(Scripted("a"), tools=[one, two])
+
+
+def test_a_long_conversation_is_kept_within_what_the_model_can_read():
+    @tool(effect="read")
+    async def page(number: int) -> str:
+        """A page."""
+        return str(number) * 4000
+
+    script = [calls(("page", {"number": number})) for number in range(8)]
+    model = Scripted(*script, "read", traits=Traits(context=8000))
+    result = Agent(model, tools=[page], results=Results(limit=5000)).run_sync("Read it all, and remember MY WORDS.")
+    assert result.output == "read"
+    sizes = [request.history.size for request in model.requests]
+    assert max(sizes) < (8000 - 2048) * 3.5 + 4100
+    assert "MY WORDS" in model.requests[-1].history[0].parts[0].text
+    assert "left out to save room" in str(list(model.requests[-1].history))
+    assert "7" * 4000 in str(list(model.requests[-1].history))
+
+
+def test_money_is_counted_and_limited_where_the_price_is_known():
+    usage = Usage(1, 0, 100_000, 1000)
+
+    @tool(effect="read")
+    async def look(place: int) -> int:
+        """Look."""
+        return place
+
+    script = [Answer(calls=calls(("look", {"place": number})).calls, usage=usage) for number in range(20)]
+    model = Scripted(*script[:3], Answer("enough", usage=usage), name="openai:gpt-4o-mini")
+    result = Agent(model, tools=[look], limits=Limits(cost=0.065)).run_sync("Go.")
+    assert result.stopped == "limit"
+    assert "$0.065" in result.reason
+    assert 0.03 < result.cost <= 0.065
+
+
+def test_a_model_nobody_knows_has_no_price():
+    model = Scripted("a", name="openai:no-such-model-anywhere")
+    assert Agent(model, priced=True).run_sync("Go.").cost is None
+    assert Agent(Scripted("a", name="ollama:qwen3"), priced=True).run_sync("Go.").cost is None
+
+
+def test_runs_without_a_journal_are_forgotten_when_they_are_over():
+    async def tale():
+        agent = Agent(Scripted("a", "b"))
+        first = await agent.run("Go.")
+        return agent._memory.has(first.run_id)
+
+    assert asyncio.run(tale()) is False
+
+
+def test_a_journaled_run_is_kept_in_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("TREADLE_HOME", str(tmp_path))
+    result = Agent(Scripted("kept")).run_sync("Go.", run_id="r", journal=True)
+    again = Agent(Scripted()).resume_sync("r")
+    assert result.output == again.output == "kept"
+    assert (tmp_path / "treadle.db").exists()

@@ -1,0 +1,29 @@
+"""Each row of docs/behaviour.md has a test of its name here, and each test here has its row."""
+
+import ast
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROWS = set(re.findall(r"^\| `([a-z-]+)` \|", (HERE.parents[1] / "docs" / "behaviour.md").read_text(), re.MULTILINE))
+
+
+def names_of_tests() -> list[str]:
+    names = []
+    for file in HERE.glob("test_*.py"):
+        if file.name != Path(__file__).name:
+            names += [node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)]
+    return [name.removeprefix("test_").replace("_", "-") for name in names if name.startswith("test_")]
+
+
+def belongs(test: str, row: str) -> bool:
+    return test == row or test.startswith(f"{row}--")
+
+
+def test_every_row_has_a_test():
+    assert len(ROWS) > 35
+    assert sorted(row for row in ROWS if not any(belongs(test, row) for test in names_of_tests())) == []
+
+
+def test_every_test_has_a_row():
+    assert sorted(test for test in names_of_tests() if not any(belongs(test, row) for row in ROWS)) == []

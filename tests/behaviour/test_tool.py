@@ -1,0 +1,331 @@
+"""When a tool misbehaves."""
+
+import asyncio
+import logging
+import threading
+import time
+from datetime import date
+
+import pytest
+
+import wire
+from treadle import Results, ToolProblem, allow, tool
+from treadle.core.events import CallReturned, CallStarted
+from wire import break_off, call, gate, pause, reply
+
+
+def test_tool_raises(story, caplog):
+    @tool(effect="read")
+    def divide(a: int) -> float:
+        """Divide one by a number."""
+        return 1 / a
+
+    played = story.play([call("divide", {"a": 0}), "can't be done"], [divide])
+    assert played.results() == ["ZeroDivisionError: division by zero"]
+    assert played.result.calls[0].problem == "raised"
+    assert played.result.output == "can't be done"
+    assert "Traceback" in caplog.text
+
+
+def test_tool_raises__in_words_for_the_model(story, caplog):
+    @tool(effect="read")
+    async def find(name: str) -> str:
+        """Find someone."""
+        raise ToolProblem(f"Nobody is called {name}; try a family name.")
+
+    with caplog.at_level(logging.DEBUG, "treadle"):
+        played = story.play([call("find", {"name": "Bo"}), "no"], [find])
+    assert played.results() == ["Nobody is called Bo; try a family name."]
+    assert caplog.text == ""
+
+
+def test_tool_raises__whatever_it_is(story):
+    @tool(effect="read")
+    async def leave() -> str:
+        """Leave."""
+        raise SystemExit(3)
+
+    @tool(effect="read")
+    def leave_thread() -> str:
+        """Leave, in a thread."""
+        raise SystemExit(3)
+
+    played = story.play([(call("leave"), call("leave_thread")), "still here"], [leave, leave_thread])
+    assert [record.problem for record in played.result.calls] == ["raised", "raised"]
+    assert played.result.output == "still here"
+
+
+def test_tool_raises__secrets_stay_out_of_the_words(story):
+    key = "sk-" + "proj-" + "a1B2c3D4e5" * 5
+
+    @tool(effect="read")
+    async def connect() -> str:
+        """Connect."""
+        raise ConnectionError(f"refused with key {key}")
+
+    played = story.play([call("connect"), "no"], [connect])
+    assert "ConnectionError" in played.results()[0]
+    assert key not in str(played.server.requests)
+    assert key not in str(played.result.entries)
+
+
+def test_tool_hangs(story):
+    cancelled = threading.Event()
+
+    @tool(effect="read", timeout=0.05)
+    async def hang() -> str:
+        """Hang."""
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return "late"
+
+    played = story.play([call("hang"), "gave up"], [hang])
+    assert played.result.calls[0].problem == "timeout"
+    assert cancelled.is_set()
+    assert "given up" in played.results()[0]
+
+
+def test_tool_hangs__in_a_thread(story):
+    over = threading.Event()
+
+    @tool(timeout=0.05)
+    def hang() -> str:
+        """Hang in a thread."""
+        over.wait(30)
+        return "late"
+
+    played = story.play([call("hang"), "gave up"], [hang], policy=[allow("hang")])
+    over.set()
+    assert played.result.calls[0].problem == "timeout"
+    assert "may still be running" in played.results()[0]
+    assert "may or may not have taken effect" in played.results()[0]
+
+
+def test_tool_returns_too_much(story):
+    text = "".join(f"line {number}\n" for number in range(10_000))
+
+    @tool(effect="read")
+    async def dump() -> str:
+        """Everything."""
+        return text
+
+    script = [call("dump", id="c1"), call("read_result", {"id": "result_c1", "start": 50_000, "end": 50_100}), "found"]
+    played = story.play(script, [dump], results=Results(limit=1000))
+    shown, part = played.results()
+    assert shown.startswith("line 0\n")
+    assert shown.endswith("line 9999\n")
+    assert len(shown) < 1500
+    assert f"of {len(text)} characters left out" in shown
+    assert text[50_000:50_100] in part
+    assert "read_result" not in played.offered(0)
+    assert "read_result" in played.offered(1)
+
+
+def test_tool_returns_no_json(story):
+    class Odd:
+        def __str__(self) -> str:
+            raise RuntimeError("no words for it")
+
+    values = iter([b"\xff\xfe", object(), {1: {2}}, float("nan"), date(2026, 1, 2), Odd(), None, "\ud800"])
+
+    @tool(effect="read")
+    async def thing() -> object:
+        """Some thing."""
+        return next(values)
+
+    played = story.play([tuple(call("thing") for _ in range(8)), "odd"], [thing])
+    assert len(played.results()) == 8
+    assert "2026-01-02" in played.results()[4]
+    assert played.result.output == "odd"
+
+
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0" * 2
+
+
+@tool(effect="read")
+async def leak() -> dict[str, str]:
+    """Leak."""
+    return {"token": SECRET, "note": f"use {SECRET}"}
+
+
+def test_tool_prints_secrets(story, caplog):
+    played = story.play([call("leak"), "hm"], [leak])
+    assert SECRET not in str(played.server.requests)
+    assert SECRET not in str(played.result.entries)
+    assert SECRET not in str(played.events)
+    assert SECRET not in caplog.text
+
+
+def test_tool_dies_with_the_process(story):
+    """Here at the smallest scale: a run whose journal ends after `Started`. Killed processes are in tests/faults."""
+    effects: list[str] = []
+    lasting = asyncio.run(_interrupted(story, effects))
+    once, again, keyed, checked = lasting
+    assert "interrupted" in once
+    assert effects == ["again k", "keyed k"]
+    assert again == "again"
+    assert keyed == "keyed"
+    assert checked == "it happened"
+
+
+async def _interrupted(story, effects) -> list[str]:
+    from treadle.core.calls import Allow, Call, Written
+    from treadle.core.entries import Judged, Opened, Replied, Said, Started
+    from treadle.stores.journal import MemoryJournal
+
+    def made(name, **settings):
+        from treadle import RunContext
+
+        async def effect(ctx: RunContext) -> str:
+            effects.append(f"{name} {ctx.key}")
+            return name
+
+        effect.__name__ = name
+        effect.__doc__ = "An effect."
+        return tool(effect, **settings)
+
+    tools = [
+        made("once"),
+        made("again", retry="idempotent"),
+        made("keyed", retry="keyed"),
+        made("checked", retry="checkable", reconcile=lambda ctx: "it happened"),
+    ]
+    names = [made.tool.name for made in tools]
+    journal = MemoryJournal()
+    calls = tuple(Written(name, name, "{}") for name in names)
+    judged = [Judged(call=Call(name, name, {}), verdict=Allow()) for name in names]
+    begun = [Started(call_id=name, key="k") for name in names]
+    await journal.append("r", 0, [Opened(), Said(text="Go."), Replied(parts=calls), *judged, *begun])
+    with wire.WireServer(["done"]) as server:
+        agent = story.agent(server, tools)
+        result = await agent.resume("r", journal=journal)
+        assert result.output == "done"
+        return story.results(server)
+
+
+def test_calls_at_the_same_time(story):
+    @tool(effect="read")
+    def slow(number: int) -> int:
+        """Take a while."""
+        time.sleep(0.1)
+        return number
+
+    asked = tuple(call("slow", {"number": number}) for number in (3, 1, 2, 0))
+    played = story.play([asked, "done"], [slow])
+    began = [record for record in played.events if isinstance(record, CallStarted)]
+    assert played.results() == ["3", "1", "2", "0"]
+    assert len(began) == 4
+    assert max(record.seconds for record in played.result.calls) < 0.15
+
+
+def test_calls_at_the_same_time__together_they_take_as_long_as_one(story):
+    """4 synchronous functions of 100 ms: all four wait for one another, which only works if they run at once."""
+    together = threading.Barrier(4, timeout=10)
+
+    @tool(effect="read")
+    def meet(number: int) -> str:
+        """Meet the others."""
+        together.wait()
+        return "met"
+
+    played = story.play([tuple(call("meet", {"number": number}) for number in range(4)), "done"], [meet])
+    assert played.results() == ["met"] * 4
+
+
+def test_sequential(story):
+    order: list[str] = []
+
+    async def step(name: str) -> str:
+        order.append(f"{name} begins")
+        await asyncio.sleep(0.01)
+        order.append(f"{name} ends")
+        return name
+
+    @tool(effect="read")
+    async def any_time(name: str) -> str:
+        """Any time."""
+        return await step(name)
+
+    @tool(effect="read", sequential=True)
+    async def in_turn(name: str) -> str:
+        """In turn."""
+        return await step(name)
+
+    asked = (
+        call("any_time", {"name": "a"}),
+        call("any_time", {"name": "b"}),
+        call("in_turn", {"name": "c"}),
+        call("any_time", {"name": "d"}),
+    )
+    played = story.play([asked, "done"], [any_time, in_turn])
+    assert set(order[:4]) == {"a begins", "b begins", "a ends", "b ends"}
+    assert order[4:] == ["c begins", "c ends", "d begins", "d ends"]
+    assert played.results() == ["a", "b", "c", "d"]
+
+
+def test_early_start(streamed):
+    began = threading.Event()
+    at: list[float] = []
+
+    @tool(effect="read")
+    async def look(place: str) -> str:
+        """Look."""
+        at.append(time.monotonic())
+        began.set()
+        return place
+
+    here, there = call("look", {"place": "here"}), call("look", {"place": "there"})
+    slow = reply(here, gate(began, seconds=10), pause(0.05), there, "and so on")
+    played = streamed.play([slow, "done"], [look])
+    last = max(sent.at for sent in played.server.sent if sent.request == 0)
+    assert at[0] < last - 0.04
+    assert played.results() == ["here", "there"]
+
+
+def test_early_start__also_with_effects_and_never_before_they_may(streamed):
+    began = threading.Event()
+    order: list[str] = []
+
+    @tool
+    async def write(what: str) -> str:
+        """Write."""
+        order.append(what)
+        began.set()
+        return what
+
+    policy = [allow("write", where={"what": "free"})]
+    slow = reply(call("write", {"what": "free"}), call("write", {"what": "asked"}), gate(began, seconds=10), "so")
+    played = streamed.play([slow], [write], policy=policy)
+    assert order == ["free"]
+    assert played.result.stopped == "waiting"
+    assert [approval.arguments for approval in played.result.approvals] == [{"what": "asked"}]
+
+
+@pytest.mark.parametrize("abort", [False, True])
+def test_broken_after_a_call(streamed, abort):
+    done: list[str] = []
+    began = threading.Event()
+
+    @tool
+    async def write(what: str) -> str:
+        """Write."""
+        done.append(what)
+        began.set()
+        return what
+
+    broken = reply(
+        "Two things. ",
+        call("write", {"what": "a"}),
+        gate(began, seconds=10),
+        call("write", '{"what": "b', size=99),
+        break_off(abort=abort),
+    )
+    played = streamed.play([broken, "one thing"], [write], policy=[allow("*")])
+    assert done == ["a"]
+    assert played.results() == ["a"]
+    assert len(played.server.requests) == 2
+    assert played.result.output == "one thing"
+    assert [event.result.content for event in played.of(CallReturned)] == ["a"]

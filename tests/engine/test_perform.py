@@ -1,0 +1,176 @@
+"""Tools that call other tools: same policy, journal and audit."""
+
+import asyncio
+
+import pytest
+
+from treadle import Agent, RunContext, Scripted, allow, deny, open_home, tool
+from treadle.core.calls import Allow, Call, Written
+from treadle.core.entries import Called, Judged, Opened, Replied, Returned, Said, Started
+from treadle.models.scripted import calls
+from treadle.stores.journal import MemoryJournal
+
+done: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_done():
+    done.clear()
+
+
+@tool(effect="read")
+async def price(item: str) -> float:
+    """The price."""
+    done.append(f"price {item}")
+    return 2.5
+
+
+@tool
+async def pay(amount: float) -> str:
+    """Pay."""
+    done.append(f"pay {amount}")
+    return f"paid {amount}"
+
+
+@tool(effect="read", retry="idempotent")
+async def buy(ctx: RunContext, item: str) -> str:
+    """Look the price up and pay."""
+    amount = await ctx.call("price", item=item)
+    return await ctx.call("pay", amount=amount)
+
+
+TOOLS = [price, pay, buy]
+
+
+def test_inner_calls_are_journaled_and_audited_and_the_model_sees_one_result(tmp_path):
+    async def tale():
+        home = open_home(tmp_path)
+        model = Scripted(calls(("buy", {"item": "tin"})), "bought")
+        result = await Agent(model, tools=TOOLS, policy=[allow("*")]).run("Go.", run_id="r", journal=home.services())
+        return result, model, await home.audit.records("r")
+
+    result, model, records = asyncio.run(tale())
+    assert [part.content for part in model.requests[1].history[-1].parts] == ["paid 2.5"]
+    assert [(record.name, record.within) for record in result.calls] == [
+        ("buy", ""),
+        ("price", "call_1_1"),
+        ("pay", "call_1_1"),
+    ]
+    assert [link.record.tool_name for link in records] == ["price", "pay", "buy"]
+    assert [type(entry) for entry in result.entries if isinstance(entry, Called | Started)] == [Called, Called, Started]
+    assert result.usage.calls == 3
+
+
+def test_what_the_policy_denies_is_denied_inside_too():
+    result = Agent(Scripted(calls(("buy", {"item": "tin"})), "no"), tools=TOOLS, policy=[allow("*"), deny("pay")]).run_sync("Go.")
+    assert done == ["price tin"]
+    assert result.calls[0].problem == "raised"
+
+
+def test_an_approval_inside_surfaces_and_the_rest_is_not_done_twice():
+    async def tale():
+        agent = Agent(Scripted(calls(("buy", {"item": "tin"})), "bought"), tools=TOOLS)
+        waiting = await agent.run("Go.")
+        (approval,) = waiting.approvals
+        assert (approval.name, approval.call_id) == ("pay", "call_1_1.2")
+        await agent.approve(waiting.run_id, approval.call_id)
+        return await agent.resume(waiting.run_id)
+
+    assert asyncio.run(tale()).output == "bought"
+    assert done == ["price tin", "pay 2.5"]
+
+
+def test_an_approval_inside_a_tool_that_may_run_only_once_is_a_problem_for_the_model():
+    @tool
+    async def buy_once(ctx: RunContext) -> str:
+        """Buy."""
+        done.append("began")
+        return await ctx.call("pay", amount=1.0)
+
+    model = Scripted(calls(("buy_once", {})), "no")
+    result = Agent(model, tools=[pay, buy_once], policy=[allow("buy_once")]).run_sync("Go.")
+    assert result.output == "no"
+    assert "call it directly" in result.calls[0].result.content
+    assert done == ["began"]
+
+
+def test_a_person_on_the_spot_can_approve_inside():
+    model = Scripted(calls(("buy", {"item": "tin"})), "bought")
+    assert Agent(model, tools=TOOLS, approver=lambda approval: True).run_sync("Go.").output == "bought"
+    assert done == ["price tin", "pay 2.5"]
+
+
+@pytest.mark.parametrize(("name", "arguments", "words"), [("nothing", {}, "no tool"), ("price", {"itm": 1}, "item")])
+def test_mistakes_inside_are_told_to_the_tool(name, arguments, words):
+    @tool(effect="read")
+    async def outer(ctx: RunContext) -> str:
+        """Outer."""
+        return await ctx.call(name, **arguments)
+
+    result = Agent(Scripted(calls(("outer", {})), "ok"), tools=[price, outer]).run_sync("Go.")
+    assert result.calls[0].problem == "raised"
+    assert words in result.calls[0].result.content
+
+
+def test_after_a_crash_inner_results_come_from_the_journal():
+    async def tale():
+        journal = MemoryJournal()
+        begun = [
+            Opened(),
+            Said(text="Go."),
+            Replied(parts=(Written("c1", "buy", '{"item": "tin"}'),)),
+            Judged(call=Call("c1", "buy", {"item": "tin"}), verdict=Allow()),
+            Called(call=Call("c1.1", "price", {"item": "tin"}), within="c1"),
+            Judged(call=Call("c1.1", "price", {"item": "tin"}), verdict=Allow()),
+            Returned(result=result_of("c1.1", "price", "9.5")),
+            Called(call=Call("c1.2", "pay", {"amount": 9.5}), within="c1"),
+            Judged(call=Call("c1.2", "pay", {"amount": 9.5}), verdict=Allow()),
+            Started(call_id="c1.2", key="k"),
+        ]
+        await journal.append("r", 0, begun)
+        return await Agent(Scripted("so"), tools=TOOLS, policy=[allow("*")]).resume("r", journal=journal)
+
+    result = asyncio.run(tale())
+    assert done == []
+    assert result.output == "so"
+    assert [record.problem for record in result.calls] == ["raised", None, "interrupted"]
+
+
+def result_of(call_id, name, content):
+    from treadle.core.calls import Result
+
+    return Result(call_id, name, content)
+
+
+def test_a_tool_that_cannot_say_what_became_of_its_call_is_not_run_again():
+    def unsure() -> str:
+        raise OSError("no network")
+
+    @tool(retry="checkable", reconcile=unsure)
+    async def send() -> str:
+        """Send."""
+        done.append("send")
+        return "sent"
+
+    async def tale():
+        journal = MemoryJournal()
+        call = Call("c1", "send", {})
+        parts = (Written("c1", "send", "{}"),)
+        begun = [Opened(), Said(text="Go."), Replied(parts=parts), Judged(call=call, verdict=Allow()), Started(call_id="c1")]
+        await journal.append("r", 0, begun)
+        return await Agent(Scripted("so"), tools=[send]).resume("r", journal=journal)
+
+    assert asyncio.run(tale()).calls[0].problem == "interrupted"
+    assert done == []
+
+
+def test_a_tool_that_is_gone_after_a_crash_is_reported_too():
+    async def tale():
+        journal = MemoryJournal()
+        call = Call("c1", "gone", {})
+        parts = (Written("c1", "gone", "{}"),)
+        begun = [Opened(), Said(text="Go."), Replied(parts=parts), Judged(call=call, verdict=Allow()), Started(call_id="c1")]
+        await journal.append("r", 0, begun)
+        return await Agent(Scripted("so")).resume("r", journal=journal)
+
+    assert asyncio.run(tale()).calls[0].problem == "interrupted"

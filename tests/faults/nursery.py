@@ -1,0 +1,159 @@
+"""Runs agents in processes of their own and kills them: a process that has everything imported and forks for each run.
+
+Told by lines of JSON on stdin, answers with a line on stdout. No threads and no event loop live in the parent, so that forking
+is safe.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+from typing import Any
+
+from treadle import Agent, Limits, RunContext, allow, open_home, tool
+from treadle.core.entries import Entry
+from treadle.engine.setup import Services
+from treadle.models.openai import OpenAI
+
+TAIL = 0.015  # seconds a tool goes on after its effect: the moment at which other engines repeat it
+
+
+def tools_for(effects: Path) -> list[Any]:
+    """One tool of each retry class. An effect is a line in a file, on the disk before the tool goes on."""
+
+    def happened(line: str) -> bool:
+        return effects.exists() and f"{line}\n" in effects.read_text()
+
+    def happen(line: str) -> None:
+        file = os.open(effects, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(file, f"{line}\n".encode())
+        os.fsync(file)
+        os.close(file)
+
+    @tool
+    async def once(number: int) -> str:
+        """An effect that may happen once."""
+        happen(f"once {number}")
+        await asyncio.sleep(TAIL)
+        return f"once {number}"
+
+    @tool(retry="keyed")
+    async def keyed(ctx: RunContext, number: int) -> str:
+        """An effect whose receiver knows the keys it has seen."""
+        if not happened(f"keyed {number} {ctx.key}"):
+            happen(f"keyed {number} {ctx.key}")
+        await asyncio.sleep(TAIL)
+        return f"keyed {number}"
+
+    def look(number: int) -> str | None:
+        return f"checkable {number}" if happened(f"checkable {number}") else None
+
+    @tool(retry="checkable", reconcile=look)
+    async def checkable(number: int) -> str:
+        """An effect that can be looked up."""
+        happen(f"checkable {number}")
+        await asyncio.sleep(TAIL)
+        return f"checkable {number}"
+
+    @tool(retry="idempotent")
+    async def idempotent(number: int) -> str:
+        """An effect that may happen any number of times."""
+        happen(f"idempotent {number}")
+        await asyncio.sleep(TAIL)
+        return f"idempotent {number}"
+
+    @tool(effect="read")
+    async def read(number: int) -> str:
+        """No effect."""
+        await asyncio.sleep(TAIL)
+        return f"read {number}"
+
+    return [once, keyed, checkable, idempotent, read]
+
+
+class Deadly:
+    """A journal after whose n-th write, once it is safe, the process is killed."""
+
+    def __init__(self, inner: Any, deadly: int) -> None:
+        self._inner = inner
+        self._left = deadly
+        self.writes = 0
+
+    def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+        ticket = self._inner.append(run_id, position, entries)
+        self.writes += 1
+        self._left -= 1
+        return asyncio.ensure_future(self._die(ticket)) if self._left == 0 else ticket
+
+    async def _die(self, ticket: Awaitable[None]) -> None:
+        await ticket
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    async def read(self, run_id: str) -> list[Entry]:
+        return await self._inner.read(run_id)
+
+    async def children(self, run_id: str) -> list[str]:
+        return await self._inner.children(run_id)
+
+
+async def live(order: dict[str, Any]) -> dict[str, Any]:
+    """Run, or take up, the run of this order to its end."""
+    home = open_home(order["home"])
+    journal = Deadly(home.journal, order.get("kill_after", 0))
+    services = Services(journal, home.audit, home.cache, home.results)
+    model = OpenAI("wired", base_url=order["url"], api_key="k", stream=order["stream"])
+    agent = Agent(model, tools=tools_for(Path(order["effects"])), policy=[allow("*")], limits=Limits(backoff=0.01))
+    if order["resume"]:
+        result = await agent.resume("r", journal=services)
+    else:
+        result = await agent.run("Do it all.", run_id="r", journal=services)
+    problems = [record.result.content for record in result.calls if record.problem]
+    interrupted = [f"{record.name} {record.arguments['number']}" for record in result.calls if record.problem == "interrupted"]
+    verified = await home.audit.verify()
+    return {
+        "stopped": result.stopped,
+        "text": result.text,
+        "problems": problems,
+        "interrupted": interrupted,
+        "writes": journal.writes,
+        "audit": verified.broken_at is None,
+    }
+
+
+def give_birth(order: dict[str, Any]) -> dict[str, Any]:
+    """One life: fork, perhaps kill, and say how it ended."""
+    report = Path(order["home"]) / "report.json"
+    report.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            report.write_text(json.dumps(asyncio.run(live(order))))
+            status = 0
+        except BaseException as error:  # told to the parent, whatever it is
+            report.write_text(json.dumps({"error": f"{type(error).__name__}: {error}"}))
+        finally:
+            os._exit(status)
+    if order.get("kill_at") is not None:
+        time.sleep(order["kill_at"])
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    killed = os.WIFSIGNALED(status)
+    said = json.loads(report.read_text()) if report.exists() and not killed else {}
+    return {"killed": killed, **said}
+
+
+def main() -> None:
+    import aiohttp  # noqa: F401 - imported once here instead of in every child
+
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(json.dumps(give_birth(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

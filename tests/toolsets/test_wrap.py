@@ -1,0 +1,113 @@
+"""Toolsets made of toolsets."""
+
+import asyncio
+
+import pytest
+
+from treadle import Agent, Functions, RunContext, Scripted, tool
+from treadle.core.calls import Call
+from treadle.core.errors import BadTool
+from treadle.models.scripted import calls
+from treadle.toolsets.wrap import Together, cached, only, prefixed, renamed, untrusted
+
+
+@tool(effect="read")
+async def read(name: str) -> str:
+    """Read."""
+    return f"read {name}"
+
+
+@tool(retry="checkable", reconcile=lambda name: f"found {name}")
+async def write(name: str) -> str:
+    """Write."""
+    return f"wrote {name}"
+
+
+FILES = Functions([read, write], name="files")
+
+
+def names(toolset):
+    return [tool.name for tool in toolset.tools()]
+
+
+def call(toolset, name):
+    async def inside():
+        async with toolset:
+            toolset.tools()
+            return await toolset.call(Call("c", name, {"name": "a"}), RunContext())
+
+    return asyncio.run(inside())
+
+
+def reconcile(toolset, name):
+    toolset.tools()
+    return asyncio.run(toolset.reconcile(Call("c", name, {"name": "a"}), RunContext()))
+
+
+def test_only_some_of_the_tools():
+    assert names(only(FILES, "re*")) == ["read"]
+    assert call(only(FILES, "re*"), "read") == "read a"
+
+
+def test_other_names():
+    assert names(renamed(FILES, {"read": "open"})) == ["open", "write"]
+    assert call(renamed(FILES, {"read": "open"}), "open") == "read a"
+    assert names(prefixed(FILES, "docs")) == ["docs_read", "docs_write"]
+    assert call(prefixed(FILES, "docs"), "docs_write") == "wrote a"
+    assert reconcile(prefixed(FILES, "docs"), "docs_write") == "found a"
+
+
+def test_other_settings():
+    assert [tool.cache for tool in cached(FILES, 30).tools()] == [30, 0]
+    assert {tool.trust for tool in untrusted(FILES).tools()} == {"untrusted"}
+
+
+def test_wrapping_is_done_once_as_long_as_nothing_changes():
+    wrapped = prefixed(FILES, "a")
+    both = Together(wrapped, FILES)
+    assert wrapped.tools() is wrapped.tools()
+    assert both.tools() is both.tools()
+
+
+def test_several_as_one():
+    both = Together(prefixed(FILES, "a"), prefixed(FILES, "b"))
+    assert names(both) == ["a_read", "a_write", "b_read", "b_write"]
+    assert call(both, "b_read") == "read a"
+    assert reconcile(both, "a_write") == "found a"
+
+
+def test_two_tools_of_one_name_are_refused():
+    with pytest.raises(BadTool, match="prefixed"):
+        Together(FILES, FILES).tools()
+
+
+def test_a_tool_without_a_way_to_look_it_up_says_so():
+    with pytest.raises(BadTool, match="reconcile"):
+        reconcile(FILES, "read")
+
+    class Bare:
+        async def __aenter__(self):
+            return self
+
+        async def __aexit__(self, *_):
+            return None
+
+        def tools(self):
+            return FILES.tools()
+
+        async def call(self, call, context):
+            return "x"
+
+    with pytest.raises(BadTool, match="reconcile"):
+        reconcile(prefixed(Bare(), "x"), "x_read")
+
+
+def test_an_agent_takes_toolsets_and_functions_together():
+    @tool(effect="read")
+    def now() -> str:
+        """The time."""
+        return "noon"
+
+    model = Scripted(calls(("docs_read", {"name": "a"}), ("now", {})), "ok")
+    result = Agent(model, tools=[now, prefixed(FILES, "docs")]).run_sync("Go.")
+    assert [record.result.content for record in result.calls] == ["read a", "noon"]
