@@ -1,0 +1,76 @@
+"""An agent from what a person chose: model, tools, policy, limits. The demonstration and typed calls bring their own."""
+
+import os
+from typing import Any
+
+from msgspec.structs import replace
+
+from treadle.app.agent import Agent
+from treadle.app.models import default_model, model_of
+from treadle.cli.choices import Chosen
+from treadle.cli.face import Face
+from treadle.cli.loading import load_tools
+from treadle.core.errors import SettingsError
+from treadle.core.requests import Options
+from treadle.core.seams import Model
+from treadle.loop.limits import Limits
+
+
+async def with_model(chosen: Chosen) -> Chosen:
+    """With a model named, so that the same one is used when the run is resumed."""
+    if chosen.demo and (chosen.model or chosen.tools or chosen.policy):
+        raise SettingsError("The demonstration brings its own model, tools and policy; leave --demo out to use yours.")
+    if chosen.model or chosen.demo or chosen.call:
+        return chosen
+    return replace(chosen, model=await default_model())
+
+
+def build(chosen: Chosen, face: Face, name: str) -> Agent[str]:
+    """The agent."""
+    agent: Agent[str] = Agent(
+        **_parts(chosen),
+        name="demo" if chosen.demo else name,
+        limits=Limits(**chosen.limits),  # pyright: ignore[reportArgumentType]  # named by `choices.LIMITS`, typed by the parser
+        options=Options(**chosen.options),  # pyright: ignore[reportArgumentType]  # likewise
+        approver=face.approver,
+        attended=chosen.attended,
+        priced=True,
+    )
+    if face.person is not None:
+        face.person.tools = agent.setup.toolset.tools
+    return agent
+
+
+def _parts(chosen: Chosen) -> dict[str, Any]:
+    """Model, tools, instructions and policy."""
+    if chosen.demo:
+        from treadle.cli.demo import parts
+
+        return parts()
+    return {
+        "model": _model(chosen),
+        "tools": load_tools(chosen.tools, chosen.folder),
+        "instructions": chosen.instructions,
+        "policy": chosen.policy or None,
+    }
+
+
+def _model(chosen: Chosen) -> Model:
+    if chosen.call is not None:
+        from treadle.cli.typed import caller
+
+        return caller(chosen.call)
+    if not chosen.base_url:
+        return model_of(chosen.model)
+    try:
+        return model_of(chosen.model, base_url=chosen.base_url)
+    except TypeError as error:
+        raise SettingsError(f"{chosen.model} has no server, so --base-url means nothing to it.") from error
+
+
+def enter(folder: str) -> None:
+    """Work in this folder."""
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise SettingsError(f"The folder {folder} can't be entered: {error.strerror}.") from error

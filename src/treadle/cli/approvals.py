@@ -1,0 +1,66 @@
+"""`treadle approve` and `treadle deny`: a person's answer to a call that waits. They need the run's journal, and nothing else."""
+
+import argparse
+
+from treadle.app.agent import Agent
+from treadle.cli.carrying import carry_out
+from treadle.cli.choices import json_object
+from treadle.cli.codes import USAGE
+from treadle.cli.kept import home_of
+from treadle.cli.nobody import nobody
+from treadle.cli.people import PERSON
+from treadle.cli.render import call_label, clean, to_json
+from treadle.cli.report import show_approval
+from treadle.cli.screen import Screen
+from treadle.core.errors import ApprovalError
+from treadle.engine.setup import Approval
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the answer down."""
+    return carry_out(_answer(args))
+
+
+async def _answer(args: argparse.Namespace) -> int:
+    home_of(args.run)
+    agent, screen = nobody(), Screen()
+    waiting = await agent.approvals(args.run, journal=True)
+    if args.call is None:
+        return _list(screen, args, waiting)
+    if args.call not in [approval.call_id for approval in waiting]:
+        there = f"These do: {', '.join(approval.call_id for approval in waiting)}." if waiting else "None does."
+        raise ApprovalError(f"No call {args.call} of run {args.run} waits for an approval. {there}")
+    approval = await _said(agent, args)
+    if args.json:
+        screen.line(to_json({"approved": args.command == "approve", "approval": approval}))
+    else:
+        screen.line(f"{_done(args, approval)}. Go on with: treadle resume {args.run}")
+    return 0
+
+
+def _done(args: argparse.Namespace, approval: Approval) -> str:
+    label = call_label(approval.name, approval.arguments)
+    if args.command == "deny":
+        return f"Denied: {label}"
+    return f"Approved: {label}{'' if args.arguments is None else f', with {args.arguments} instead'}"
+
+
+async def _said(agent: Agent[str], args: argparse.Namespace) -> Approval:
+    by = args.user or PERSON
+    if args.command == "deny":
+        return await agent.deny(args.run, args.call, args.reason, by=by, journal=True)
+    arguments = None if args.arguments is None else json_object(args.arguments, "The arguments")
+    return await agent.approve(args.run, args.call, by=by, arguments=arguments, journal=True)
+
+
+def _list(screen: Screen, args: argparse.Namespace, waiting: list[Approval]) -> int:
+    """What could be answered, where it wasn't said which."""
+    if args.json:
+        screen.line(to_json(waiting))
+    elif waiting:
+        screen.tell(f"These calls of {clean(args.run)} wait; say which one:")
+        for approval in waiting:
+            show_approval(screen, approval)
+    else:
+        screen.tell(f"No call of {clean(args.run)} waits for an approval.")
+    return USAGE

@@ -1,0 +1,60 @@
+"""`treadle audit`: the account of calls, and whether its chain holds."""
+
+import argparse
+
+import msgspec
+
+from treadle.cli.carrying import carry_out
+from treadle.cli.codes import FAILED, FINE
+from treadle.cli.kept import kept
+from treadle.cli.render import call_label, counted, one_line, seconds, table, to_json, when
+from treadle.cli.screen import Screen
+from treadle.stores.audit import Link, Verified
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the records, or verify them all."""
+    return carry_out(_verify(args) if args.run == "verify" else _list(args))
+
+
+async def _verify(args: argparse.Namespace) -> int:
+    home, screen = kept(), Screen()
+    verified = Verified(0) if home is None else await home.audit.verify()
+    if args.json:
+        screen.line(to_json(verified))
+    elif verified.broken_at is None:
+        screen.line(f"The audit holds: {counted(verified.records, 'record')}.")
+    else:
+        screen.tell(f"treadle: the audit is broken at record {verified.broken_at}: {verified.reason}.", "red")
+    return FINE if verified.broken_at is None else FAILED
+
+
+async def _list(args: argparse.Namespace) -> int:
+    home, screen = kept(), Screen()
+    links = [] if home is None else await home.audit.records(args.run or "", args.most)
+    if args.json:
+        screen.line(to_json([_value(link) for link in links]))
+    elif links:
+        for line in table([("NO", "WHEN", "RUN", "USER", "VERDICT", "TOOK", "CALL", "RESULT"), *map(_row, links)], screen.width):
+            screen.line(line)
+    else:
+        screen.note("There are no records.")
+    return FINE
+
+
+def _value(link: Link) -> dict[str, object]:
+    return {"seq": link.seq, **msgspec.to_builtins(link.record), "previous": link.previous, "hash": link.hash}
+
+
+def _row(link: Link) -> tuple[str, ...]:
+    record = link.record
+    return (
+        str(link.seq),
+        when(record.at),
+        record.run_id,
+        record.user or "-",
+        f"{record.verdict} by {record.verdict_by}",
+        seconds(record.duration_ms / 1000),
+        call_label(record.tool_name, record.arguments, 60),
+        one_line(record.error or record.result_summary, 120) or "-",
+    )

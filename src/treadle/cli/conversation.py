@@ -1,0 +1,82 @@
+"""A conversation over one run: what `ask` and `chat` have in common."""
+
+import argparse
+import re
+
+from msgspec.structs import replace
+
+from treadle.app.agent import Agent
+from treadle.app.home import open_home
+from treadle.cli.agents import build, with_model
+from treadle.cli.choices import Chosen, chosen_for, chosen_from
+from treadle.cli.face import Face
+from treadle.cli.turn import Result, take_turn
+from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.requests import Usage
+from treadle.engine.engine import new_run_id
+from treadle.loop.state import replay
+from treadle.stores.journal import MemoryJournal
+
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+
+
+class Conversation:
+    """An agent, the run it talks in, and where that is kept."""
+
+    def __init__(self, agent: Agent[str], chosen: Chosen, face: Face, *, run_id: str, user: str, kept: bool) -> None:
+        self.agent = agent
+        self.run_id = run_id
+        self.usage = Usage()
+        self.turns = 0
+        self._chosen = chosen
+        self._face = face
+        self._user = user
+        self._journal = True if kept else MemoryJournal()
+
+    async def ask(self, prompt: str) -> Result:
+        """Say something, and show what comes of it."""
+        result = await take_turn(
+            self.agent,
+            self.run_id,
+            self._face,
+            lambda watchers: self.agent.run(
+                prompt,
+                run_id=self.run_id,
+                journal=self._journal,
+                user=self._user,
+                watchers=watchers,
+                origin=self._chosen.origin,
+            ),
+        )
+        self.usage = self.usage + result.usage
+        self.turns += 1
+        return result
+
+    def start_afresh(self) -> None:
+        """Go on in a new run."""
+        self.run_id, self.usage, self.turns = new_run_id(), Usage(), 0
+
+
+async def begin(args: argparse.Namespace, face: Face, name: str) -> Conversation:
+    """The conversation that the options describe. One that is continued has the agent it began with, where options say nothing."""
+    kept = not args.no_journal
+    if args.run_id and not kept:
+        raise SettingsError("--run-id names a run that is kept, and --no-journal keeps none; leave one of them out.")
+    chosen = chosen_from(args, await _before(args.run_id) if args.run_id else None)
+    if not kept and face.approver is None:  # nobody could answer later
+        chosen = replace(chosen, attended=False)
+    chosen = await with_model(chosen)
+    agent = build(chosen, face, name)
+    return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), user=args.user or "", kept=kept)
+
+
+async def _before(run_id: str) -> Chosen | None:
+    """What the run was begun with, if there is such a run and it was begun here."""
+    home = open_home()
+    try:
+        entries = await home.journal.read(run_id) if home.database.path.exists() else []
+    except RunNotFound:
+        entries = []
+    if not entries and _ID.fullmatch(run_id) is None:
+        raise SettingsError(f"{run_id!r} can't be the name of a run: use up to 100 letters, digits, `_` and `-`.")
+    return chosen_for(run_id, replay(entries).opened)

@@ -1,0 +1,82 @@
+"""The way in: reads what was typed, imports the command that was asked for, and turns what goes wrong into a sentence.
+
+Nothing else is imported here, so that help is there at once.
+"""
+
+import argparse
+import os
+import sys
+
+from treadle.cli.codes import FAILED, INTERRUPTED, UNREAD, USAGE
+from treadle.cli.options import parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Carry a command out; its exit code."""
+    _prepare_streams()
+    top = parser()
+    args = top.parse_args([_text(word) for word in (sys.argv[1:] if argv is None else argv)])
+    if args.version:
+        args.command, args.json = "version", False
+    if args.command is None:
+        top.print_help(sys.stderr)
+        return USAGE
+    return _carry_out(args)
+
+
+def _carry_out(args: argparse.Namespace) -> int:
+    """The command, with whatever it raises made into a sentence."""
+    try:
+        code = _command(args)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered must not complain either
+        return UNREAD
+    except Exception as error:  # noqa: BLE001 - the last one to hear of it; a person gets a sentence, never a traceback
+        return _complain(error)
+    return code
+
+
+def _command(args: argparse.Namespace) -> int:
+    from importlib import import_module
+
+    return import_module(f"treadle.cli.{HOMES.get(args.command, args.command)}").run(args)
+
+
+HOMES = {"approve": "approvals", "deny": "approvals"}  # commands that share a module
+
+
+def _complain(error: Exception) -> int:
+    from treadle.cli.render import clean
+    from treadle.core.errors import SettingsError, TreadleError
+
+    if os.environ.get("TREADLE_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    words = str(error)
+    if not isinstance(error, TreadleError | OSError):
+        words = f"{type(error).__name__}: {error} (unexpected; TREADLE_DEBUG=1 shows where)"
+    print(f"treadle: {clean(words)}", file=sys.stderr)
+    return USAGE if isinstance(error, SettingsError) else FAILED
+
+
+def _prepare_streams() -> None:
+    """Streams that take any text, also where a stream was closed before we began."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123 - for as long as the process lasts
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _text(word: str) -> str:
+    """A word of the command line as text, also where its bytes were none."""
+    return word.encode(errors="surrogateescape").decode(errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

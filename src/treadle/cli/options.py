@@ -1,0 +1,281 @@
+"""What can be typed: every command with its options. Imports next to nothing, so that help comes at once."""
+
+import argparse
+import math
+import os
+from collections.abc import Callable
+
+EPILOG = """\
+exit codes:
+  0    done; also an answer given at a limit, which a note on stderr then says
+  1    the run failed, the command could not be carried out, or the audit is broken
+  2    wrong usage or settings: unknown model, missing key, bad tool, bad JSON, empty prompt
+  3    the run waits for a person's approval
+  130  interrupted (Ctrl-C)
+  141  nobody reads the output any more
+
+environment:
+  TREADLE_HOME     the folder that runs are kept in
+  TREADLE_MODEL    the model to use when none is named
+  TREADLE_DEBUG    1 shows the traceback of what went wrong
+  NO_COLOR         no colours
+  OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST
+
+`treadle chat --demo` needs no model and no key.
+"""
+
+Parser = argparse.ArgumentParser
+
+
+def parser() -> Parser:
+    """All commands."""
+    top = Parser(
+        prog="treadle",
+        description="Any language model working with any tools, safely and durably.",
+        epilog=EPILOG,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=_width()),
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="store_true", help="print the version")
+    _add(top, "COMMAND", COMMANDS)
+    return top
+
+
+Entry = tuple[str, str, str, Callable[[Parser], None]]  # name, what it does, more about it, its options
+
+
+def _add(parent: Parser, metavar: str, entries: tuple[Entry, ...], *, required: bool = False) -> None:
+    word = metavar.lower()
+    commands = parent.add_subparsers(dest=word, metavar=metavar, title=f"{word}s", prog=parent.prog, required=required)
+    for name, summary, more, fill in entries:
+        description = f"{summary[0].upper()}{summary[1:]}. {more}".rstrip()
+        fill(commands.add_parser(name, help=summary, description=description, formatter_class=_formatter, allow_abbrev=False))
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, width=_width())
+
+
+def _width() -> int:
+    """Columns for help. Argparse would load much to find out, and not only when it shows help."""
+    chosen = os.environ.get("COLUMNS", "")
+    try:
+        found = int(chosen) if chosen.isdecimal() else os.get_terminal_size().columns
+    except OSError:
+        found = 80
+    return min(max(found, 40), 120) - 2
+
+
+# talking
+
+
+def _ask(command: Parser) -> None:
+    command.add_argument("prompt", nargs="*", metavar="PROMPT", help="what to ask; - stands for what comes on stdin")
+    _chat(command)
+
+
+def _chat(command: Parser) -> None:
+    command.add_argument("--demo", action="store_true", help="a demonstration: a scripted model and a small shop; needs nothing")
+    _agent(command)
+    _run(command)
+    _display(command)
+
+
+def _resume(command: Parser) -> None:
+    command.add_argument("run", metavar="RUN", help="the run's id")
+    command.add_argument("--user", help="on whose behalf (default: as the run began)")
+    _agent(command)
+    _display(command)
+
+
+def _agent(command: Parser) -> None:
+    """What an agent is made of."""
+    group = command.add_argument_group("agent")
+    default = "(default: TREADLE_MODEL, else a running Ollama's first)"
+    group.add_argument("-m", "--model", help=f"KIND:NAME, such as openai:gpt-4o-mini {default}")
+    group.add_argument("--base-url", metavar="URL", help="where the model's server is")
+    group.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told first; @FILE reads it from a file")
+    group.add_argument("--temperature", type=_number(0), metavar="T", help="how freely the model writes")
+    group.add_argument("--max-tokens", type=_count(1), metavar="N", help="the longest reply")
+    _tools(command)
+    _policy(command)
+    _limits(command)
+
+
+def _tools(command: Parser) -> None:
+    group = command.add_argument_group("tools")
+    group.add_argument(
+        "--tools",
+        action="append",
+        metavar="MODULE[:NAME]",
+        help="a function to offer, or all @tools of a module; FILE.py[:NAME] works too; repeatable",
+    )
+
+
+def _policy(command: Parser) -> None:
+    group = command.add_argument_group(
+        "policy", "Deny beats ask beats allow. Without a rule, reading is allowed and effects are asked about."
+    )
+    group.add_argument("--allow", action="append", metavar="PATTERN", help="tools that run without asking; repeatable")
+    group.add_argument("--ask", action="append", metavar="PATTERN", help="tools that a person has to approve; repeatable")
+    group.add_argument("--deny", action="append", metavar="PATTERN", help="tools that never run and aren't offered; repeatable")
+    group.add_argument("--policy", metavar="FILE", help="a policy in TOML or JSON")
+    group.add_argument("--yes", action="store_true", help="approve everything that would be asked")
+    group.add_argument("--no-person", action="store_true", help="nobody is there: deny what would be asked")
+
+
+def _limits(command: Parser) -> None:
+    group = command.add_argument_group("limits", "At a limit the model is asked once more, without tools, and that answer counts.")
+    group.add_argument("--rounds", type=_count(0), metavar="N", help="replies that ask for tools (default: 50)")
+    group.add_argument("--calls", type=_count(0), metavar="N", help="tool calls")
+    group.add_argument("--seconds", type=_number(0.001), metavar="S", help="working time")
+    group.add_argument("--tokens", type=_count(1), metavar="N", help="input and output together")
+    group.add_argument("--cost", type=_number(0), metavar="USD", help="US dollars, where the price is known")
+    group.add_argument("--tries", type=_count(1), metavar="N", help="how often a request is tried (default: 5)")
+
+
+def _run(command: Parser) -> None:
+    group = command.add_argument_group("run")
+    group.add_argument("--run-id", metavar="ID", help="continue this run, or give a new one this name")
+    _keeping(group.add_argument)
+
+
+def _keeping(add_argument: Callable[..., object]) -> None:
+    add_argument("--no-journal", action="store_true", help="don't keep the run; where nobody can be asked at once, deny")
+    add_argument("--user", help="on whose behalf")
+
+
+def _display(command: Parser) -> None:
+    group = command.add_argument_group("display")
+    form = group.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON object at the end, and nothing else on stdout")
+    form.add_argument("--events", action="store_true", help="every event as a line of JSON, instead of text")
+    group.add_argument("--thinking", action="store_true", help="show what the model thinks, on stderr")
+    _quiet(group.add_argument)
+
+
+def _quiet(add_argument: Callable[..., object]) -> None:
+    add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+
+
+# runs
+
+
+def _runs(command: Parser) -> None:
+    statuses = ("open", "answered", "limit", "waiting", "cancelled", "failed")
+    command.add_argument("--status", choices=statuses, help="only these")
+    _most(command)
+    _json(command)
+
+
+def _show(command: Parser) -> None:
+    command.add_argument("run", metavar="RUN", help="the run's id")
+    command.add_argument("--entries", action="store_true", help="the journal as it is kept: one line of JSON an entry")
+    _json(command)
+
+
+def _approve(command: Parser) -> None:
+    _answer(command)
+    command.add_argument("--arguments", metavar="JSON", help="run it with these arguments instead")
+
+
+def _deny(command: Parser) -> None:
+    _answer(command)
+    command.add_argument("--reason", metavar="TEXT", default="", help="why; the model reads it")
+
+
+def _answer(command: Parser) -> None:
+    command.add_argument("run", metavar="RUN", help="the run's id")
+    command.add_argument("call", metavar="CALL", nargs="?", help="the call's id; without it, what waits is shown")
+    command.add_argument("--user", help="who says so")
+    _json(command)
+
+
+def _fork(command: Parser) -> None:
+    command.add_argument("run", metavar="RUN", help="the run's id")
+    command.add_argument("--at", type=_count(1), metavar="N", help="how many entries to take over (default: all)")
+    _json(command)
+
+
+def _audit(command: Parser) -> None:
+    command.add_argument("run", metavar="RUN", nargs="?", help="only this run's calls; or the word `verify`")
+    _most(command)
+    _json(command)
+
+
+# tools
+
+
+def _tool(command: Parser) -> None:
+    _add(command, "ACTION", ACTIONS, required=True)
+
+
+def _tool_list(action: Parser) -> None:
+    _tools(action)
+    _json(action)
+
+
+def _tool_call(action: Parser) -> None:
+    action.add_argument("name", metavar="NAME", help="the tool's name")
+    action.add_argument("--json", metavar="JSON", default="{}", dest="arguments", help="its arguments (default: {})")
+    action.add_argument("--as-json", action="store_true", dest="json", help="one JSON object instead of the result alone")
+    action.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
+    action.add_argument("--seconds", type=_number(0.001), metavar="S", help="working time")
+    _keeping(action.add_argument)
+    _quiet(action.add_argument)
+    _tools(action)
+    _policy(action)
+
+
+# values
+
+
+def _json(command: Parser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _most(command: Parser) -> None:
+    command.add_argument("-n", type=_count(1), default=20, metavar="N", dest="most", help="how many at most (default: 20)")
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def count(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} up")
+        return int(text)
+
+    return count
+
+
+def _number(least: float) -> Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least:g} up")
+        return value
+
+    return number
+
+
+ACTIONS: tuple[Entry, ...] = (
+    ("list", "list tools as a model is told of them", "", _tool_list),
+    ("call", "call one tool by hand", "The policy, the journal and the audit are those of a model's call.", _tool_call),
+)
+COMMANDS: tuple[Entry, ...] = (
+    ("ask", "ask one question", "The answer goes to stdout, everything else to stderr.", _ask),
+    ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat),
+    ("resume", "take a run up again: after a crash, an approval, a failure", "Options replace those it began with.", _resume),
+    ("runs", "list the runs that are kept", "The newest come first.", _runs),
+    ("show", "show what happened in a run", "Runs inside of it are indented.", _show),
+    ("approve", "say yes to a call that waits", "`treadle resume` then goes on.", _approve),
+    ("deny", "say no to a call that waits", "`treadle resume` then goes on.", _deny),
+    ("fork", "make a new run from the first entries of another", "Nothing runs yet.", _fork),
+    ("audit", "list calls from the audit, or verify it", "`treadle audit verify` checks that nothing was changed.", _audit),
+    ("tool", "list tools, or try one by hand", "", _tool),
+    ("models", "list the kinds of models and what is configured", "", _json),
+    ("plugins", "list what installed packages offer", "", _json),
+    ("version", "print the version", "", _json),
+)

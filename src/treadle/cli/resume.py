@@ -1,0 +1,47 @@
+"""`treadle resume`: takes a run up again, with the agent it was begun with."""
+
+import argparse
+
+from treadle.cli.agents import build, enter, with_model
+from treadle.cli.carrying import carry_out
+from treadle.cli.choices import Chosen, chosen_for, chosen_from
+from treadle.cli.codes import INTERRUPTED
+from treadle.cli.face import Face
+from treadle.cli.kept import state_of
+from treadle.cli.report import code_of, code_of_call
+from treadle.cli.turn import Interrupted, take_turn
+from treadle.core.entries import Opened
+from treadle.core.errors import SettingsError
+
+
+def run(args: argparse.Namespace) -> int:
+    """Go on, and show how."""
+    return carry_out(_resume(args))
+
+
+async def _resume(args: argparse.Namespace) -> int:
+    opened = (await state_of(args.run)).opened or Opened()
+    if opened.parent:
+        raise SettingsError(f"Run {args.run} is inside of another; resume that: treadle resume {opened.parent}")
+    chosen = await with_model(chosen_from(args, _before(args, opened)))
+    face = Face(args, result_only=chosen.call is not None)
+    enter(chosen.workspace)
+    agent = build(chosen, face, opened.agent)
+    user = args.user or opened.user
+    try:
+        result = await take_turn(
+            agent, args.run, face, lambda watchers: agent.resume(args.run, journal=True, user=user, watchers=watchers)
+        )
+    except Interrupted:
+        return INTERRUPTED
+    return code_of(result) if chosen.call is None else code_of_call(result)
+
+
+def _before(args: argparse.Namespace, opened: Opened) -> Chosen | None:
+    """What the run was begun with. One that a program began can only go on here with a model that is named."""
+    chosen = chosen_for(args.run, opened)
+    if chosen is None and not args.model:
+        raise SettingsError(
+            f"Run {args.run} was begun by a program, which has to resume it; or name what to go on with: --model and --tools."
+        )
+    return chosen

@@ -1,0 +1,123 @@
+"""Runs `treadle` as a process: with pipes, or at a terminal that a test types into."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+TOOLBOX = str(Path(__file__).with_name("toolbox.py"))
+PATIENCE = 20  # seconds
+
+
+class Ran(NamedTuple):
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def command(*args: str) -> list[str]:
+    return [sys.executable, "-m", "treadle.cli.main", *args]
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """Nothing of the machine's own settings, and no Ollama anywhere."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT", "COVERAGE_PROCESS_START")}
+    return {**kept, "HOME": str(home), "TREADLE_HOME": str(home / "data"), "OLLAMA_HOST": "http://127.0.0.1:9", **more}
+
+
+def treadle(home: Path, *args: str, stdin: str = "", cwd: Path | None = None, **env: str) -> Ran:
+    """Run a command to its end."""
+    done = subprocess.run(
+        command(*args), input=stdin, capture_output=True, text=True, timeout=60, cwd=cwd, env=environment(home, **env)
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def start(home: Path, *args: str, **env: str) -> "subprocess.Popen[str]":
+    """Run a command without waiting for it."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command(*args), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment(home, **env)
+    )
+
+
+def script(folder: Path, *replies: Any, name: str = "script.json") -> str:
+    """The name of a model with these replies."""
+    path = folder / name
+    path.write_text(json.dumps(replies))
+    return f"scripted:{path}"
+
+
+def asks(*calls: tuple[str, Any]) -> dict[str, Any]:
+    """A reply of a script that asks for tools."""
+    return {"calls": [{"name": name, "arguments": arguments} for name, arguments in calls]}
+
+
+class Terminal:
+    """A command at a terminal."""
+
+    def __init__(self, home: Path, *args: str, typed: str = "", **env: str) -> None:
+        self._ours, theirs = pty.openpty()
+        if typed:
+            self.type(typed)
+        settings = environment(home, TERM="xterm", **env)
+        self.process = subprocess.Popen(command(*args), stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+        os.close(theirs)
+        self.shown = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+    def type(self, text: str) -> None:
+        os.write(self._ours, text.encode())
+
+    def until(self, words: str) -> str:
+        """What is shown up to and with these words."""
+        began, deadline = len(self.shown), time.monotonic() + PATIENCE
+        while words not in self.shown[began:]:
+            more = self._read(deadline)
+            assert more, f"{words!r} never came after: {self.shown}"
+            self.shown += more
+        return self.shown[began:]
+
+    def end(self) -> int:
+        """Read to the end; the exit code."""
+        deadline = time.monotonic() + PATIENCE
+        while more := self._read(deadline):
+            self.shown += more
+        return self.process.wait(PATIENCE)
+
+    def interrupted(self) -> int:
+        """Press Ctrl-C until it is heard: just before the line editor listens, Python doesn't. The exit code."""
+        while self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(2)
+        return self.end()
+
+    def _read(self, deadline: float) -> str:
+        if not select.select([self._ours], [], [], max(deadline - time.monotonic(), 0))[0]:
+            return ""
+        try:
+            return os.read(self._ours, 65536).decode(errors="replace")
+        except OSError:  # how Linux says that nobody is at the other end
+            return ""

@@ -1,0 +1,59 @@
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from cli.running import treadle
+
+
+def test_models_are_listed_and_keys_are_not(home):
+    keys = {"OPENAI_API_KEY": "sk-very-secret", "OPENAI_BASE_URL": "https://me:hunter2@example.org/v1"}
+    ran = treadle(home, "models", TREADLE_MODEL="openai:gpt-4o-mini", **keys)
+    assert ran.code == 0
+    for words in ("openai", "anthropic", "ollama", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "not set", "openai:gpt-4o-mini"):
+        assert words in ran.out
+    value = treadle(home, "models", "--json", **keys)
+    assert value.json["keys"] == {"OPENAI_API_KEY": True, "ANTHROPIC_API_KEY": False}
+    assert value.json["default"] is None
+    for secret in ("very-secret", "hunter2"):
+        assert secret not in ran.out + value.out
+
+
+class Ollama(BaseHTTPRequestHandler):
+    """Just enough of one to say which models it has."""
+
+    def do_GET(self):
+        body = b'{"models": [{"name": "qwen3:8b"}, {"name": "nomic-embed-text"}]}'
+        self.send_response(200 if self.path == "/api/tags" else 404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def ollama():
+    with HTTPServer(("127.0.0.1", 0), Ollama) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_without_a_choice_a_running_ollama_is_used(home, ollama):
+    value = treadle(home, "models", "--json", OLLAMA_HOST=ollama).json
+    assert value["ollama"] == {"address": ollama, "models": ["qwen3:8b"]}
+    assert value["default"] == "ollama:qwen3:8b"
+
+
+def test_plug_ins_are_listed_with_package_and_version(home):
+    assert "treadle.models.openai:from_name" in treadle(home, "plugins").out
+    offered = treadle(home, "plugins", "--json").json
+    assert {"group", "name", "value", "package", "version"} == set(offered[0])
+
+
+def test_the_version_is_there_for_programs(home):
+    assert set(treadle(home, "version", "--json").json) == {"treadle", "python"}

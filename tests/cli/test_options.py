@@ -1,0 +1,62 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from treadle.cli.options import ACTIONS, COMMANDS, EPILOG, Parser, parser
+
+DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+def helps():
+    """The help of every command."""
+    for name, _, _, fill in (*COMMANDS, *ACTIONS):
+        command = Parser(prog=f"treadle {name}")
+        fill(command)
+        yield name, command.format_help()
+
+
+@pytest.mark.parametrize(("name", "text"), list(helps()), ids=lambda value: value if len(value) < 20 else "")
+def test_every_command_and_option_is_documented(name, text):
+    docs = DOCS.read_text()
+    assert re.search(rf"treadle (tool )?{name}\b", docs)
+    for option in set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text)) - {"-h", "--help"}:
+        assert re.search(rf"(?<![\w-]){option}\b", docs), option
+
+
+def test_every_exit_code_and_variable_is_documented():
+    docs = DOCS.read_text()
+    for code in re.findall(r"^  (\d+) ", EPILOG, re.MULTILINE):
+        assert f"| {code} |" in docs
+    for variable in re.findall(r"\b[A-Z]+_[A-Z_]+\b", EPILOG):
+        assert variable in docs
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ask", "x", "--rounds", "-1"],
+        ["ask", "x", "--rounds", "two"],
+        ["ask", "x", "--rounds", "²"],
+        ["ask", "x", "--temperature", "nan"],
+        ["ask", "x", "--temperature", "warm"],
+        ["ask", "x", "--seconds", "0"],
+        ["ask", "x", "--max-tokens", "0"],
+        ["ask", "x", "--json", "--events"],
+        ["ask", "x", "--mod", "y"],
+        ["runs", "--status", "odd"],
+        ["runs", "-n", "0"],
+        ["tool"],
+        ["nonsense"],
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_happens(words, capsys):
+    with pytest.raises(SystemExit) as refused:
+        parser().parse_args(words)
+    assert refused.value.code == 2
+    assert "error:" in capsys.readouterr().err
+
+
+def test_options_are_read_as_values():
+    args = parser().parse_args(["ask", "how", "many", "--rounds", "3", "--seconds", "1.5", "--allow", "a", "--allow", "b"])
+    assert (args.prompt, args.rounds, args.seconds, args.allow) == (["how", "many"], 3, 1.5, ["a", "b"])

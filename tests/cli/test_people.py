@@ -1,0 +1,85 @@
+import signal
+
+import pytest
+
+from cli.running import TOOLBOX, Terminal, asks, script, treadle
+
+QUESTION = "[e]dit:"
+
+
+def asked(home, *more, typed="", **env):
+    long = "x" * 3000
+    model = script(home, asks(("order", {"item": f"A\u202eB{long}", "count": 2})), "That is all.")
+    return Terminal(home, "ask", "x", "-m", model, "--tools", TOOLBOX, "--run-id", "r", *more, typed=typed, **env)
+
+
+def made(home):
+    """What calls returned that were carried out."""
+    entries = treadle(home, "show", "r", "--json").json["entries"]
+    return [entry["result"]["content"] for entry in entries if entry["kind"] == "returned" and not entry["result"]["problem"]]
+
+
+def test_a_person_sees_all_arguments_and_says_yes(home):
+    with asked(home, COLUMNS="60") as terminal:
+        shown = terminal.until(QUESTION).replace("\r\n", "")
+        assert "x" * 3000 in shown
+        assert "A\\u202eB" in shown
+        assert "\x1b[" in shown
+        terminal.type("y\n")
+        assert terminal.end() == 0
+    assert "That is all." in terminal.shown
+    assert len(made(home)) == 1
+
+
+def test_a_person_says_no_and_the_model_reads_why(home):
+    with asked(home, NO_COLOR="1") as terminal:
+        assert "\x1b[" not in terminal.until(QUESTION)
+        terminal.type("maybe\n")
+        terminal.until(QUESTION)
+        terminal.type("n far too many\n")
+        assert terminal.end() == 0
+    assert made(home) == []
+    assert "far too many" in treadle(home, "show", "r").out
+
+
+def test_a_person_changes_the_arguments_and_they_have_to_fit(home):
+    with asked(home) as terminal:
+        terminal.until(QUESTION)
+        terminal.type("e\n")
+        terminal.until("Arguments:")
+        terminal.type('\x01\x0b{"item": "B", "count": "many"}\n')
+        assert "count: expected" in terminal.until(QUESTION)
+        terminal.type("e\n")
+        terminal.until("Arguments:")
+        terminal.type("\x01\x0bnonsense\n")
+        assert "no JSON object" in terminal.until(QUESTION)
+        terminal.type("e\n")
+        terminal.until("Arguments:")
+        terminal.type('\x01\x0b{"item": "B", "count": 3}\n')
+        assert terminal.end() == 0
+    assert made(home) == ["3 B ordered for nobody"]
+
+
+def test_what_was_typed_before_the_question_is_no_answer(home):
+    with asked(home, typed="y\ny\n") as terminal:
+        terminal.until(QUESTION)
+        terminal.type("n\n")
+        assert terminal.end() == 0
+    assert made(home) == []
+
+
+def test_an_interrupt_at_the_question_cancels_the_run(home):
+    with asked(home) as terminal:
+        terminal.until(QUESTION)
+        terminal.process.send_signal(signal.SIGINT)
+        assert terminal.end() == 130
+    assert made(home) == []
+
+
+@pytest.mark.parametrize("end", ["\x04", "no\n"])
+def test_a_person_who_leaves_has_said_no(home, end):
+    with asked(home) as terminal:
+        terminal.until(QUESTION)
+        terminal.type(end)
+        assert terminal.end() == 0
+    assert made(home) == []

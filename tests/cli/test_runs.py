@@ -1,0 +1,76 @@
+import json
+import shutil
+import sqlite3
+
+import pytest
+
+from cli.running import TOOLBOX, asks, script, treadle
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """One run with a run inside of it, for tests that only look."""
+    home = tmp_path_factory.mktemp("kept")
+    model = script(home, {"thinking": "hm", **asks(("helper", {"prompt": "go"}))}, "The helper knows:\nforty.")
+    treadle(home, "ask", "How many?", "-m", model, "--tools", f"{TOOLBOX}:helper", "--run-id", "r", "--user", "ann")
+    return home
+
+
+def test_runs_are_listed_for_people_and_for_programs(kept):
+    listed = treadle(kept, "runs").out.splitlines()
+    assert listed[0].split() == ["RUN", "WHEN", "STATUS", "AGENT", "TITLE"]
+    assert len(listed) == 2
+    assert listed[1].startswith("r ")
+    assert listed[1].endswith("How many?")
+    (info,) = treadle(kept, "runs", "--json", "--status", "answered", "-n", "1").json
+    assert (info["run_id"], info["status"], info["agent"], info["user"]) == ("r", "answered", "ask", "ann")
+    assert treadle(kept, "runs", "--json", "--status", "failed").json == []
+
+
+def test_a_run_is_shown_entry_by_entry_with_runs_inside_of_it_indented(kept):
+    shown = treadle(kept, "show", "r").out
+    lines = shown.splitlines()
+    kinds = [line.split()[2] for line in lines if line[:4].strip().isdigit()]
+    assert kinds == ["opened", "said", "replied", "judged", "returned", "replied", "finished"]
+    assert any(line.startswith("      run r.call_1_1") for line in lines)
+    for words in ("(thinks) hm", 'helper(prompt="go") allowed by', "The helper says 40.", "calls stock as", "answered"):
+        assert words in shown
+    assert f"{' ' * 27}forty." in lines
+
+
+def test_a_journal_is_printed_as_it_is_kept(kept):
+    entries = [json.loads(line) for line in treadle(kept, "show", "r", "--entries").out.splitlines()]
+    assert [entry["kind"] for entry in entries][:3] == ["opened", "said", "replied"]
+    value = treadle(kept, "show", "r", "--json").json
+    assert [entry["kind"] for entry in value["entries"]] == [entry["kind"] for entry in entries]
+    assert [nested["run_id"] for nested in value["nested"]] == ["r.call_1_1"]
+
+
+def test_the_audit_is_listed_and_holds(kept):
+    listed = treadle(kept, "audit").out
+    assert "helper(" in listed
+    assert "stock(" in listed
+    (record,) = treadle(kept, "audit", "r", "--json").json
+    assert (record["tool_name"], record["user"], record["success"]) == ("helper", "ann", True)
+    assert treadle(kept, "audit", "verify").out == "The audit holds: 2 records.\n"
+
+
+def test_a_changed_record_breaks_the_audit_and_is_named(kept, home):
+    shutil.copytree(kept / "data", home / "data")
+    database = sqlite3.connect(home / "data" / "treadle.db")
+    database.execute("UPDATE audit SET line = replace(CAST(line AS TEXT), 'ann', 'bob') WHERE seq = 2")
+    database.commit()
+    database.close()
+    ran = treadle(home, "audit", "verify")
+    assert ran.code == 1
+    assert "broken at record 2" in ran.err
+    assert treadle(home, "audit", "verify", "--json").json["broken_at"] == 2
+
+
+def test_secrets_among_arguments_are_masked_where_they_are_shown(home):
+    words = ("tool", "call", "stock", "--json", '{"item": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"}', "--tools", TOOLBOX)
+    ran = treadle(home, *words)
+    assert ran.out == "40\n"
+    (info,) = treadle(home, "runs", "--json").json
+    shown = ran.err + info["title"] + treadle(home, "audit").out + treadle(home, "show", info["run_id"]).out
+    assert "abcdefghijklmnop" not in shown
