@@ -1,0 +1,56 @@
+"""What the pages say is true: links lead somewhere, modules are all named, and the code in them runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "examples" / "README.md", ROOT / "bench" / "README.md"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text())
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+def test_the_architecture_has_a_line_for_every_module_as_it_is_now():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import modules
+    finally:
+        sys.path.pop(0)
+    text = modules.PAGE.read_text()
+    assert modules.page(text) == text, "run `make modules`"
+    folders = {path.parent.name for path in modules.SOURCE.glob("*/*.py")}
+    assert set(modules.FOLDERS) == folders
+
+
+def python_blocks() -> list[tuple[str, str]]:
+    pages = [page for page in PAGES if "decisions" not in page.parts]
+    return [
+        (f"{page.relative_to(ROOT)}:{number}", block)
+        for page in pages
+        for number, block in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL), 1)
+    ]
+
+
+@pytest.mark.parametrize("block", [block for _, block in python_blocks()], ids=[name for name, _ in python_blocks()])
+def test_the_code_in_the_pages_runs(block, tmp_path):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", block], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.stderr == ""
+
+
+def test_the_changelog_knows_this_version():
+    from treadle import __version__
+
+    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_decision_is_listed():
+    folder = ROOT / "docs" / "decisions"
+    listed = (folder / "README.md").read_text()
+    assert [page.name for page in folder.glob("0*.md") if f"({page.name})" not in listed] == []
