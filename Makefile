@@ -6,7 +6,9 @@ READY := .venv/.ready
 BENCH := .venv-bench/.ready
 
 .DEFAULT_GOAL := test
-.PHONY: run test check format lint layers types unit bench modules lock clean
+PURE := core loop dialects tools guard
+
+.PHONY: run test check format lint layers types unit pure rest bench modules lock clean
 
 run: $(READY)  ## talk to the demonstration, which needs no model and no key
 	$(BIN)/treadle chat --demo
@@ -27,11 +29,14 @@ layers: $(READY)
 types: $(READY)
 	$(BIN)/pyright
 
-unit: $(READY)  ## the tests, with the coverage that the pure layers must have
-	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report --include='*/treadle/core/*,*/treadle/loop/*,*/treadle/dialects/*,*/treadle/tools/*,*/treadle/guard/*' --fail-under=100 --skip-covered --show-missing
+unit: pure rest
+
+pure: $(READY)  ## the pure layers, which their own tests cover to the last branch
+	$(BIN)/coverage run -m pytest $(PURE:%=tests/%)
+	$(BIN)/coverage report
+
+rest: $(READY)  ## everything else, over real sockets, files and processes
+	$(BIN)/pytest -n 2 $(PURE:%=--ignore=tests/%)
 
 bench: $(BENCH)  ## speed and memory against a bare socket and against other frameworks
 	.venv-bench/bin/python -m bench

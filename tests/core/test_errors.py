@@ -1,6 +1,7 @@
 """The error tree."""
 
 from treadle.core import errors
+from treadle.core.requests import Usage
 
 
 def test_the_tree_in_the_docstring_names_every_error():
@@ -13,3 +14,9 @@ def test_only_a_server_that_may_recover_is_worth_another_try():
         error.__name__ for error in vars(errors).values() if isinstance(error, type) and getattr(error, "retryable", False)
     }
     assert retryable == {"ModelUnavailable", "ReplyBroken"}
+
+
+def test_a_models_error_carries_what_the_engine_needs_to_know():
+    usage = Usage(requests=1, input_tokens=9)
+    error = errors.ModelUnavailable("busy", status=429, retry_after=2.5, usage=usage)
+    assert (str(error), error.status, error.retry_after, error.usage) == ("busy", 429, 2.5, usage)

@@ -115,7 +115,7 @@ TABLE: list[tuple[Any, str]] = [
     (Silent(), "(a Silent, which can't be shown as text)"),
     (Broken(), "(a Broken that can't be shown: ValueError)"),
     (BrokenMapping(), "(a BrokenMapping that can't be shown: OSError)"),
-    (Model, "<class 'tools.test_text.Model'>"),
+    (Model, str(Model)),
     ({"a": "\ud800"}, '{"a":"\ufffd"}'),
     ("\ud83d\ude00", "\U0001f600"),
     ("half \ud800", "half \ufffd"),

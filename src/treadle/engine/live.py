@@ -99,8 +99,10 @@ class LiveRun:
             self._writing.cancel()
             self._write()
         while self._unsafe:
-            await self._unsafe[0]
-            self._unsafe = self._unsafe[1:]
+            first = self._unsafe[0]
+            await first
+            if self._unsafe and self._unsafe[0] is first:  # others may have waited for it too, and have gone on
+                del self._unsafe[0]
 
     async def breathe(self) -> None:
         """Wait for the disk if it has fallen far behind."""

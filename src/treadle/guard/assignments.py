@@ -8,7 +8,7 @@ import re
 from binascii import Error, a2b_base64
 from functools import cached_property
 
-from treadle.guard.formats import Head, compiled
+from treadle.guard.formats import ESCAPE, Head, compiled, end_of
 from treadle.guard.known import MASK as KNOWN
 from treadle.guard.names import NOTHING, Extra, Named, named
 
@@ -25,7 +25,6 @@ _BARE = rf"{_BARE_LETTER}{{1,{_LOOK}}}+"
 _QUOTED = rf"""[^\s"'`\\]{{1,{_LOOK}}}+"""
 _SCHEME = r"(?:bearer|basic|token|digest|apikey|api-key|key|negotiate|ntlm|hmac|aws4-hmac-sha256)[ \t]{1,4}"
 _COOKIE = r"""[^\s=;,"'\\]{1,128}+=[^\s;,"'\\]"""
-_ESCAPE = r"%[0-9A-Fa-f]{2}|\\[nrt]|\\u[0-9A-Fa-f]{4}"  # its letters aren't the name's that follows
 
 # how values go on
 _NOT_PEM = "-(?!----BEGIN)"
@@ -88,7 +87,7 @@ class Assignments:
         if is_mask or is_math:
             return NOTHING
         kind = named(name, self._extra)
-        if kind is NOTHING and (escape := compiled(_ESCAPE).match(text, max(0, begin - 1))):
+        if kind is NOTHING and (escape := compiled(ESCAPE).match(text, max(0, begin - 1))):
             return named(text[escape.end() : found.end("name")], self._extra)
         return kind
 
@@ -96,7 +95,7 @@ class Assignments:
         at = found.end()
         if text.startswith(KNOWN, at):  # masked before this scan: what is left of the value may be the rest of a secret
             at += len(KNOWN)
-        elif text.startswith(MASKED, at):
+        elif text.startswith((MASKED, "//"), at):  # masked, or an address whose scheme looks like a name
             return None
         if name.kind == "authorization" and (scheme := compiled(_SCHEME).match(low, at)):
             return _begin(text, scheme.end(), name.kind, _CREDENTIALS, least=6)
@@ -108,7 +107,7 @@ def _credentials(text: str, scheme: str, found: re.Match[str]) -> Head | None:
     kind, at = scheme.lower(), found.end()
     if kind not in ("bearer", "basic") or found["quote"] or found["close"]:
         return None
-    shown = text[at : _end(_CREDENTIALS, text, at, at + _LOOK)]
+    shown = text[at : end_of(_CREDENTIALS, text, at, at + _LOOK)]
     if kind == "bearer":
         sure = len(shown) >= 32 or (len(shown) >= 8 and any(map(str.isdigit, shown)))
     else:
@@ -116,14 +115,8 @@ def _credentials(text: str, scheme: str, found: re.Match[str]) -> Head | None:
     return Head(at, at, kind, _CREDENTIALS, at) if sure else None
 
 
-def _end(pattern: str, text: str, start: int, stop: int | None = None) -> int:
-    """Up to where `pattern` goes from `start` on."""
-    found = compiled(pattern).match(text, start, len(text) if stop is None else stop)
-    return start if found is None else found.end()
-
-
 def _begin(text: str, at: int, kind: str, tail: str, least: int = 1) -> Head | None:
-    return Head(at, at, kind, tail, at) if _end(tail, text, at, at + _LOOK) >= at + least else None
+    return Head(at, at, kind, tail, at) if end_of(tail, text, at, at + _LOOK) >= at + least else None
 
 
 def _is_pair(encoded: str) -> bool:
@@ -136,7 +129,9 @@ def _is_pair(encoded: str) -> bool:
 
 def _quoted(text: str, at: int, name: Named, found: re.Match[str]) -> Head | None:
     is_json = any(mark in found["close"] for mark in "\"'") and (":" in found["separator"] or ">" in found["separator"])
-    shown = text[at : _end(_QUOTED, text, at)]
+    shown = text[at : end_of(_QUOTED, text, at, len(text))].partition(MASKED)[
+        0
+    ]  # what is masked inside says nothing about the rest
     if (is_json and name.sure) or looks_secret(shown, name.kind, plain=True):
         return _begin(text, at, name.kind, _until(found["quote"]))
     return None
@@ -152,8 +147,8 @@ def _until(quote: str) -> str:
 
 def _bare(text: str, at: int, name: Named, found: re.Match[str]) -> Head | None:
     if name.kind == "cookie" and ":" in found["separator"]:
-        return Head(at, at, "cookie", _LINE, at) if _end(_COOKIE, text, at) > at else None
-    end = _end(_BARE, text, at)
+        return Head(at, at, "cookie", _LINE, at) if end_of(_COOKIE, text, at, len(text)) > at else None
+    end = end_of(_BARE, text, at, len(text))
     shown = text[at:end]
     is_code = text.startswith(("(", "["), end) and shown.replace(".", "_").isidentifier()
     plain = not any(map(str.isspace, found["separator"]))

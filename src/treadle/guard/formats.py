@@ -13,12 +13,19 @@ WORD = r"[A-Za-z0-9_-]*+"
 DOTTED = r"(?:[A-Za-z0-9_-]++|\.(?=[A-Za-z0-9_-]))*+"
 BASE64 = r"[A-Za-z0-9+/=._-]*+"
 NONE = ""
+ESCAPE = r"(?:%[0-9A-Fa-f]{2}|\\[nrt]|\\u[0-9A-Fa-f]{4})"  # ends in letters that aren't those of what follows
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """A regular expression, compiled when it is first needed."""
     return re.compile(pattern)
+
+
+def end_of(pattern: str, text: str, start: int, stop: int) -> int:
+    """Up to where `pattern` goes from `start` on, at most to `stop`."""
+    found = compiled(pattern).match(text, start, stop)
+    return start if found is None else found.end()
 
 
 class Head(Struct, frozen=True):

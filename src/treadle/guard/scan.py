@@ -13,6 +13,7 @@ from treadle.guard.formats import (
     CURL_PASSWORD,
     DISCORD,
     DISCORD_GATE,
+    ESCAPE,
     FORMATS,
     NONE,
     PRIVATE_KEY,
@@ -20,6 +21,7 @@ from treadle.guard.formats import (
     Format,
     Head,
     compiled,
+    end_of,
 )
 
 _AHEAD = 1024
@@ -29,7 +31,6 @@ _BEGUN = tuple([mark[:length] for mark in _MARKS for length in range(len(mark) -
 _SLASHES = tuple(["\\" * length for length in range(8, 0, -1)])  # whether these escape a quote, the next letter says
 
 Find = Callable[[int, int], Head | None]  # the first secret at a position or later, looked for from a start on
-_ESCAPE = r"(?:%[0-9A-Fa-f]{2}|\\[nrt]|\\u[0-9A-Fa-f]{4})\Z"
 
 
 def mask(kind: str) -> str:
@@ -86,7 +87,7 @@ def _find(form: Format, text: str, limit: int, start: int, position: int) -> Hea
 
 def _stands_alone(text: str, begin: int) -> bool:
     before = text[max(0, begin - 6) : begin]
-    return not (before[-1:].isascii() and before[-1:].isalnum()) or compiled(_ESCAPE).search(before) is not None
+    return not (before[-1:].isascii() and before[-1:].isalnum()) or compiled(ESCAPE + r"\Z").search(before) is not None
 
 
 class _Ahead:
@@ -108,11 +109,6 @@ class _Ahead:
         return first
 
 
-def _end(tail: str, text: str, start: int, stop: int) -> int:
-    found = compiled(tail).match(text, start, stop)
-    return start if found is None else found.end()
-
-
 def masked(text: str, kinds: list[Find]) -> str:
     """The whole text, with the secrets of these kinds masked."""
     ahead = _Ahead(kinds)
@@ -120,7 +116,7 @@ def masked(text: str, kinds: list[Find]) -> str:
     position = 0
     while head := ahead.after(position):
         out += (text[position : head.start], mask(head.kind))
-        position = _end(head.tail, text, head.end, len(text))
+        position = end_of(head.tail, text, head.end, len(text))
     out.append(text[position:])
     return "".join(out)
 
@@ -168,7 +164,7 @@ class Scan:
             return False
         text = self._text
         stop = len(text) if final else max(self._position, len(text) - _begun(text))
-        self._position = _end(self._tail, text, self._position, stop)
+        self._position = end_of(self._tail, text, self._position, stop)
         rest = text[self._position : min(stop, self._position + 2)]
         if not final and rest in ("", "."):  # what a dot belongs to, the next letter says
             return True

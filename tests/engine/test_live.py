@@ -1,0 +1,119 @@
+"""A run under way: what was recorded is safe when `flush` returns, and not before."""
+
+import asyncio
+
+import pytest
+
+from treadle import Agent, Scripted
+from treadle.core.entries import Said
+from treadle.core.errors import JournalError
+from treadle.engine.catalog import Catalog
+from treadle.engine.live import MOST_UNSAFE, LiveRun
+from treadle.engine.setup import Caller, Services
+
+
+class Slow:
+    """A journal whose writes are safe when the test says so."""
+
+    def __init__(self) -> None:
+        self.writes: list[asyncio.Future[None]] = []
+        self.sizes: list[int] = []
+
+    def append(self, run_id, position, entries):
+        self.writes.append(asyncio.get_running_loop().create_future())
+        self.sizes.append(len(entries))
+        return self.writes[-1]
+
+
+def live(journal) -> LiveRun:
+    setup = Agent(Scripted()).setup
+    return LiveRun("r", setup, Services(journal), Caller(), Catalog(()))
+
+
+async def soon() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_what_is_recorded_together_is_one_write():
+    async def tale():
+        journal = Slow()
+        run = live(journal)
+        for number in range(3):
+            run.record(Said(text=str(number)))
+        assert journal.sizes == []
+        await soon()
+        run.record(Said(text="later"))
+        await soon()
+        return journal.sizes
+
+    assert asyncio.run(tale()) == [3, 1]
+
+
+def test_flush_waits_for_everything_that_was_recorded():
+    async def tale():
+        journal = Slow()
+        run = live(journal)
+        run.record(Said(text="a"))
+        flushed = asyncio.ensure_future(run.flush())
+        await soon()
+        assert not flushed.done()
+        journal.writes[0].set_result(None)
+        await flushed
+
+    asyncio.run(tale())
+
+
+def test_two_that_wait_at_once_never_let_a_third_write_slip_through():
+    """Both wait for the first write; a second one is made in between. Neither may go on before that one is safe too."""
+
+    async def tale():
+        journal = Slow()
+        run = live(journal)
+        run.record(Said(text="a"))
+        waiting = [asyncio.ensure_future(run.flush()) for _ in range(2)]
+        await soon()
+        run.record(Said(text="b"))
+        await soon()
+        journal.writes[0].set_result(None)
+        await soon()
+        late = asyncio.ensure_future(run.flush())
+        await soon()
+        assert [task.done() for task in (*waiting, late)] == [False, False, False]
+        journal.writes[1].set_result(None)
+        await asyncio.gather(*waiting, late)
+
+    asyncio.run(tale())
+
+
+def test_a_write_that_failed_fails_everything_after_it():
+    async def tale():
+        journal = Slow()
+        run = live(journal)
+        run.record(Said(text="a"))
+        for _ in range(2):
+            flushed = asyncio.ensure_future(run.flush())
+            await soon()
+            if not journal.writes[0].done():
+                journal.writes[0].set_exception(JournalError("full"))
+            with pytest.raises(JournalError, match="full"):
+                await flushed
+
+    asyncio.run(tale())
+
+
+def test_a_run_waits_for_a_disk_that_has_fallen_far_behind():
+    async def tale():
+        journal = Slow()
+        run = live(journal)
+        for number in range(MOST_UNSAFE + 1):
+            run.record(Said(text=str(number)))
+            await soon()
+        breath = asyncio.ensure_future(run.breathe())
+        await soon()
+        assert not breath.done()
+        for write in journal.writes:
+            write.set_result(None)
+        await breath
+
+    asyncio.run(tale())
