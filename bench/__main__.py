@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from bench import events, imports, load, rounds
+from bench import events, imports, load, rounds, together
 from bench.contenders import CONTENDERS, FLOOR, Contender, named
 from bench.crew import Absent, crew
 from bench.machine import describe
@@ -18,7 +18,7 @@ from bench.processes import mock_server
 from bench.report import render, write
 from bench.results import Results
 
-SECTIONS = ("rounds", "events", "load", "import")
+SECTIONS = ("rounds", "events", "load", "import", "together")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -46,13 +46,15 @@ def measure(contenders: Sequence[Contender], sections: Sequence[str], plan: Plan
             found["load"] = load.measure(contenders, base_url, plan, absent)
         if "import" in sections:
             found["imports"] = imports.measure(contenders, base_url, plan)
+        if "together" in sections:
+            found["together"] = together.measure()
     took = time.perf_counter() - started
     return Results(machine, plan.name, took, absent.reasons, **found)
 
 
 def _name(results: Results, contenders: Sequence[Contender]) -> str:
     """Only a complete run may replace the record of the last complete one."""
-    sections = (results.rounds, results.events, results.load, results.imports)
+    sections = (results.rounds, results.events, results.load, results.imports, results.together)
     complete = None not in sections and len(contenders) == len(CONTENDERS)
     if not complete:
         return "partial"

@@ -50,6 +50,7 @@ def judge(results: Results) -> list[Goal]:
         *_load_goals(results),
         *_honesty_goals(results),
         *_import_goals(results),
+        *_together_goals(results),
     ]
 
 
@@ -122,6 +123,11 @@ def _honesty_goals(results: Results) -> Iterator[Goal]:
 def _import_goals(results: Results) -> Iterator[Goal]:
     multiples = [one.multiple for one in results.imports or () if one.program == TREADLE]
     yield Goal(TREADLE, 3.0, next(iter(multiples), None), "x import asyncio")
+
+
+def _together_goals(results: Results) -> Iterator[Goal]:
+    found = results.together
+    yield Goal(f"{OURS}: 4 synchronous functions of 100 ms in one reply", 150.0, found.median_ms if found else None, "ms")
 
 
 def _wire(streamed: bool) -> str:

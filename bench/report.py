@@ -17,6 +17,7 @@ from bench.machine import Machine
 from bench.processes import ROOT
 from bench.results import Results
 from bench.rounds import ROUNDS_WATCHED, RoundCost, RoundsResult
+from bench.together import TogetherResult
 
 FOLDER = Path(__file__).parent / "results"
 NONE = "-"
@@ -43,6 +44,7 @@ def render(results: Results) -> str:
         *(_events(results.events) if results.events else ()),
         *(_load(results.load) if results.load else ()),
         *(_imports(results.imports) if results.imports else ()),
+        *(_together(results.together) if results.together else ()),
         *_goals(judge(results)),
     ]
     return "\n\n".join(parts) + "\n"
@@ -185,6 +187,11 @@ def _load_row(one: LoadResult) -> list[str]:
         f"{failed} of {runs}",
         f"{short} of {runs}",
     ]
+
+
+def _together(found: TogetherResult) -> Iterator[str]:
+    yield "## Four synchronous functions of 100 ms in one reply"
+    yield f"Median {figure(found.median_ms)} ms, worst of {found.turns} replies {figure(found.worst_ms)} ms."
 
 
 def _imports(costs: tuple[StartCost, ...]) -> Iterator[str]:

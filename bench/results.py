@@ -8,11 +8,12 @@ from bench.imports import StartCost
 from bench.load import LoadResult
 from bench.machine import Machine
 from bench.rounds import RoundsResult
+from bench.together import TogetherResult
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The four sections, where they were measured, and who was missing."""
+    """The sections, where they were measured, and who was missing."""
 
     machine: Machine
     plan: str
@@ -22,6 +23,7 @@ class Results:
     events: tuple[EventCost, ...] | None = None
     load: tuple[LoadResult, ...] | None = None
     imports: tuple[StartCost, ...] | None = None
+    together: TogetherResult | None = None
 
     def faults_of(self, contender: str) -> list[Faults]:
         """What went wrong for a contender, in any section."""

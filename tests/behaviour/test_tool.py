@@ -207,22 +207,22 @@ async def _interrupted(story, effects) -> list[str]:
 
 
 def test_calls_at_the_same_time(story):
+    """Each takes its time, the first the longest; `make bench` measures how long four of 100 ms take."""
+
     @tool(effect="read")
     def slow(number: int) -> int:
         """Take a while."""
-        time.sleep(0.1)
+        time.sleep(0.01 * number)
         return number
 
     asked = tuple(call("slow", {"number": number}) for number in (3, 1, 2, 0))
     played = story.play([asked, "done"], [slow])
-    began = [record for record in played.events if isinstance(record, CallStarted)]
     assert played.results() == ["3", "1", "2", "0"]
-    assert len(began) == 4
-    assert max(record.seconds for record in played.result.calls) < 0.15
+    assert len(played.of(CallStarted)) == 4
 
 
 def test_calls_at_the_same_time__together_they_take_as_long_as_one(story):
-    """4 synchronous functions of 100 ms: all four wait for one another, which only works if they run at once."""
+    """All four wait for one another, which only works if they run at once."""
     together = threading.Barrier(4, timeout=10)
 
     @tool(effect="read")

@@ -17,11 +17,9 @@ class Slow:
 
     def __init__(self) -> None:
         self.writes: list[asyncio.Future[None]] = []
-        self.sizes: list[int] = []
 
     def append(self, run_id, position, entries):
         self.writes.append(asyncio.get_running_loop().create_future())
-        self.sizes.append(len(entries))
         return self.writes[-1]
 
 
@@ -33,21 +31,6 @@ def live(journal) -> LiveRun:
 async def soon() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
-
-
-def test_what_is_recorded_together_is_one_write():
-    async def tale():
-        journal = Slow()
-        run = live(journal)
-        for number in range(3):
-            run.record(Said(text=str(number)))
-        assert journal.sizes == []
-        await soon()
-        run.record(Said(text="later"))
-        await soon()
-        return journal.sizes
-
-    assert asyncio.run(tale()) == [3, 1]
 
 
 def test_flush_waits_for_everything_that_was_recorded():

@@ -134,7 +134,7 @@ def give_birth(order: dict[str, Any]) -> dict[str, Any]:
         try:
             report.write_text(json.dumps(asyncio.run(live(order))))
             status = 0
-        except BaseException as error:  # told to the parent, whatever it is
+        except BaseException as error:  # noqa: BLE001 - told to the parent, whatever it is
             report.write_text(json.dumps({"error": f"{type(error).__name__}: {error}"}))
         finally:
             os._exit(status)

@@ -86,6 +86,23 @@ def test_nobody_has_to_wait_for_a_write_to_be_carried_out_in_order(database):
     assert [entry.text for entry in asyncio.run(story())[1:]] == [str(number) for number in range(200)]
 
 
+def test_what_is_appended_to_a_run_within_a_moment_is_one_write(database):
+    async def story():
+        journal = SqliteJournal(database)
+        first = journal.append("r1", 0, [OPENED])
+        assert journal.append("r1", 1, [Said(text="a")]) is first
+        other = journal.append("r2", 0, [OPENED])
+        assert other is not first
+        assert journal.append("r1", 7, [Said(text="a gap")]) is not first
+        await first
+        later = journal.append("r1", 2, [Said(text="b")])
+        assert later is not first
+        await later
+        return len(await journal.read("r1")), len(await journal.read("r2"))
+
+    assert asyncio.run(story()) == (3, 1)
+
+
 def test_a_refused_write_does_not_disturb_the_others_of_its_commit(database):
     async def story():
         journal = SqliteJournal(database)

@@ -71,7 +71,7 @@ class _Shared:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.sizes: list[int] = [0]
+        self.sizes: list[int] = [0]  # running; made when somebody asks
         self.encoded: dict[str, tuple[int, bytearray]] = {}
 
 
@@ -90,11 +90,8 @@ class History(Sequence[Message]):
         self._extend(messages)
 
     def _extend(self, messages: Iterable[Message]) -> None:
-        shared = self._shared
-        for message in messages:
-            shared.messages.append(message)
-            shared.sizes.append(shared.sizes[-1] + size_of(message))
-        self._length = len(shared.messages)
+        self._shared.messages.extend(messages)
+        self._length = len(self._shared.messages)
 
     def plus(self, *messages: Message) -> "History":
         """This history with `messages` after it."""
@@ -108,7 +105,10 @@ class History(Sequence[Message]):
     @property
     def size(self) -> int:
         """How many characters a model has to read for all of it, roughly."""
-        return self._shared.sizes[self._length]
+        sizes = self._shared.sizes
+        for message in self._shared.messages[len(sizes) - 1 : self._length]:
+            sizes.append(sizes[-1] + size_of(message))
+        return sizes[self._length]
 
     def encoded(self, form: str, encode: Callable[[Message], bytes]) -> bytes:
         """All messages in a wire `form`, joined by commas. Each message is encoded once, however often this is asked."""

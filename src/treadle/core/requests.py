@@ -72,10 +72,14 @@ class Usage(Struct, frozen=True):
 
 
 class Traits(Struct, frozen=True):
-    """What a model can do. `context` is how many tokens it can read at once, None where that isn't known."""
+    """What a model can do. `context` is how many tokens it can read at once, None where that isn't known.
+
+    `streams` says that time may pass between two deltas of a reply, so that it is worth starting calls before its end.
+    """
 
     native_calls: bool = True
     context: int | None = None
+    streams: bool = True
 
 
 class TextDelta(Struct, frozen=True):

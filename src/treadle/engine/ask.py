@@ -146,7 +146,7 @@ class Listener:
         run = self._run
         self._parts.append(Written(run.fresh_id(written.id), written.name, written.text, written.cut))
         self._calls += 1
-        if self._flush is None and not self._step.last:
+        if self._flush is None and run.setup.model.traits.streams and not self._step.last:
             self._flush = asyncio.get_running_loop().call_soon(self._at_pause)
 
     def _at_pause(self) -> None:

@@ -55,8 +55,6 @@ class LiveRun:
         self.cancelled = False
         self.trace: Any = None  # the run's own span, where somebody traces
         self.offered = tuple([tool.name for tool in catalog.listed if setup.policy.offers(tool, self.situation)])
-        self._written = 0  # how many entries the journal has been given
-        self._writing: asyncio.Handle | None = None
         self._unsafe: list[Awaitable[None]] = []
         self._bench: Bench | None = None
 
@@ -71,22 +69,17 @@ class LiveRun:
         for entry in entries:
             self.entries.append(entry)
             self.state = apply(self.state, entry)
-        self._written = len(self.entries)
 
     def record(self, entry: Entry) -> None:
-        """Write down what happened: in the journal at the next pause of this process, safe on disk after `flush`."""
+        """Write down what happened. Safe on disk after `flush`."""
+        position = len(self.entries)
         self.state = apply(self.state, entry)
         self.entries.append(entry)
-        if self._writing is None:
-            self._writing = asyncio.get_running_loop().call_soon(self._write)
-
-    def _write(self) -> None:
-        """Give the journal what was recorded since the last time, as one write."""
-        self._writing = None
-        journal, written = self.services.journal, self._written
-        if journal is not None and written < len(self.entries):
-            self._written = len(self.entries)
-            self._unsafe.append(journal.append(self.id, written, self.entries[written:]))
+        journal = self.services.journal
+        if journal is not None:
+            ticket = journal.append(self.id, position, (entry,))
+            if not self._unsafe or self._unsafe[-1] is not ticket:
+                self._unsafe.append(ticket)
 
     def audit(self, record: AuditRecord) -> None:
         """Add to the audit."""
@@ -95,9 +88,6 @@ class LiveRun:
 
     async def flush(self) -> None:
         """Wait until everything recorded is safe on disk."""
-        if self._writing is not None:
-            self._writing.cancel()
-            self._write()
         while self._unsafe:
             first = self._unsafe[0]
             await first

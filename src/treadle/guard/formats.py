@@ -62,7 +62,7 @@ class Format(Struct, frozen=True):
 
 def _prefixed(kind: str, prefixes: str, least: int = 20, letters: str = "A-Za-z0-9_-", trigger: str = "") -> Format:
     """A format that is one of some prefixes and then at least so many letters. `trigger` is what all prefixes have in common."""
-    rare = next((letter for letter in "_-/." if all(letter in prefix for prefix in prefixes.split())), "")
+    rare = next((letter for letter in "_-/AG." if all(letter in prefix for prefix in prefixes.split())), "")
     either = prefixes.replace(".", r"\.").replace(" ", "|")
     triggers = (trigger,) if trigger else tuple(prefixes.split())
     tail = BASE64 if "/" in letters or "=" in letters else WORD
@@ -72,7 +72,7 @@ def _prefixed(kind: str, prefixes: str, least: int = 20, letters: str = "A-Za-z0
 _W = "[A-Za-z0-9_-]"
 
 FORMATS: tuple[Format, ...] = (
-    Format("aws_key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(A(?:[KSB]I|CC)A[A-Z0-9]{16})(?![A-Za-z0-9])", NONE),
+    Format("aws_key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(A(?:[KSB]I|CC)A[A-Z0-9]{16})(?![A-Za-z0-9])", NONE, "A"),
     _prefixed("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", 20, "A-Za-z0-9"),
     _prefixed("github_token", "github_pat_"),
     _prefixed("gitlab_token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat- gloas- glffct-", 16),
@@ -92,11 +92,11 @@ FORMATS: tuple[Format, ...] = (
     _prefixed("google_token", "ya29."),
     _prefixed("google_token", "GOCSPX-"),
     _prefixed("google_token", "1//0"),
-    Format("jwt", ("eyJ",), rf"(eyJ{_W}{{7,320}}+\.{_W}{{8}})", DOTTED, "."),
+    Format("jwt", ("eyJ",), rf"(eyJ{_W}{{7,320}}+\.{_W}{{8}})", DOTTED, "J"),
     _prefixed("pypi_token", "pypi-Ag", 16),
     _prefixed("npm_token", "npm_", 20, "A-Za-z0-9"),
-    Format("sendgrid_key", ("SG.",), rf"(SG\.{_W}{{16,32}}+\.{_W}{{16}})", rare="."),
-    Format("twilio_key", ("SK",), r"(SK[0-9A-Fa-f]{32})(?![A-Za-z0-9])", NONE),
+    Format("sendgrid_key", ("SG.",), rf"(SG\.{_W}{{16,32}}+\.{_W}{{16}})", rare="G"),
+    Format("twilio_key", ("SK",), r"(SK[0-9A-Fa-f]{32})(?![A-Za-z0-9])", NONE, "K"),
     _prefixed("huggingface_token", "hf_", 20, "A-Za-z0-9"),
     _prefixed("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", 20, "a-f0-9", "_v1_"),
     Format("telegram_token", (":AA",), rf"((?:bot)?\d{{8,10}}+:AA{_W}{{30}})", rare=":"),
@@ -119,7 +119,8 @@ FORMATS: tuple[Format, ...] = (
     _prefixed("api_token", "pscale_tkn_ pscale_pw_ pscale_oauth_", 24, "A-Za-z0-9=._-", "pscale_"),
     _prefixed("api_token", "PMAK- NRAK- NRII- pul- xkeysib- sq0atp- sq0csp-", 20, "A-Za-z0-9-"),
     _prefixed("api_token", "HRKU-", 24),
-    _prefixed("api_token", "dp.pt. dp.st. dt0c01.", 24, "A-Za-z0-9.="),
+    _prefixed("api_token", "dp.pt. dp.st.", 24, trigger="dp."),
+    _prefixed("api_token", "dt0c01.", 24, "A-Za-z0-9.="),
     _prefixed("api_key", "ABSK", 80, "A-Za-z0-9+/="),
     _prefixed("api_key", "FLWSECK-", 30),
     Format("terraform_token", (".atlasv1.",), r"([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40})", r"[A-Za-z0-9_=-]*+", "."),

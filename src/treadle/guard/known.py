@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 MASK = "[redacted:known]"
-_LEAST = 4  # shorter ones would mask half of any text
+SHORTEST = 4  # shorter ones would mask half of any text
 _LEAST_CODED = 8
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 
@@ -16,7 +16,7 @@ class Known:
     """Masks known secrets, in whole texts and (as `KnownStream`) in pieces."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for secret in secrets if len(secret) >= _LEAST for form in _forms(secret)}
+        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
         self.forms = tuple(sorted([form for form in forms if form not in MASK], key=lambda form: (-len(form), form)))
         self.longest = max([len(form) for form in self.forms], default=1)
         self.by_letter = {form[0]: [other for other in self.forms if other[0] == form[0]] for form in self.forms}

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from treadle.core.errors import SettingsError
 from treadle.guard.assignments import MASKED, Assignments, looks_secret
-from treadle.guard.known import Known, KnownStream
+from treadle.guard.known import SHORTEST, Known, KnownStream
 from treadle.guard.names import NOTHING, Extra, named, words_of
 from treadle.guard.scan import Scan, finds, mask, masked
 
@@ -38,6 +38,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """`text`, with every secret in it masked."""
+        if len(text) < SHORTEST:
+            return text
         text = self._known.mask(text)
         kinds = finds(text, self._assignments, len(text))
         return masked(text, kinds) if kinds else text

@@ -67,7 +67,7 @@ class Anthropic:
         self.name = f"anthropic:{name}"
         base_url = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or PUBLIC).rstrip("/").removesuffix("/v1")
         public = base_url == PUBLIC
-        self.traits = Traits(context=context or (PUBLIC_CONTEXT if public else None))
+        self.traits = Traits(context=context or (PUBLIC_CONTEXT if public else None), streams=stream)
         key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip()
         if public and not key:
             raise MissingKey(

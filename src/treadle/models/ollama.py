@@ -76,7 +76,7 @@ class Ollama:
         timeouts: Timeouts = PATIENT,
     ) -> None:
         self.name = f"ollama:{name}"
-        self.traits = Traits(context=context or LARGEST)
+        self.traits = Traits(context=context or LARGEST, streams=stream)
         self._model = name
         self._stream = stream
         self._largest = context or LARGEST

@@ -58,7 +58,7 @@ class OpenAI:
         timeouts: Timeouts = PATIENT,
     ) -> None:
         self.name = f"openai:{name}"
-        self.traits = Traits(context=context)
+        self.traits = Traits(context=context, streams=stream)
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
         key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         self._public = base_url == PUBLIC

@@ -46,11 +46,11 @@ CREATE TABLE IF NOT EXISTS results (
 class Ticket(Generic[Value]):
     """A job handed in. Await it for its outcome, or don't: it is carried out all the same, and in order."""
 
-    __slots__ = ("_database", "_done", "_error", "_job", "_value", "_waiters", "loop")
+    __slots__ = ("_database", "_done", "_error", "_value", "_waiters", "job", "loop")
 
     def __init__(self, job: "Callable[[Connection], Value]", database: "Database", loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self._job = job
+        self.job = job
         self._database = database
         self._done = False
         self._value: Value | None = None
@@ -60,7 +60,7 @@ class Ticket(Generic[Value]):
     def carry_out(self, connection: "Connection") -> None:
         """Do the job; called by the writer, inside its transaction."""
         try:
-            self._value = self._job(connection)
+            self._value = self.job(connection)
         except TreadleError as error:
             self._error = error
 
@@ -77,7 +77,7 @@ class Ticket(Generic[Value]):
 
     def __await__(self) -> Generator[Any, None, Value]:
         if not self._done:
-            self._database.hurry()
+            self._database.hurry(self.loop)
             waiter = self.loop.create_future()
             self._waiters.append(waiter)
             yield from waiter
@@ -86,39 +86,60 @@ class Ticket(Generic[Value]):
         return self._value  # type: ignore[return-value]  # set by carry_out where there is no error
 
 
+class Gathering:
+    """Jobs of one event loop that the writer doesn't have yet. One that has a key can still be added to."""
+
+    __slots__ = ("by_key", "tickets")
+
+    def __init__(self) -> None:
+        self.tickets: list[Ticket[Any]] = []
+        self.by_key: dict[str, Ticket[Any]] = {}
+
+
 class Database:
     """The file. Opened at its first use; `close` waits for what was handed in."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._gathered: dict[asyncio.AbstractEventLoop, list[Ticket[Any]]] = {}
+        self._gathered: dict[asyncio.AbstractEventLoop, Gathering] = {}
         self._jobs: SimpleQueue[list[Ticket[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
 
-    def submit(self, job: "Callable[[Connection], Value]") -> Ticket[Value]:
-        """Hand in a job."""
+    def submit(self, job: "Callable[[Connection], Value]", key: str = "") -> Ticket[Value]:
+        """Hand in a job. By its `key`, `gathered` finds it for as long as it can be added to."""
         loop = asyncio.get_running_loop()
+        gathering = self._gathered.get(loop)
+        if gathering is None:
+            gathering = self._gathered[loop] = Gathering()
+            loop.call_later(GATHER, self.hurry, loop)
         ticket = Ticket(job, self, loop)
-        gathered = self._gathered.get(loop)
-        if gathered is None:
-            self._gathered[loop] = [ticket]
-            loop.call_later(GATHER, self.hurry)
-        else:
-            gathered.append(ticket)
+        gathering.tickets.append(ticket)
+        if key:
+            gathering.by_key[key] = ticket
         return ticket
 
-    def hurry(self) -> None:
-        """Give the writer all that was gathered, also by loops that are gone by now."""
-        for loop in list(self._gathered):
-            gathered = self._gathered.pop(loop, None)
-            if gathered is not None:  # else another thread was quicker
-                self._start()
-                self._jobs.put(gathered)
+    def gathered(self, key: str) -> Ticket[Any] | None:
+        """The job by this key, if the writer doesn't have it yet."""
+        gathering = self._gathered.get(asyncio.get_running_loop())
+        return None if gathering is None else gathering.by_key.get(key)
+
+    def hurry(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give the writer what a loop has gathered, and what loops have left behind that are gone by now."""
+        for other in list(self._gathered):
+            if other is loop or other.is_closed():
+                self._hand_over(other)
+
+    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+        gathering = self._gathered.pop(loop, None)
+        if gathering is not None:
+            self._start()
+            self._jobs.put(gathering.tickets)
 
     def close(self) -> None:
         """Finish what was handed in and let go of the file."""
-        self.hurry()
+        for loop in list(self._gathered):
+            self._hand_over(loop)
         with self._starting:
             if self._thread is not None:
                 self._jobs.put(None)

@@ -92,9 +92,13 @@ class SqliteJournal:
         self._database = database
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-        """Write entries at `position`."""
+        """Write entries at `position`: together with those before them, if the writer doesn't have those yet."""
         lines = [encode(entry) for entry in entries]
-        return self._database.submit(lambda connection: _insert(connection, run_id, position, lines, entries))
+        ticket = self._database.gathered(run_id)
+        if ticket is not None and isinstance(ticket.job, _Write) and ticket.job.ends_at(position):
+            ticket.job.add(lines, entries)
+            return ticket
+        return self._database.submit(_Write(run_id, position, lines, entries), run_id)
 
     async def read(self, run_id: str) -> list[Entry]:
         """All entries of a run."""
@@ -119,6 +123,30 @@ class SqliteJournal:
         )
         rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
         return [RunInfo(*row) for row in rows]
+
+
+class _Write:
+    """Entries of one run that go to the disk together."""
+
+    __slots__ = ("_entries", "_lines", "_position", "_run_id")
+
+    def __init__(self, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
+        self._run_id = run_id
+        self._position = position
+        self._lines = [*lines]
+        self._entries = [*entries]
+
+    def ends_at(self, position: int) -> bool:
+        """Whether an entry at `position` comes next."""
+        return position == self._position + len(self._entries)
+
+    def add(self, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
+        """Further entries, right after these."""
+        self._lines.extend(lines)
+        self._entries.extend(entries)
+
+    def __call__(self, connection: "Connection") -> None:
+        _insert(connection, self._run_id, self._position, self._lines, self._entries)
 
 
 def _insert(connection: "Connection", run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
