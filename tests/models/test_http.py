@@ -5,12 +5,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 import wire
 from treadle.core.errors import ModelUnavailable, ReplyBroken, SettingsError
 from treadle.core.requests import ReplyEnded
+from treadle.models import exchange
 from treadle.models.exchange import Timeouts
 from treadle.models.http import close_all
 from treadle.models.openai import OpenAI
@@ -169,7 +171,7 @@ def test_a_loop_that_is_just_dropped_leaves_no_complaint_about_connectors():
             "; asyncio.run(wire.collect(model, wire.request()))"
         )
     )
-    assert "connector" not in told.stderr
+    assert "Unclosed connector" not in told.stderr
     assert told.returncode == 0
 
 
@@ -384,3 +386,33 @@ def test_this_machine_is_never_asked_through_a_proxy(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with WireServer([say("hello")]) as server:
         assert text_in(ask(wire.model(server))) == "hello"
+
+
+def test_a_connection_that_was_kept_for_too_long_is_closed():
+    async def tale(server):
+        model = wire.model(server)
+        await wire.collect(model, wire.request())
+        (hub,) = exchange._hubs.values()
+        (route,) = hub.routes.values()
+        assert hub.sweep(monotonic() - 60)
+        assert not hub.sweep(monotonic())
+        assert route.take() is None
+        await wire.collect(model, wire.request())
+
+    with WireServer(["a", "b"]) as server:
+        asyncio.run(tale(server))
+    assert [received.connection for received in server.requests] == [1, 2]
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_not_used():
+    async def tale(server):
+        model = wire.model(server)
+        await wire.collect(model, wire.request())
+        await asyncio.sleep(0.05)
+        await wire.collect(model, wire.request())
+
+    body = b'{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}'
+    closing = raw(body, content_type="application/json", close=True)
+    with WireServer([closing, "b"]) as server:
+        asyncio.run(tale(server))
+    assert len(server.requests) == 2

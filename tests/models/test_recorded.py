@@ -65,7 +65,8 @@ def test_a_recording_can_be_read_by_people_and_holds_no_secrets(file):
     with WireServer([f"Your key is {secret}"]) as server:
         ask(Recorded(file, wire.model(server), "record"), request(f"My key is {secret}"))
     about, exchange = map(json.loads, file.read_text().splitlines())
-    assert about == {"recording": 1, "model": "openai:wired", "traits": {"native_calls": True, "context": None}}
+    traits = {"native_calls": True, "context": None, "streams": True}
+    assert about == {"recording": 1, "model": "openai:wired", "traits": traits}
     assert exchange["asked"]["history"][0]["role"] == "person"
     assert exchange["reply"][0]["delta"] == "text"
     assert secret not in file.read_text()

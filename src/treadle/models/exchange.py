@@ -1,7 +1,8 @@
 """One request and its answer over HTTP, on the lower half of aiohttp: its connector and its parser.
 
-aiohttp's own session costs three times what this does, and a round of an agent is mostly that. The only module that
-knows aiohttp, which is imported with the first request. What an answer means is `http`.
+aiohttp's own session costs three times what this does, and a round of an agent is mostly that. Connections in between two
+requests are kept here too: asking the connector for one costs a tenth of a round. The only module that knows aiohttp, which
+is imported with the first request. What an answer means is `http`.
 """
 
 import asyncio
@@ -45,7 +46,7 @@ class Hub:
     One timer looks after all of them. A timer for each wait would cost more than anything else here.
     """
 
-    __slots__ = ("_keeper", "_ticking", "_watched", "connector", "loop")
+    __slots__ = ("_keeper", "_sweeping", "_ticking", "_watched", "connector", "loop", "routes")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connector: "TCPConnector") -> None:
         self.loop = loop
@@ -53,6 +54,8 @@ class Hub:
         self._keeper = _keeper(self)
         self._watched: set[Wait] = set()
         self._ticking = False
+        self.routes: dict[tuple[URL, Timeouts], Route] = {}
+        self._sweeping = False
 
     async def open(self) -> None:
         """Begin to be closed with the loop."""
@@ -72,6 +75,21 @@ class Hub:
     def ended(self, wait: "Wait") -> None:
         """Look after it no longer."""
         self._watched.discard(wait)
+
+    def sweep_later(self) -> None:
+        """Close in a while what routes have kept for too long by then."""
+        if not self._sweeping:
+            self._sweeping = True
+            self.loop.call_later(KEEP_ALIVE, self._sweep_on)
+
+    def _sweep_on(self) -> None:
+        self._sweeping = False
+        if self.sweep(monotonic() - KEEP_ALIVE):
+            self.sweep_later()
+
+    def sweep(self, before: float) -> bool:
+        """Close what has been kept since before that moment; whether any is left."""
+        return sum(route.drop(before) for route in self.routes.values()) > 0
 
     def _tick(self) -> None:
         now = monotonic()
@@ -102,6 +120,7 @@ async def _keeper(hub: Hub) -> AsyncGenerator[None, None]:
         yield
     finally:
         _hubs.pop(hub.loop, None)
+        hub.sweep(float("inf"))
         await hub.connector.close()
 
 
@@ -125,21 +144,50 @@ async def close_connections() -> None:
 
 
 class Route:
-    """The way to one address in one event loop."""
+    """The way to one address in one event loop, with the connections to it that nobody uses just now."""
 
-    __slots__ = ("hub", "prefix", "proxy_authorization", "request", "timeouts")
+    __slots__ = ("_kept", "hub", "prefix", "proxy_authorization", "request", "timeouts")
 
     def __init__(self, hub: Hub, request: "ClientRequest", timeouts: Timeouts) -> None:
         self.hub = hub
         self.request = request
         self.timeouts = timeouts
+        self._kept: list[tuple[Connection, float]] = []
         through_proxy = request.proxy is not None and not request.is_ssl()  # TLS goes through a tunnel instead
         self.prefix = str(request.url.origin()) if through_proxy else ""
         self.proxy_authorization = request.proxy_auth.encode() if through_proxy and request.proxy_auth else ""
 
+    def keep(self, connection: "Connection") -> None:
+        """Keep a connection for the next request."""
+        if not self._kept:
+            self.hub.sweep_later()
+        self._kept.append((connection, monotonic()))
+
+    def take(self) -> "Connection | None":
+        """The connection that was used last, if it still stands."""
+        while self._kept:
+            connection, _ = self._kept.pop()
+            if _stands(connection):
+                return connection
+            connection.close()
+        return None
+
+    def drop(self, before: float) -> bool:
+        """Close what was kept before that moment; whether any is left."""
+        old = [connection for connection, since in self._kept if since <= before]
+        self._kept = self._kept[len(old) :]
+        for connection in old:
+            connection.close()
+        return bool(self._kept)
+
     def leads(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether it can be taken, from this loop."""
         return self.hub.loop is loop and not self.hub.connector.closed
+
+
+def _stands(connection: "Connection") -> bool:
+    protocol = connection.protocol
+    return protocol is not None and protocol.is_connected() and not protocol.should_close
 
 
 async def route_to(address: str, timeouts: Timeouts) -> Route:
@@ -148,9 +196,14 @@ async def route_to(address: str, timeouts: Timeouts) -> Route:
     from yarl import URL
 
     loop = asyncio.get_running_loop()
-    url = URL(address)
-    proxy, auth = _proxy_for(url)
-    return Route(await _hub_of(loop), ClientRequest("POST", url, loop=loop, proxy=proxy, proxy_auth=auth), timeouts)
+    hub = await _hub_of(loop)
+    server = URL(address).origin()
+    route = hub.routes.get((server, timeouts))
+    if route is None:
+        proxy, auth = _proxy_for(server)
+        route = Route(hub, ClientRequest("POST", server, loop=loop, proxy=proxy, proxy_auth=auth), timeouts)
+        hub.routes[server, timeouts] = route
+    return route
 
 
 def _proxy_for(url: "URL") -> "tuple[URL | None, BasicAuth | None]":
@@ -249,8 +302,8 @@ class Exchange:
     def leave(self) -> None:
         """Give the connection back, or close it where the answer isn't over."""
         self._route.hub.ended(self._wait)
-        if self._payload.at_eof():
-            self._connection.release()
+        if self._payload.at_eof() and _stands(self._connection):
+            self._route.keep(self._connection)
         else:
             self._connection.close()
 
@@ -278,10 +331,12 @@ async def exchange(route: Route, server: Server, request: bytes) -> Exchange:
 
 
 async def _connected(route: Route, server: Server) -> "tuple[Connection, ResponseHandler, asyncio.Transport]":
-    try:
-        connection = await route.hub.connector.connect(route.request, [], _client_timeout(route.timeouts.connect))
-    except _failures() as error:
-        raise unreachable(server, error) from error
+    connection = route.take()
+    if connection is None:
+        try:
+            connection = await route.hub.connector.connect(route.request, [], _client_timeout(route.timeouts.connect))
+        except _failures() as error:
+            raise unreachable(server, error) from error
     protocol, transport = connection.protocol, connection.transport
     if protocol is None or transport is None:
         connection.close()
