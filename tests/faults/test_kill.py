@@ -98,11 +98,11 @@ def test_an_undisturbed_run_does_everything_once(nursery, tmp_path):
 
 def test_killed_after_every_write_in_turn_a_run_reaches_the_same_answer(nursery, tmp_path):
     writes = nursery.life(tmp_path / "whole", resume=False)["writes"]
-    assert writes > 12
+    assert writes > 25
     for number in range(1, writes + 1):
         home = tmp_path / str(number)
         first = nursery.life(home, resume=False, kill_after=number)
-        assert first["killed"] or number == writes
+        assert first["killed"] or first["writes"] < number  # how a stream pauses decides how many writes there are
         check(home, finish(nursery, home) if first["killed"] else first)
 
 
