@@ -416,3 +416,17 @@ def test_a_connection_that_the_server_closed_meanwhile_is_not_used():
     with WireServer([closing, "b"]) as server:
         asyncio.run(tale(server))
     assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_many_requests_at_once_share_their_connections_and_never_one_of_them(stream):
+    async def tale(server):
+        model = wire.model(server, stream=stream)
+        for _ in range(3):
+            heard = await asyncio.gather(*[collect(model, request()) for _ in range(20)])
+            assert {text_in(deltas) for deltas in heard} == {"hello"}
+
+    with WireServer(lambda _: (wire.pause(0.01), say("hello"))) as server:
+        asyncio.run(tale(server))
+    assert len(server.requests) == 60
+    assert len({received.connection for received in server.requests}) == 20

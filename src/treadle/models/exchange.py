@@ -264,7 +264,7 @@ class Exchange:
         self._server = server
         self._route = route
         self._wait = wait
-        self._connection = connection
+        self._connection: Connection | None = connection
         self._payload = payload
         self.status = head.code
         self.headers: Mapping[str, str] = head.headers
@@ -300,12 +300,15 @@ class Exchange:
                         pass
 
     def leave(self) -> None:
-        """Give the connection back, or close it where the answer isn't over."""
+        """Give the connection back, or close it where the answer isn't over. Once: it may be somebody else's by now."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
         self._route.hub.ended(self._wait)
-        if self._payload.at_eof() and _stands(self._connection):
-            self._route.keep(self._connection)
+        if self._payload.at_eof() and _stands(connection):
+            self._route.keep(connection)
         else:
-            self._connection.close()
+            connection.close()
 
 
 async def exchange(route: Route, server: Server, request: bytes) -> Exchange:
