@@ -7,7 +7,7 @@ import pytest
 from treadle import Limits, allow, tool
 from treadle.core.entries import Judged
 from treadle.core.events import TextArrived
-from wire import call, reply, say
+from wire import call, reply, say, stall
 
 ran: list[dict[str, object]] = []
 
@@ -251,6 +251,24 @@ def test_limit_reached__seconds(story):
     played = story.play(script, [wait], limits=Limits(seconds=0.2, rounds=None))
     assert (played.result.stopped, played.result.output) == ("limit", "time is up")
     assert "0.2 seconds" in played.result.reason
+
+
+def test_limit_reached__seconds_of_a_model_that_takes_its_time(story):
+    def script(received):
+        return reply("thinking…", stall()) if received.body.get("tools") else "time is up"
+
+    played = story.play(script, [look], limits=Limits(seconds=0.2))
+    assert (played.result.stopped, played.result.output) == ("limit", "time is up")
+    assert played.result.usage.requests == 2
+
+
+def test_limit_reached__seconds_and_what_came_complete_is_kept(story):
+    def script(received):
+        return reply(call("look", {"where": "here"}), stall()) if received.body.get("tools") else "here"
+
+    played = story.play(script, [look], limits=Limits(seconds=0.2))
+    assert (played.result.stopped, played.result.output) == ("limit", "here")
+    assert [record.problem for record in played.result.calls] == ([None] if story.stream else [])
 
 
 def test_limit_reached__money(story):

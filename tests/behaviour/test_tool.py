@@ -1,6 +1,7 @@
 """When a tool misbehaves."""
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -9,7 +10,7 @@ from datetime import date
 import pytest
 
 import wire
-from treadle import Results, ToolProblem, allow, tool
+from treadle import Results, ToolProblem, allow, open_home, tool
 from treadle.core.events import CallReturned, CallStarted
 from wire import break_off, call, gate, pause, reply
 
@@ -55,7 +56,7 @@ def test_tool_raises__whatever_it_is(story):
     assert played.result.output == "still here"
 
 
-def test_tool_raises__secrets_stay_out_of_the_words(story):
+def test_tool_raises__secrets_stay_out_of_the_words(story, caplog):
     key = "sk-" + "proj-" + "a1B2c3D4e5" * 5
 
     @tool(effect="read")
@@ -67,6 +68,8 @@ def test_tool_raises__secrets_stay_out_of_the_words(story):
     assert "ConnectionError" in played.results()[0]
     assert key not in str(played.server.requests)
     assert key not in str(played.result.entries)
+    assert "ConnectionError" in caplog.text
+    assert key not in caplog.text
 
 
 def test_tool_hangs(story):
@@ -86,6 +89,32 @@ def test_tool_hangs(story):
     assert played.result.calls[0].problem == "timeout"
     assert cancelled.is_set()
     assert "given up" in played.results()[0]
+
+
+def test_tool_hangs__and_will_not_be_cancelled(story, monkeypatch):
+    monkeypatch.setattr("treadle.engine.outcome.GRACE", 0.05)
+
+    @tool(effect="read", timeout=0.05)
+    async def stubborn() -> str:
+        """Hold on."""
+        for _ in range(20):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.05)
+        return "late"
+
+    played = story.play([call("stubborn"), "gave up"], [stubborn])
+    assert played.result.calls[0].problem == "timeout"
+    assert "could not be stopped" in played.results()[0]
+
+
+def test_tool_hangs__but_its_own_timeouts_are_its_own(story):
+    @tool(effect="read", timeout=5)
+    async def ask_far_away() -> str:
+        """Ask."""
+        raise TimeoutError("the far server is slow") from OSError()
+
+    played = story.play([call("ask_far_away"), "no"], [ask_far_away])
+    assert played.result.calls[0].problem == "raised"
 
 
 def test_tool_hangs__in_a_thread(story):
@@ -149,6 +178,18 @@ SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0" * 2
 async def leak() -> dict[str, str]:
     """Leak."""
     return {"token": SECRET, "note": f"use {SECRET}"}
+
+
+def test_tool_prints_secrets__and_the_agent_shows_them_to_the_model_alone(story, tmp_path, caplog):
+    home = open_home(tmp_path)
+    run = {"journal": home.services(), "run_id": "r"}
+    played = story.play([call("leak"), "hm"], [leak], run=run, results=Results(show_secrets=True, limit=100))
+    assert SECRET in str(played.server.requests[-1].body)
+    assert SECRET not in str(played.result.entries)
+    assert SECRET not in str(played.events)
+    home.database.close()
+    assert not [file for file in tmp_path.iterdir() if SECRET.encode() in file.read_bytes()]
+    assert SECRET not in caplog.text
 
 
 def test_tool_prints_secrets(story, caplog):

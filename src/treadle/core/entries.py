@@ -114,9 +114,10 @@ class Returned(_Entry, frozen=True, tag="returned"):
 
 
 class Noted(_Entry, frozen=True, tag="noted"):
-    """The engine has something to tell the model with the next request, and only then."""
+    """The engine has something to tell the model with the next request, and only then; nothing, if time ran out."""
 
     text: str
+    usage: Usage = Usage()  # of a request that was given up
 
 
 class Shortened(_Entry, frozen=True, tag="shortened"):

@@ -6,7 +6,7 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 import asyncio
 
 from treadle.core.calls import Written
-from treadle.core.entries import Replied
+from treadle.core.entries import Noted, Replied
 from treadle.core.errors import ModelError
 from treadle.core.events import CallArrived, ModelAsked, ModelRetried, ReplyArrived, TextArrived, ThinkingArrived
 from treadle.core.messages import ReplyPart, Text, Thinking
@@ -32,8 +32,11 @@ async def ask(run: LiveRun, step: AskModel) -> None:
         listener = Listener(run, step, request, wasted)
         try:
             with model_span(run, request) as span:
-                await listener.listen()
+                await _in_time(run, step, listener)
                 span.ended(run.entries[-1])
+        except _OutOfTime:
+            listener.give_up()
+            return
         except ModelError as error:
             listener.stop()
             if listener.kept_calls():
@@ -45,6 +48,26 @@ async def ask(run: LiveRun, step: AskModel) -> None:
                 return
         else:
             return
+
+
+class _OutOfTime(Exception):
+    """The turn's seconds are over."""
+
+
+async def _in_time(run: LiveRun, step: AskModel, listener: "Listener") -> None:
+    """Take the reply in, within what is left of the turn's seconds; the last answer may take its time."""
+    limit = run.setup.terms.limits.seconds
+    if limit is None or step.last:
+        await listener.listen()
+        return
+    left = asyncio.timeout(max(limit - run.state.spent.seconds, 0.0))
+    try:
+        async with left:
+            await listener.listen()
+    except TimeoutError as error:
+        if not left.expired():
+            raise
+        raise _OutOfTime from error
 
 
 async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> bool:
@@ -169,6 +192,14 @@ class Listener:
         if self._flush is not None:
             self._flush.cancel()
             self._flush = None
+
+    def give_up(self) -> None:
+        """Time is over: keep complete calls if there are any, and note that the request was made."""
+        self.stop()
+        if self.kept_calls():
+            self.close("broken", Usage(requests=1))
+        else:
+            self._run.record(Noted(text="", usage=self._wasted + Usage(requests=1), at=self._run.now()))
 
     def kept_calls(self) -> bool:
         """Whether complete calls came, so that the reply is worth keeping although it broke."""

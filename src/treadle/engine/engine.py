@@ -23,6 +23,7 @@ from treadle.engine.setup import Answer, Approval, Caller, Services, Setup
 from treadle.engine.telemetry import run_span
 from treadle.engine.watch import Watch
 from treadle.loop.state import RunState
+from treadle.tools.text import sound
 
 NOBODY = Caller()
 
@@ -57,7 +58,7 @@ class Engine:
                 _continue(run, await self._earlier(run_id))
             if not run.entries:
                 run.record(self._opening(run, tuple(history), origin or {}, parent))
-            run.record(Said(text=prompt, at=run.now()))
+            run.record(Said(text=sound(prompt), at=run.now()))
             await run.flush()  # a run that was begun can be found again, whatever happens next
             return await self._carry_on(run, resumed=False)
 

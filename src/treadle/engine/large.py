@@ -19,7 +19,7 @@ async def keep_large(run: LiveRun, call: Call, content: str) -> tuple[str, str, 
     """What is shown of a large result, the id the whole is kept under, and what a summary cost."""
     result_id = f"result_{call.id}"
     if run.services.results is not None:
-        await run.services.results.keep(run.id, result_id, content)
+        await run.services.results.keep(run.id, result_id, run.redactor.text(content))
     how = f'the whole is kept: read_result(id="{result_id}", start, end)' if run.services.results is not None else "it is not kept"
     usage = Usage()
     if run.setup.summarizer is not None:

@@ -70,10 +70,11 @@ class LiveRun:
             self.entries.append(entry)
             self.state = apply(self.state, entry)
 
-    def record(self, entry: Entry) -> None:
-        """Write down what happened. Safe on disk after `flush`."""
+    def record(self, entry: Entry, written: Entry | None = None) -> None:
+        """Write down what happened, in other words where `written` has them. Safe on disk after `flush`."""
         position = len(self.entries)
         self.state = apply(self.state, entry)
+        entry = written or entry
         self.entries.append(entry)
         journal = self.services.journal
         if journal is not None:

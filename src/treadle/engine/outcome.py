@@ -4,6 +4,7 @@ Journaling is `perform`; here a value, or what went wrong instead, becomes what 
 """
 
 import asyncio
+from traceback import format_exception
 from typing import Any
 
 from msgspec import Struct
@@ -21,6 +22,8 @@ from treadle.engine.nested import Nested, Suspended
 from treadle.engine.offer import find_tools
 from treadle.guard.trust import as_data
 from treadle.tools.text import to_text
+
+GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
 
 class Outcome(Struct, frozen=True):
@@ -69,12 +72,28 @@ def _redacted(run: LiveRun, text: str) -> str:
     return text if run.setup.shows_secrets else run.redactor.text(text)
 
 
+class _TookTooLong(Exception):
+    """A call was given up at its timeout; `stopped` says that it really ended."""
+
+    def __init__(self, *, stopped: bool) -> None:
+        super().__init__("took too long")
+        self.stopped = stopped
+
+
 async def _value(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
     timeout = _timeout(run, tool)
     if timeout is None:
         return await run.setup.toolset.call(call, context)
-    async with asyncio.timeout(timeout):
-        return await run.setup.toolset.call(call, context)
+    task = asyncio.ensure_future(run.setup.toolset.call(call, context))
+    try:
+        done, _ = await asyncio.wait([task], timeout=timeout)
+        if done:
+            return task.result()
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=GRACE)
+        raise _TookTooLong(stopped=bool(done) and not tool.threaded)
+    finally:
+        task.cancel()
 
 
 def _timeout(run: LiveRun, tool: Tool) -> float | None:
@@ -87,7 +106,8 @@ def _timeout(run: LiveRun, tool: Tool) -> float | None:
 
 
 async def _content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> str:
-    return _redacted(run, to_text(await _value(run, tool, call, context)))
+    """What the cache keeps, and so never a secret."""
+    return run.redactor.text(to_text(await _value(run, tool, call, context)))
 
 
 async def _sized(run: LiveRun, tool: Tool, call: Call, content: str, *, reused: bool = False, whole: bool = False) -> Outcome:
@@ -105,14 +125,15 @@ def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outc
     kind: ProblemKind = "raised"
     if isinstance(error, ToolProblem):
         words = str(error)
-    elif isinstance(error, TimeoutError) and error.__cause__ is not None:
+    elif isinstance(error, _TookTooLong):
         kind = "timeout"
         words = f"{call.name} took too long and was given up."
-        if tool.threaded:
+        if not error.stopped:
             words += " It could not be stopped and may still be running."
     else:
         words = f"{type(error).__name__}: {error}"
-        log.warning("Tool %s failed in run %s", call.name, run.id, exc_info=error)
+        trace = run.redactor.text("".join(format_exception(error)))
+        log.warning("Tool %s failed in run %s\n%s", call.name, run.id, trace)
     if tool.effect != "read" and kind == "timeout":
         words += " It may or may not have taken effect."
     return Outcome(Result(call.id, call.name, run.redactor.text(words), kind, tool.trust == "untrusted"))

@@ -140,7 +140,8 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
         case Said():
             changed = _said(state, entry)
         case Noted():
-            changed = replace(state, note=entry.text, notes=state.notes + 1, answer=None)
+            spent = _spending(state.spent, entry.usage)
+            changed = replace(state, note=entry.text, notes=state.notes + 1, answer=None, spent=spent)
         case Shortened():
             changed = replace(state, history=shorten(state.history, entry.call_ids))
         case Finished():

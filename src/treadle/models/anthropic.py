@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
 
 from treadle.core.calls import Call, Result, Written
 from treadle.core.errors import MissingKey
@@ -30,7 +29,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.arriving import Arriving, Ids, is_object
-from treadle.models.encoding import Kept, encode, fields
+from treadle.models.encoding import Kept, decoder, encode, fields
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
 from treadle.models.refusals import Server, broken, told, unreadable
@@ -223,8 +222,8 @@ class _Event(Struct):
     error: Any = None
 
 
-_decode_event = Decoder(_Event).decode
-_decode_message = Decoder(_Message).decode
+_decode_event = decoder(_Event)
+_decode_message = decoder(_Message)
 
 _FINISH: dict[str, Finish] = {
     "max_tokens": "length",

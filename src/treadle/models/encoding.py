@@ -1,4 +1,6 @@
-"""Small help for writing requests by hand as bytes: what doesn't change from one request to the next is encoded once."""
+"""Small help with the bytes of a wire: what doesn't change from one request to the next is encoded once, and what a server
+sends is decoded even where it isn't quite text.
+"""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -29,6 +31,30 @@ class Kept(Generic[T]):
         encoded = self._encode(value)
         self._last = (value, encoded)
         return encoded
+
+
+def decoder(kind: type[T]) -> Callable[[bytes], T]:
+    """What decodes the payloads of a wire. Halves of characters and stray bytes, which some servers send, are replaced."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def decoded(payload: bytes) -> T:
+        try:
+            return decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return decode(_as_text(payload))
+
+    return decoded
+
+
+def _as_text(payload: bytes) -> bytes:
+    """The same JSON, with what is no text replaced; as it was where it is no JSON either."""
+    import json
+
+    try:
+        value = json.loads(payload.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return payload
+    return json.dumps(value, ensure_ascii=False).encode(errors="replace")
 
 
 def fields(values: dict[str, Any]) -> bytes:

@@ -30,7 +30,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.arriving import Ids
-from treadle.models.encoding import Kept, encode, encode_functions, fields, with_note
+from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, with_note
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
 from treadle.models.refusals import Server, broken, told, unreadable
@@ -204,7 +204,7 @@ class _Piece(Struct):
     error: Any = None
 
 
-_decode = Decoder(_Piece).decode
+_decode = decoder(_Piece)
 
 
 class Reply:

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, assert_never, cast
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
 
 from treadle.core.calls import Call, Result, Written
 from treadle.core.errors import MissingKey
@@ -28,7 +27,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.arriving import Arriving, Ids, is_object
-from treadle.models.encoding import Kept, encode, encode_functions, fields, with_note
+from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, with_note
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
 from treadle.models.refusals import Server, broken, told, unreadable
@@ -192,7 +191,7 @@ class _Chunk(Struct):
     code: Any = None
 
 
-_decode = Decoder(_Chunk).decode
+_decode = decoder(_Chunk)
 
 _FINISH: dict[str, Finish] = {
     "length": "length",
