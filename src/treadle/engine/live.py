@@ -78,14 +78,17 @@ class LiveRun:
         self.entries.append(entry)
         journal = self.services.journal
         if journal is not None:
-            ticket = journal.append(self.id, position, (entry,))
-            if not self._unsafe or self._unsafe[-1] is not ticket:
-                self._unsafe.append(ticket)
+            self._wait_for(journal.append(self.id, position, (entry,)))
 
     def audit(self, record: AuditRecord) -> None:
         """Add to the audit."""
         if self.services.audit is not None:
-            self._unsafe.append(self.services.audit.record(record))
+            self._wait_for(self.services.audit.record(record))
+
+    def _wait_for(self, ticket: Awaitable[None]) -> None:
+        """Have `flush` wait for a write, once: several may have become one."""
+        if ticket not in self._unsafe:
+            self._unsafe.append(ticket)
 
     async def flush(self) -> None:
         """Wait until everything recorded is safe on disk."""

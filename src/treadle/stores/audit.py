@@ -11,13 +11,14 @@ import msgspec
 from msgspec import Struct
 
 from treadle.core.seams import AuditRecord
-from treadle.stores.database import Database
+from treadle.stores.database import Database, insert_rows
 from treadle.stores.journal import DONE
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 GENESIS = "0" * 64  # what the first record is chained to
+_KEY = "audit\n"  # no run has such an id
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AuditRecord)
@@ -85,9 +86,13 @@ class SqliteAudit:
         self._database = database
 
     def record(self, record: AuditRecord) -> Awaitable[None]:
-        """Add a record."""
+        """Add a record: together with those before it, if the writer doesn't have those yet."""
         line = _encoder.encode(record)
-        return self._database.submit(lambda connection: _append(connection, line))
+        ticket = self._database.gathered(_KEY)
+        if ticket is not None and isinstance(ticket.job, _Append):
+            ticket.job.lines.append(line)
+            return ticket
+        return self._database.submit(_Append([line]), _KEY)
 
     async def records(self, run_id: str = "", limit: int = 100) -> list[Link]:
         """The newest records, oldest of them first; only those of one run if it is named."""
@@ -108,11 +113,23 @@ def _head(connection: "Connection") -> tuple[int, str]:
     return (row[0], row[1]) if row else (0, GENESIS)
 
 
-def _append(connection: "Connection", line: bytes) -> None:
-    seq, previous = _head(connection)
-    new = link(seq + 1, previous, line)
-    connection.execute("INSERT INTO audit VALUES (?, ?, ?, ?)", (new.seq, new.previous, new.line, new.hash))
-    connection.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?)", (new.seq, new.hash))
+class _Append:
+    """Records that are chained and go to the disk together."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self, lines: list[bytes]) -> None:
+        self.lines = lines
+
+    def __call__(self, connection: "Connection") -> None:
+        seq, previous = _head(connection)
+        links: list[tuple[int, str, bytes, str]] = []
+        for line in self.lines:
+            new = link(seq + 1, previous, line)
+            seq, previous = new.seq, new.hash
+            links.append((new.seq, new.previous, new.line, new.hash))
+        insert_rows(connection, "audit", links)
+        connection.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?)", (seq, previous))
 
 
 def _verify(connection: "Connection") -> Verified:

@@ -22,6 +22,8 @@ Value = TypeVar("Value")
 
 GATHER = 0.01  # seconds in which jobs nobody waits for are gathered: a commit costs far more than what is in it
 
+MOST_ROWS = 64  # of one statement; so many different ones SQLite can keep ready
+
 SCHEMA_VERSION = 1
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -181,6 +183,14 @@ class Database:
             except Empty:
                 return batch, True
         return batch, False
+
+
+def insert_rows(connection: "Connection", table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows with as few statements as can be: each one hands the interpreter to the event loop and waits to get it back."""
+    for start in range(0, len(rows), MOST_ROWS):
+        some = rows[start : start + MOST_ROWS]
+        marks = ",".join([f"({','.join('?' * len(some[0]))})"] * len(some))
+        connection.execute(f"INSERT INTO {table} VALUES {marks}", [value for row in some for value in row])  # noqa: S608 - our own names
 
 
 def _commit(connection: "Connection", batch: Sequence[Ticket[Any]]) -> None:

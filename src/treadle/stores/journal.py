@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
 from treadle.core.errors import RunNotFound, RunTaken
-from treadle.stores.database import Database
+from treadle.stores.database import Database, insert_rows
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -155,7 +155,7 @@ def _insert(connection: "Connection", run_id: str, position: int, lines: Sequenc
     if position != (0 if last is None else last + 1):
         raise _taken(run_id)
     rows = [(run_id, position + index, line) for index, line in enumerate(lines)]
-    connection.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+    insert_rows(connection, "entries", rows)
     if position == 0:
         _insert_run(connection, run_id, entries)
     elif status := _status(entries):
