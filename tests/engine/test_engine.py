@@ -1,13 +1,15 @@
 """Starting, continuing, resuming, forking, cancelling and watching runs."""
 
 import asyncio
+import contextlib
+import sqlite3
 
 import pytest
 
-from treadle import Agent, RunFailed, Scripted, allow, tool
+from treadle import Agent, RunFailed, Scripted, allow, open_home, tool
 from treadle.core.calls import Written
 from treadle.core.entries import Forked, Resumed
-from treadle.core.errors import BadPrompt, ModelRefused, ModelUnavailable, RunNotFound, RunTaken, SettingsError
+from treadle.core.errors import BadPrompt, JournalError, ModelRefused, ModelUnavailable, RunNotFound, RunTaken, SettingsError
 from treadle.core.events import CallProgressed, CallReturned, RunEnded, RunStarted, TextArrived
 from treadle.core.requests import CallDone, ReplyEnded, TextDelta
 from treadle.loop.limits import Limits
@@ -338,10 +340,7 @@ def test_results_arrive_in_the_order_asked_whatever_order_they_finish_in():
     assert [event.result.content for event in events if isinstance(event, CallReturned)] == ["1", "5", "9"]
 
 
-def test_a_full_disk_ends_the_run_before_the_effect_and_it_can_be_resumed(tmp_path):
-    from treadle import open_home
-    from treadle.core.errors import JournalError
-
+def test_a_full_disk_ends_the_run_before_the_effect_and_it_can_be_begun_again(tmp_path):
     done = []
 
     @tool
@@ -352,13 +351,30 @@ def test_a_full_disk_ends_the_run_before_the_effect_and_it_can_be_resumed(tmp_pa
 
     async def tale():
         home = open_home(tmp_path)
-        model = Scripted(calls(("write", {"text": "x" * 500_000})), "fine", calls(("write", {"text": "y"})), "fine")
+        model = Scripted(calls(("write", {"text": "x" * 500_000})), calls(("write", {"text": "y"})), "fine")
         agent = Agent(model, tools=[write], policy=[allow("*")])
         await home.database.submit(lambda connection: connection.execute("PRAGMA max_page_count=40"))
         with pytest.raises(JournalError, match="Make room"):
             await agent.run("Go.", run_id="r", journal=home.services())
         assert done == []
         await home.database.submit(lambda connection: connection.execute("PRAGMA max_page_count=1000000"))
-        return await agent.resume("r", journal=home.services())
+        return await agent.run("Go.", run_id="r", journal=home.services())
 
     assert asyncio.run(tale()).stopped == "answered"
+    assert done == ["y"]
+
+
+def test_a_run_that_somebody_was_told_of_can_be_found_at_once(tmp_path):
+    async def tale():
+        home = open_home(tmp_path)
+        found = []
+
+        def watcher(event):
+            if isinstance(event, RunStarted):
+                with contextlib.closing(sqlite3.connect(home.database.path)) as other:
+                    found.append(other.execute("SELECT status FROM runs WHERE run_id = 'r'").fetchone())
+
+        await Agent(Scripted("fine")).run("Go.", run_id="r", journal=home.services(), watchers=[watcher])
+        return found
+
+    assert asyncio.run(tale()) == [("open",)]

@@ -59,7 +59,6 @@ class Engine:
             if not run.entries:
                 run.record(self._opening(run, tuple(history), origin or {}, parent))
             run.record(Said(text=sound(prompt), at=run.now()))
-            await run.flush()  # a run that was begun can be found again, whatever happens next
             return await self._carry_on(run, resumed=False)
 
     async def resume(self, run_id: str, *, caller: Caller = NOBODY, parent: LiveRun | None = None) -> RunResult[Any]:
@@ -175,6 +174,7 @@ class Engine:
 
     async def _driven(self, run: LiveRun, resumed: bool) -> RunResult[Any]:
         if run.watched:
+            await run.flush()  # a run that somebody was told of can be found again, whatever happens next
             run.emit(RunStarted(run_id=run.id, resumed=resumed))
         async with self.setup.toolset:
             run.instructions = await self._instructions(run)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
 from treadle.core.errors import RunNotFound, RunTaken
-from treadle.stores.database import Database, insert_rows
+from treadle.stores.database import Database
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -86,7 +86,7 @@ class MemoryJournal:
 
 
 class SqliteJournal:
-    """Entries in a SQLite file, one line each."""
+    """Entries in a SQLite file: a line each, the lines that were written together in one row."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -102,11 +102,11 @@ class SqliteJournal:
 
     async def read(self, run_id: str) -> list[Entry]:
         """All entries of a run."""
-        query = "SELECT line FROM entries WHERE run_id = ? ORDER BY position"
-        lines = await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())
-        if not lines:
+        query = "SELECT lines FROM entries WHERE run_id = ? ORDER BY position"
+        writes = await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())
+        if not writes:
             raise _missing(run_id)
-        return [decode(line) for (line,) in lines]
+        return [decode(line) for (lines,) in writes for line in lines.split(b"\n")]
 
     async def children(self, run_id: str) -> list[str]:
         """The runs that were opened inside of this one, however deep."""
@@ -118,7 +118,7 @@ class SqliteJournal:
         """The runs a person started, newest first."""
         query = (
             "SELECT run_id, parent, agent, model, user, title, status, opened_at, updated_at, "
-            "(SELECT max(position) + 1 FROM entries WHERE entries.run_id = runs.run_id) FROM runs "
+            "(SELECT max(next) FROM entries WHERE entries.run_id = runs.run_id) FROM runs "
             "WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
         )
         rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
@@ -151,11 +151,10 @@ class _Write:
 
 def _insert(connection: "Connection", run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
     """Write the lines, unless the run isn't where its writer thinks it is; that is also what fences a second writer off."""
-    last = connection.execute("SELECT max(position) FROM entries WHERE run_id = ?", (run_id,)).fetchone()[0]
-    if position != (0 if last is None else last + 1):
+    last = connection.execute("SELECT next FROM entries WHERE run_id = ? ORDER BY position DESC LIMIT 1", (run_id,)).fetchone()
+    if position != (last[0] if last else 0):
         raise _taken(run_id)
-    rows = [(run_id, position + index, line) for index, line in enumerate(lines)]
-    insert_rows(connection, "entries", rows)
+    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (run_id, position, position + len(lines), b"\n".join(lines)))
     if position == 0:
         _insert_run(connection, run_id, entries)
     elif status := _status(entries):
