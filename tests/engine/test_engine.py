@@ -325,6 +325,14 @@ def test_retries_use_up_the_tries_and_then_fail():
     assert result.entries[-1].usage.requests == 3
 
 
+def test_a_reply_without_an_end_was_broken_off():
+    model = Scripted([TextDelta("half")], [CallDone(Written("c1", "stock", '{"item": "A"}'))], "40")
+    result = Agent(model, tools=[stock], limits=Limits(backoff=0)).run_sync("Go.")
+    assert result.output == "40"
+    assert [record.name for record in result.calls] == ["stock"]
+    assert result.usage.requests == 3
+
+
 def test_results_arrive_in_the_order_asked_whatever_order_they_finish_in():
     @tool(effect="read")
     async def wait(turns: int) -> int:

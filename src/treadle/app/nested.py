@@ -44,7 +44,7 @@ class NestedAgent:
     async def call(self, call: Call, context: RunContext[Any]) -> Nested:
         """Ask the agent, or take up where it was."""
         parent = context._run  # pyright: ignore[reportPrivateUsage]  # kept there for just this
-        assert isinstance(parent, LiveRun)  # noqa: S101 - only the engine calls toolsets
+        assert isinstance(parent, LiveRun)  # only the engine calls toolsets
         result = await self._result(parent, call)
         if result.stopped == "waiting":
             raise Suspended(result.approvals)

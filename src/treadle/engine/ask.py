@@ -7,7 +7,7 @@ import asyncio
 
 from treadle.core.calls import Written
 from treadle.core.entries import Noted, Replied
-from treadle.core.errors import ModelError
+from treadle.core.errors import ModelError, ReplyBroken
 from treadle.core.events import CallArrived, ModelAsked, ModelRetried, ReplyArrived, TextArrived, ThinkingArrived
 from treadle.core.messages import ReplyPart, Text, Thinking
 from treadle.core.requests import CallDelta, CallDone, Delta, Finish, ReplyEnded, Request, TextDelta, ThinkingDelta, Usage
@@ -91,7 +91,7 @@ def _request(run: LiveRun, step: AskModel) -> Request:
 class Listener:
     """Takes one reply in. A call that is complete is recorded and started at the next pause of the stream."""
 
-    __slots__ = ("_calls", "_flush", "_parser", "_parts", "_recorded", "_request", "_run", "_step", "_text", "_wasted")
+    __slots__ = ("_calls", "_closed", "_flush", "_parser", "_parts", "_recorded", "_request", "_run", "_step", "_text", "_wasted")
 
     def __init__(self, run: LiveRun, step: AskModel, request: Request, wasted: Usage) -> None:
         self._run = run
@@ -103,6 +103,7 @@ class Listener:
         self._text: list[str] = []
         self._calls = 0  # calls in `_parts`
         self._recorded = False
+        self._closed = False
         self._flush: asyncio.Handle | None = None
 
     async def listen(self) -> None:
@@ -115,6 +116,8 @@ class Listener:
                 self.close(delta.finish, delta.usage, delta.model)
             else:
                 self._take(delta)
+        if not self._closed:
+            raise ReplyBroken(f"{run.setup.model.name} broke its reply off.")
 
     def _take(self, delta: Delta) -> None:
         run = self._run
@@ -208,6 +211,7 @@ class Listener:
     def close(self, finish: Finish, usage: Usage, model: str = "") -> None:
         """The reply is over, or broke: record the rest of it. Of a broken one, nothing after its last complete call."""
         self.stop()
+        self._closed = True
         run = self._run
         if finish == "broken":
             self._text = []

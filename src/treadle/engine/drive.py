@@ -98,11 +98,11 @@ def _finish(run: LiveRun, step: Finish) -> None:
 
 def _read_output(run: LiveRun, text: str) -> None:
     """The answer came as words although it has to fit a schema: take it if it does, else say what is missing."""
-    assert run.setup.output is not None  # noqa: S101 - only then is this step decided
+    assert run.setup.output is not None  # only then is this step decided
     problem = _misfit(run, text)
     if problem is None:
         read = read_json(text)
-        assert isinstance(read, Read)  # noqa: S101 - `_misfit` found nothing
+        assert isinstance(read, Read)  # `_misfit` found nothing
         stopped = "limit" if run.state.last else "answered"
         run.finish(stopped, text=text, output=read.value)
     elif run.state.notes >= MOST_NOTES:
@@ -115,7 +115,7 @@ def _read_output(run: LiveRun, text: str) -> None:
 def _misfit(run: LiveRun, text: str) -> str | None:
     """What is wrong with an answer in words; None where it is the JSON that was asked for."""
     output = run.setup.output
-    assert output is not None  # noqa: S101 - asked by the caller
+    assert output is not None  # asked by the caller
     read = read_json(text)
     if not isinstance(read, Read):
         return "What came was not JSON."

@@ -258,7 +258,7 @@ def _refuse_expired(run: LiveRun) -> None:
 def result_of(run_id: str, state: RunState, entries: list[Entry], setup: Setup, approvals: tuple[Approval, ...]) -> RunResult[Any]:
     """A run's result from where it stopped."""
     finished = state.finished
-    assert finished is not None  # noqa: S101 - `drive` returns when the turn is over
+    assert finished is not None  # `drive` returns when the turn is over
     output: Any = finished.text
     if setup.output is not None:
         output = None if finished.output is None else setup.output.convert(finished.output)

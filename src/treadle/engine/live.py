@@ -172,7 +172,7 @@ class LiveRun:
 
     def approval(self, call: CallState) -> Approval:
         """What a person is asked about one call."""
-        assert call.call is not None  # noqa: S101 - a call that waits was judged, and so was read
+        assert call.call is not None  # a call that waits was judged, and so was read
         reason = call.verdict.reason if isinstance(call.verdict, Ask) else ""
         expires = call.judged_at + self.setup.approvals_expire
         bound = digest(call.call.arguments)

@@ -141,7 +141,7 @@ def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outc
 
 def _final(run: LiveRun, call: Call) -> Outcome:
     """The call that gives the answer: accepted if the value can be made of it."""
-    assert run.setup.output is not None  # noqa: S101 - asked by the caller
+    assert run.setup.output is not None  # asked by the caller
     try:
         run.setup.output.convert(call.arguments)
     except (ToolProblem, ValueError, TypeError) as error:

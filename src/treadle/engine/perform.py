@@ -113,7 +113,7 @@ async def land(run: LiveRun) -> None:
 
 async def _carry_out(run: LiveRun, state: CallState) -> None:
     """One call, from its start to its result."""
-    assert state.call is not None  # noqa: S101 - only calls that were read are carried out
+    assert state.call is not None  # only calls that were read are carried out
     call = state.call
     if state.approved and (wrong := _wrongly_approved(run, state, call)):
         returned(run, state, call, Outcome(Result(call.id, call.name, f"Not run: {wrong}", "denied")), 0.0)
@@ -199,7 +199,7 @@ async def recover_calls(run: LiveRun, calls: Sequence[CallState]) -> bool:
 
 
 async def _recover(run: LiveRun, state: CallState) -> None:
-    assert state.call is not None  # noqa: S101 - a call that began was read
+    assert state.call is not None  # a call that began was read
     tool = run.catalog.tools.get(state.name)
     what = "never" if tool is None else recovery(tool.retry)
     if what == "check":
@@ -237,7 +237,7 @@ async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dic
         _judge_within(run, call)
     await _settle_within(run, outer, call.id)
     result = _found(run, call.id).result
-    assert result is not None  # noqa: S101 - settled above
+    assert result is not None  # settled above
     if result.problem is not None:
         raise ToolProblem(result.content)
     return _value_of(result.content)
@@ -276,7 +276,7 @@ async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
 
 def _found(run: LiveRun, call_id: str) -> CallState:
     found = find_call(run.state, call_id)
-    assert found is not None  # noqa: S101 - recorded by `_call_within`
+    assert found is not None  # recorded by `_call_within`
     return found
 
 

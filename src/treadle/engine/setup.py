@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from treadle.core.calls import Call
 from treadle.core.context import RunContext
 from treadle.core.requests import Options, Usage
 from treadle.core.seams import Audit, Cache, Dialect, Journal, Model, Policy, Results, Toolset, Watcher
@@ -106,8 +105,3 @@ class Caller(Struct, frozen=True):
 def as_answer(said: Answer | bool) -> Answer:
     """What an approver returned, as an answer."""
     return Answer(said) if isinstance(said, bool) else said
-
-
-def called_with(call: Call, arguments: dict[str, Any] | None) -> Call:
-    """The call, with a person's arguments where they edited them."""
-    return call if arguments is None else Call(call.id, call.name, arguments)
