@@ -90,6 +90,14 @@ def test_allowed_and_denied_tools(story):
     assert [record.problem for record in played.result.calls] == [None, "denied", "denied"]
 
 
+def test_allowed_and_denied_tools__whose_names_are_not_told_either(story):
+    policy = {"denied_tools": ["delete"]}
+    played = story.play([(call("delet", {}), call("obliterate", {})), "so"], TOOLS, policy=policy)
+    assert [record.problem for record in played.result.calls] == ["unknown_tool", "unknown_tool"]
+    assert "delete" not in "".join(played.results())
+    assert "look, order" in played.results()[1]
+
+
 def test_approval_bound_to_arguments(story):
     async def tale(server):
         agent = story.agent(server, TOOLS)
@@ -328,6 +336,25 @@ def test_nested_limits__approvals_surface_at_the_top_and_resume(story, tmp_path)
         result = asyncio.run(agent().resume("r", journal=lasting(tmp_path)))
     assert done == ["order 1 tin"]
     assert result.output == "all done"
+
+
+def test_nested_limits__a_run_of_somebody_elses_is_not_taken_for_a_nested_one(story, tmp_path):
+    async def tale(server):
+        top = story.agent(server, [story.agent(server, [order], name="helper").as_tool()], instructions="TOP")
+        await story.agent(server, [order]).run("Mine.", run_id="r.h1", journal=lasting(tmp_path))
+        return await top.run("Go.", run_id="r", journal=lasting(tmp_path)), await top.approvals("r", journal=lasting(tmp_path))
+
+    def script(received):
+        body = str(received.body)
+        if "Mine." in body:
+            return call("order", {"item": "tin"})
+        return "sorry" if "another name" in body else call("helper", {"prompt": "order"}, id="h1")
+
+    with wire.WireServer(script) as server:
+        result, approvals = asyncio.run(tale(server))
+    assert result.output == "sorry"
+    assert approvals == []
+    assert done == []
 
 
 def test_nested_limits__an_agent_without_journal_waits_too(story):

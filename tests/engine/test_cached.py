@@ -90,3 +90,35 @@ def test_a_failure_is_not_kept():
 
     result = Agent(Scripted(calls(("flaky", {})), calls(("flaky", {})), "ok"), tools=[flaky]).run_sync("Go.")
     assert [record.problem for record in result.calls] == ["raised", None]
+
+
+def test_another_agents_tool_of_the_same_name_is_another_tool():
+    def agent(about, answer):
+        async def price(item: str) -> str:
+            return answer
+
+        price.__doc__ = about
+        return Agent(Scripted(calls(("price", {"item": "A"})), "ok"), tools=[tool(price, effect="read", cache=30)])
+
+    async def tale():
+        services = Services(MemoryJournal(), cache=MemoryCache())
+        agents = agent("In euros.", "2 euros"), agent("In yen.", "300 yen")
+        return [contents(await each.run("Go.", journal=services)) for each in agents]
+
+    assert asyncio.run(tale()) == [["2 euros"], ["300 yen"]]
+
+
+def test_calls_at_once_are_shared_within_one_toolset_only():
+    def agent(answer):
+        @tool(effect="read", cache=30)
+        async def price(item: str) -> str:
+            """The price."""
+            await asyncio.sleep(0)
+            return answer
+
+        return Agent(Scripted(calls(("price", {"item": "A"})), "ok"), tools=[price])
+
+    async def tale():
+        return [contents(result) for result in await asyncio.gather(*[agent(answer).run("Go.") for answer in "ab"])]
+
+    assert asyncio.run(tale()) == [["a"], ["b"]]

@@ -83,14 +83,6 @@ def test_two_calls_with_one_id_get_two_ids(name, stream):
 
 
 @every
-def test_an_id_that_comes_back_in_a_later_round_is_made_unique(name, stream):
-    earlier = Message("model", (Call("call_0", "add", {"a": 1}),)), Message("tools", (Result("call_0", "add", "1"),))
-    with WireServer([call("add", {"a": 2}, id="call_0")]) as server:
-        (one,) = calls_in(ask(wire.model(server, name, stream=stream), request("add", *earlier)))
-    assert one.id == "call_3_1"
-
-
-@every
 def test_usage_is_counted(name, stream):
     with WireServer([reply("hi", used=Used(read=1000, wrote=30, cached=800))]) as server:
         used = ask(wire.model(server, name, stream=stream))[-1].usage

@@ -55,22 +55,22 @@ def test_a_run_that_is_not_there_is_not_found(journal):
 
 def test_runs_inside_of_a_run_are_its_children(journal):
     async def story():
-        for run_id in ("r1", "r1.c1", "r1.c1.c2", "r10", "r2.c1"):
-            await journal.append(run_id, 0, [OPENED])
-        return await journal.children("r1")
+        for run_id, parent in (("r1", ""), ("r1.c1", "r1"), ("r1.c1.c2", "r1.c1"), ("r10", ""), ("r2.c1", "r2"), ("r1.mine", "")):
+            await journal.append(run_id, 0, [Opened(parent=parent)])
+        return await journal.children("r1"), await journal.children(""), await journal.children("nobody")
 
-    assert asyncio.run(story()) == ["r1.c1", "r1.c1.c2"]
+    assert asyncio.run(story()) == (["r1.c1", "r1.c1.c2"], [], [])
 
 
 def test_memory_can_forget_a_run_with_all_inside_of_it():
     async def story():
         journal = MemoryJournal()
-        for run_id in ("r1", "r1.c1", "r2"):
-            await journal.append(run_id, 0, [OPENED])
-        journal.forget("r1")
-        return [journal.has(run_id) for run_id in ("r1", "r1.c1", "r2")]
+        for run_id, parent in (("r1", ""), ("r1.c1", "r1"), ("r1.mine", ""), ("r2", "")):
+            await journal.append(run_id, 0, [Opened(parent=parent)])
+        await journal.forget("r1")
+        return [journal.has(run_id) for run_id in ("r1", "r1.c1", "r1.mine", "r2")]
 
-    assert asyncio.run(story()) == [False, False, True]
+    assert asyncio.run(story()) == [False, False, True, True]
 
 
 def test_nobody_has_to_wait_for_a_write_to_be_carried_out_in_order(database):

@@ -147,7 +147,7 @@ class Agent(Generic[OutputT]):
         engine = self._engine(journal)
         caller = Caller(user, deps, credentials or {}, watchers)
         result = await engine.start(prompt, run_id=run_id, caller=caller, history=tuple(history), origin=origin)
-        self._let_go(engine, result)
+        await self._let_go(engine, result)
         return result
 
     def run_sync(self, prompt: str, **how: Any) -> RunResult[OutputT]:
@@ -181,7 +181,7 @@ class Agent(Generic[OutputT]):
         """Take a run up again: after a crash, a restart, an approval; also in another process than it began in."""
         engine = await self._engine_of(run_id, journal)
         result = await engine.resume(run_id, caller=Caller(user, deps, credentials or {}, watchers))
-        self._let_go(engine, result)
+        await self._let_go(engine, result)
         return result
 
     def resume_sync(self, run_id: str, **how: Any) -> RunResult[OutputT]:
@@ -257,10 +257,10 @@ class Agent(Generic[OutputT]):
             return self._engine(journal)
         return self._passing if self._memory.has(run_id) else self._engine(True)
 
-    def _let_go(self, engine: Engine, result: RunResult[Any]) -> None:
+    async def _let_go(self, engine: Engine, result: RunResult[Any]) -> None:
         """A run without a journal is remembered only as long as somebody has to answer for it."""
         if engine is self._passing and result.stopped != "waiting":
-            self._memory.forget(result.run_id)
+            await self._memory.forget(result.run_id)
 
 
 def _end(watch: Watch, done: "asyncio.Task[Any]") -> None:

@@ -91,7 +91,20 @@ def _request(run: LiveRun, step: AskModel) -> Request:
 class Listener:
     """Takes one reply in. A call that is complete is recorded and started at the next pause of the stream."""
 
-    __slots__ = ("_calls", "_closed", "_flush", "_parser", "_parts", "_recorded", "_request", "_run", "_step", "_text", "_wasted")
+    __slots__ = (
+        "_calls",
+        "_closed",
+        "_flush",
+        "_ids",
+        "_parser",
+        "_parts",
+        "_recorded",
+        "_request",
+        "_run",
+        "_step",
+        "_text",
+        "_wasted",
+    )
 
     def __init__(self, run: LiveRun, step: AskModel, request: Request, wasted: Usage) -> None:
         self._run = run
@@ -102,6 +115,7 @@ class Listener:
         self._parts: list[ReplyPart] = []  # complete, and not recorded yet
         self._text: list[str] = []
         self._calls = 0  # calls in `_parts`
+        self._ids: dict[str, str] = {}  # of calls that have begun: the model's, and ours
         self._recorded = False
         self._closed = False
         self._flush: asyncio.Handle | None = None
@@ -125,8 +139,9 @@ class Listener:
             case CallDone():
                 self._add_call(delta.call)
             case CallDelta():
+                call_id = self._ids[delta.id] = run.fresh_id(delta.id)
                 if run.watched:
-                    run.emit(CallArrived(run_id=run.id, call_id=delta.id, name=delta.name))
+                    run.emit(CallArrived(run_id=run.id, call_id=call_id, name=delta.name))
             case ThinkingDelta():
                 self._think(delta.text, delta.signature)
             case _:
@@ -170,7 +185,8 @@ class Listener:
         """A complete call. It waits for the next pause of the stream, so that a reply in one piece is one entry."""
         self._end_text()
         run = self._run
-        self._parts.append(Written(run.fresh_id(written.id), written.name, written.text, written.cut))
+        call_id = self._ids.pop(written.id, None) or run.fresh_id(written.id)
+        self._parts.append(Written(call_id, written.name, written.text, written.cut))
         self._calls += 1
         if self._flush is None and run.setup.model.traits.streams and not self._step.last:
             self._flush = asyncio.get_running_loop().call_soon(self._at_pause)
@@ -192,6 +208,8 @@ class Listener:
 
     def stop(self) -> None:
         """Nothing more will come: what isn't recorded yet stays unrecorded unless `close` is called."""
+        self._run.call_ids.difference_update(self._ids.values())  # calls that were never finished need none
+        self._ids = {}
         if self._flush is not None:
             self._flush.cancel()
             self._flush = None

@@ -10,7 +10,8 @@ from treadle.core.tool import Tool
 from treadle.engine.live import LiveRun
 from treadle.guard.policy import digest
 
-_flights: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Task[str]]]" = WeakKeyDictionary()
+_Flights = dict[tuple[int, str], "asyncio.Task[str]"]  # by toolset and key
+_flights: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Flights]" = WeakKeyDictionary()
 
 
 def group_of(run: LiveRun, tool: Tool) -> str:
@@ -19,8 +20,8 @@ def group_of(run: LiveRun, tool: Tool) -> str:
 
 
 def key_of(run: LiveRun, tool: Tool, call: Call) -> str:
-    """What a result is kept under."""
-    return f"{group_of(run, tool)}\n{call.name}\n{digest(call.arguments)}"
+    """What a result is kept under. Other agents may have other tools of the same name, so it isn't the name alone."""
+    return f"{group_of(run, tool)}\n{call.name}\n{run.catalog.mark(call.name)}\n{digest(call.arguments)}"
 
 
 async def cached(run: LiveRun, tool: Tool, call: Call, fetch: Callable[[], Awaitable[str]]) -> tuple[str, bool]:
@@ -32,11 +33,12 @@ async def cached(run: LiveRun, tool: Tool, call: Call, fetch: Callable[[], Await
         if kept is not None:
             return kept, True
     flights = _flights.setdefault(asyncio.get_running_loop(), {})
-    flying = flights.get(key)
+    flight = (id(run.setup.toolset), key)
+    flying = flights.get(flight)
     if flying is not None:
         return await asyncio.shield(flying), True
-    flights[key] = task = asyncio.ensure_future(_fetched(fetch))
-    task.add_done_callback(lambda _: flights.pop(key, None))
+    flights[flight] = task = asyncio.ensure_future(_fetched(fetch))
+    task.add_done_callback(lambda _: flights.pop(flight, None))
     content = await _awaited(task)
     if cache is not None:
         await cache.put(key, group_of(run, tool), content, run.now() + tool.cache)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
+from treadle.guard.policy import digest
 from treadle.tools.validate import Validator
 
 READ_RESULT = Tool(
@@ -51,6 +52,7 @@ class Catalog:
         own = (READ_RESULT, FIND_TOOLS) if output is None else (READ_RESULT, FIND_TOOLS, output)
         self.tools: dict[str, Tool] = {tool.name: tool for tool in (*own, *tools)}
         self._validators: dict[str, Validator] = {}
+        self._marks: dict[str, str] = {}
         self._specs: dict[tuple[str, ...], tuple[ToolSpec, ...]] = {}
 
     def is_own(self, tool: Tool) -> bool:
@@ -62,6 +64,14 @@ class Catalog:
         found = self._validators.get(name)
         if found is None:
             found = self._validators[name] = Validator(self.tools[name].parameters)
+        return found
+
+    def mark(self, name: str) -> str:
+        """What tells a tool from another one of the same name: all that a model is told of it."""
+        found = self._marks.get(name)
+        if found is None:
+            spec = self.tools[name].spec
+            found = self._marks[name] = digest({"description": spec.description, "parameters": spec.parameters})
         return found
 
     def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:

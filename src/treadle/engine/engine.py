@@ -65,6 +65,7 @@ class Engine:
         """Take a run up again: after a crash, a restart, an approval, a failure. One that was answered is returned as it is."""
         with self._entered(run_id, caller, parent) as run:
             _take_up(run, await self._read(run_id))
+            _check_parent(run, parent)
             if run.state.finished is not None and run.state.finished.stopped in ("answered", "limit", "cancelled"):
                 return self._result(run)
             run.record(Resumed(at=run.now()))
@@ -121,11 +122,12 @@ class Engine:
     async def _tree(self, run_id: str) -> list[LiveRun]:
         """A run and the runs inside of it, as their journals have them."""
         catalog = await self._tools()
+        strange = Catalog(())  # of runs inside, whose tools are another agent's
         tree: list[LiveRun] = []
         for each in (run_id, *await self._children(run_id)):
             entries = await self._read(each)
             opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-            run = LiveRun(each, self.setup, self.services, Caller(opened.user), catalog)
+            run = LiveRun(each, self.setup, self.services, Caller(opened.user), catalog if each == run_id else strange)
             run.replayed(entries)
             tree.append(run)
         return tree
@@ -231,6 +233,13 @@ def _take_up(run: LiveRun, entries: list[Entry]) -> None:
     for entry in entries:
         if isinstance(entry, Replied):
             run.call_ids.update(part.id for part in entry.parts if isinstance(part, Written))
+
+
+def _check_parent(run: LiveRun, parent: LiveRun | None) -> None:
+    """A run inside of another is named after a call; somebody may have given that name to a run of their own."""
+    opened = run.state.opened
+    if parent is not None and (opened is None or opened.parent != parent.id):
+        raise RunTaken(f"Run {run.id} isn't part of run {parent.id}; give one of them another name.")
 
 
 def _continue(run: LiveRun, entries: list[Entry]) -> None:

@@ -27,11 +27,12 @@ class Bench(Struct, frozen=True):
     policy: Policy
     limits: Limits
     situation: Situation
+    offered: tuple[str, ...] = ()  # the tools the model may know of
 
 
 def judge(written: Written, bench: Bench, state: RunState, at: float) -> Judged:
     """Read a written call and judge it."""
-    match _read(written, bench.catalog):
+    match _read(written, bench):
         case Deny() as problem:
             call = Call(written.id, written.name, {})
             if repetition(state.trail, fingerprint_of(call)) >= bench.limits.refuse_at:
@@ -66,14 +67,15 @@ def _ordinal(number: int) -> str:
     return {1: "1st", 2: "2nd", 3: "3rd"}.get(number, f"{number}th")
 
 
-def _read(written: Written, catalog: Catalog) -> tuple[Call, str] | Deny:
+def _read(written: Written, bench: Bench) -> tuple[Call, str] | Deny:
     """The call with arguments that fit its tool and what was mended, or the problem."""
+    catalog = bench.catalog
     if written.cut:
         return _cut_off(written.name)
     found = read_json(written.text or "{}")
     match found:
         case Read():
-            return _fitted(written, found.value, ", ".join(found.mended), catalog)
+            return _fitted(written, found.value, ", ".join(found.mended), bench)
         case CutOff():
             return _cut_off(written.name)
         case Unreadable():
@@ -95,8 +97,9 @@ def _schemas(catalog: Catalog) -> dict[str, dict[str, Any]]:
     return {name: tool.parameters for name, tool in catalog.tools.items()}
 
 
-def _fitted(written: Written, value: Any, mended: str, catalog: Catalog) -> tuple[Call, str] | Deny:
+def _fitted(written: Written, value: Any, mended: str, bench: Bench) -> tuple[Call, str] | Deny:
     """As it stands if that fits; otherwise put into shape where there is one reading; otherwise the problem."""
+    catalog = bench.catalog
     known = written.name in catalog.tools
     fields = as_object(value)
     if known and fields is not None:
@@ -104,7 +107,7 @@ def _fitted(written: Written, value: Any, mended: str, catalog: Catalog) -> tupl
         if not isinstance(checked, Deny):
             return checked
     else:
-        checked = _misfit(written, catalog) if known else _unknown(written.name, catalog)
+        checked = _misfit(written, catalog) if known else _unknown(written.name, bench.offered)
     other = unwrap(written.name, value, _schemas(catalog))
     if other is not None:
         unwrapped = _checked(written.id, other.name, other.arguments, _joined(mended, other.what), catalog)
@@ -139,7 +142,7 @@ def _misfit(written: Written, catalog: Catalog) -> Deny:
     return Deny("reading", f"The arguments of {written.name} must be one JSON object ({wanted}). Nothing was run.", "invalid")
 
 
-def _unknown(name: str, catalog: Catalog) -> Deny:
-    near = nearest(name, catalog.tools)
-    hint = f" Did you mean {' or '.join(near)}?" if near else f" There are: {', '.join(sorted(catalog.tools))}."
+def _unknown(name: str, offered: tuple[str, ...]) -> Deny:
+    near = nearest(name, offered)
+    hint = f" Did you mean {' or '.join(near)}?" if near else f" There are: {', '.join(sorted(offered)) or 'none'}."
     return Deny("reading", f"There is no tool {name!r}.{hint}", "unknown_tool")

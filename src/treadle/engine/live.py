@@ -4,6 +4,7 @@ It decides nothing and carries nothing out; `drive` does both with it.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -26,6 +27,9 @@ from treadle.loop.state import CallState, RunState, apply
 
 CallWithin = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Progress = Callable[[str], None]
+
+# An id that could be one of a tool's own calls (`c1.2` is the second of `c1`) would be two calls at once.
+_PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
 
 MOST_UNSAFE = 64  # writes under way before the run waits for the disk
 
@@ -132,7 +136,7 @@ class LiveRun:
     def bench(self) -> Bench:
         """What judging goes by; in a run inside of another, the calls that are left in the whole tree."""
         if self._bench is None or not self.is_root or self._bench.situation.tainted != self.state.tainted:
-            self._bench = Bench(self.catalog, self.setup.policy, self._limits(), self.situation)
+            self._bench = Bench(self.catalog, self.setup.policy, self._limits(), self.situation, self.offered)
         return self._bench
 
     def _limits(self) -> Limits:
@@ -161,10 +165,12 @@ class LiveRun:
         )
 
     def fresh_id(self, proposed: str) -> str:
-        """An id for a call that no other call of this run has, the model's own where that is possible."""
-        call_id = proposed or f"call_{len(self.call_ids) + 1}"
-        while call_id in self.call_ids:
-            call_id = f"call_{len(self.call_ids) + 1}_{call_id}"[:64]
+        """An id for a call that no other call of this run has or will have, the model's own where that is possible."""
+        number = len(self.call_ids)
+        call_id = proposed if _PLAIN_ID.fullmatch(proposed) else ""
+        while not call_id or call_id in self.call_ids:
+            number += 1
+            call_id = f"call_{number}"
         self.call_ids.add(call_id)
         return call_id
 

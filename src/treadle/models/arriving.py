@@ -1,4 +1,4 @@
-"""Calls as they arrive: ids that are unique in a run, and arguments that grow piece by piece until they are complete.
+"""Calls as they arrive: ids that are unique in a reply, and arguments that grow piece by piece until they are complete.
 
 Pure. A call that is complete may start while the reply still streams, so `complete` is never said too early.
 """
@@ -10,7 +10,6 @@ from treadle.core.calls import Written
 from treadle.core.requests import CallDelta, CallDone
 
 FREE_TRIES = 8  # readings of growing arguments before each one has to wait until they have doubled
-_RANDOM = 16  # characters from which on an id is taken to be random, so that no other call of the run has it
 
 _read_object = Decoder(dict[str, Raw]).decode
 
@@ -27,27 +26,21 @@ def is_object(text: str) -> bool:
 class Ids:
     """Ids for the calls of one reply: the server's own, or `call_<length of the history>_<number>` where that won't do."""
 
-    __slots__ = ("_given", "_history", "_length")
+    __slots__ = ("_given", "_length")
 
-    def __init__(self, length: int, history: bytes) -> None:
+    def __init__(self, length: int) -> None:
         self._length = length
-        self._history = history  # as it was sent: whether an id occurs in it is a quick search
         self._given: set[str] = set()
 
     def unique(self, wanted: str | None) -> str:
-        """The wanted id, unless it is missing or another call of the run has it."""
+        """The wanted id, unless it is missing or another call of the reply has it."""
         number = len(self._given)
         given = wanted or ""
-        while not given or self._taken(given):
+        while not given or given in self._given:
             number += 1
             given = f"call_{self._length}_{number}"
         self._given.add(given)
         return given
-
-    def _taken(self, wanted: str) -> bool:
-        if wanted in self._given:
-            return True
-        return len(wanted) < _RANDOM and b'"%b"' % wanted.encode(errors="replace") in self._history
 
 
 class Arriving:

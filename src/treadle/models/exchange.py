@@ -6,6 +6,7 @@ is imported with the first request. What an answer means is `http`.
 """
 
 import asyncio
+import warnings
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -108,10 +109,20 @@ async def _hub_of(loop: asyncio.AbstractEventLoop) -> Hub:
     hub = _hubs.get(loop)
     if hub is None:
         for known in [known for known in list(_hubs) if known.is_closed()]:
-            _hubs.pop(known, None)
+            _forget(known)
         hub = _hubs[loop] = Hub(loop, _quiet_connector()(limit=0, keepalive_timeout=KEEP_ALIVE))
         await hub.open()
     return hub
+
+
+def _forget(loop: asyncio.AbstractEventLoop) -> None:
+    """Let go of what a loop left behind that was closed without being ended. It can't close anything any more."""
+    hub = _hubs.pop(loop, None)
+    if hub is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            for route in hub.routes.values():
+                route.forget()
 
 
 async def _keeper(hub: Hub) -> AsyncGenerator[None, None]:
@@ -179,6 +190,10 @@ class Route:
         for connection in old:
             connection.close()
         return bool(self._kept)
+
+    def forget(self) -> None:
+        """Let go of what is kept without closing it: its loop is gone."""
+        self._kept = []
 
     def leads(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether it can be taken, from this loop."""

@@ -101,7 +101,7 @@ class Ollama:
             b"," if options else b"",
             window,
         )
-        reading = Reply(self._server, Ids(len(request.history), history), window, len(content))
+        reading = Reply(self._server, Ids(len(request.history)), window, len(content))
         return self._endpoint.reply(_PATH, body, reading, Records() if self._stream else None)
 
     def _content(self, request: Request, history: bytes) -> bytes:

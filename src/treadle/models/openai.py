@@ -77,7 +77,7 @@ class OpenAI:
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
         history = request.history.encoded("openai", encode_message)
-        reading = Reply(self._server, Ids(len(request.history), history))
+        reading = Reply(self._server, Ids(len(request.history)))
         return self._endpoint.reply(_PATH, self._body(request, history), reading, Events() if self._stream else None)
 
     def _body(self, request: Request, history: bytes) -> bytes:

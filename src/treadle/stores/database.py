@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, parent TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL,
     title TEXT NOT NULL, status TEXT NOT NULL, opened_at REAL NOT NULL, updated_at REAL NOT NULL
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS runs_by_parent ON runs (parent) WHERE parent <> '';
 CREATE TABLE IF NOT EXISTS entries (
     run_id TEXT NOT NULL, position INTEGER NOT NULL, next INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (run_id, position)
 ) WITHOUT ROWID;

@@ -73,16 +73,18 @@ class MemoryJournal:
 
     async def children(self, run_id: str) -> list[str]:
         """The runs that were opened inside of this one, however deep."""
-        return [other for other in self._runs if other.startswith(f"{run_id}.")]
+        opened = [(other, entries[0]) for other, entries in self._runs.items()]
+        found = [other for other, first in opened if run_id and isinstance(first, Opened) and first.parent == run_id]
+        return [inner for child in found for inner in (child, *await self.children(child))]
 
     def has(self, run_id: str) -> bool:
         """Whether there is such a run."""
         return run_id in self._runs
 
-    def forget(self, run_id: str) -> None:
+    async def forget(self, run_id: str) -> None:
         """Drop a run and the runs inside of it."""
-        for other in [other for other in self._runs if other == run_id or other.startswith(f"{run_id}.")]:
-            del self._runs[other]
+        for other in (run_id, *await self.children(run_id)):
+            self._runs.pop(other, None)
 
 
 class SqliteJournal:
@@ -110,9 +112,12 @@ class SqliteJournal:
 
     async def children(self, run_id: str) -> list[str]:
         """The runs that were opened inside of this one, however deep."""
-        query = "SELECT run_id FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id"
-        bounds = (f"{run_id}.", f"{run_id}/")  # "/" is the character after "."
-        return [row[0] for row in await self._database.submit(lambda connection: connection.execute(query, bounds).fetchall())]
+        query = (
+            "WITH RECURSIVE inside (run_id) AS (SELECT run_id FROM runs WHERE parent = ? AND parent <> '' "
+            "UNION SELECT runs.run_id FROM runs JOIN inside ON runs.parent = inside.run_id AND runs.parent <> '') "
+            "SELECT run_id FROM inside ORDER BY run_id"
+        )
+        return [row[0] for row in await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())]
 
     async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
         """The runs a person started, newest first."""
