@@ -404,6 +404,24 @@ def test_a_connection_that_was_kept_for_too_long_is_closed():
     assert [received.connection for received in server.requests] == [1, 2]
 
 
+def test_a_kept_connection_that_the_server_hangs_up_is_replaced_by_a_new_one():
+    async def tale(server):
+        model = wire.model(server)
+        await wire.collect(model, wire.request())
+        return await wire.collect(model, wire.request())
+
+    with WireServer(["a", verbatim(), "b"]) as server:
+        assert text_in(asyncio.run(tale(server))) == "b"
+    assert [received.connection for received in server.requests] == [1, 1, 2]
+
+
+def test_a_new_connection_that_the_server_hangs_up_is_an_error():
+    with WireServer([verbatim(), "b"]) as server:
+        _, error = hear(wire.model(server))
+    assert type(error) is ModelUnavailable
+    assert len(server.requests) == 1
+
+
 def test_a_connection_that_the_server_closed_meanwhile_is_not_used():
     async def tale(server):
         model = wire.model(server)

@@ -326,9 +326,27 @@ class Exchange:
             connection.close()
 
 
+class _HungUp(Exception):
+    """The server closed a kept connection instead of answering."""
+
+
 async def exchange(route: Route, server: Server, request: bytes) -> Exchange:
-    """Send a request; gives the answer as soon as its head is there. Whoever gets it has to `leave` it."""
-    connection, protocol, transport = await _connected(route, server)
+    """Send a request; gives the answer as soon as its head is there. Whoever gets it has to `leave` it.
+
+    Some servers close connections they said they would keep. What was sent on one of those wasn't read, and is sent again on a
+    new one.
+    """
+    kept = route.take()
+    if kept is not None:
+        try:
+            return await _exchanged(route, server, kept, request, kept=True)
+        except _HungUp:
+            pass
+    return await _exchanged(route, server, await _connected(route, server), request, kept=False)
+
+
+async def _exchanged(route: Route, server: Server, connection: "Connection", request: bytes, *, kept: bool) -> Exchange:
+    protocol, transport = _ends(connection, server)
     wait = Wait(transport)
     route.hub.watch(wait)
     try:
@@ -343,23 +361,33 @@ async def exchange(route: Route, server: Server, request: bytes) -> Exchange:
         route.hub.ended(wait)
         connection.close()
         if isinstance(error, _failures()):
+            if kept and not wait.given_up and isinstance(error, _hanging_up()):
+                raise _HungUp from error
             raise unanswered(server, wait.why(error)) from error
         raise
     return Exchange(server, route, wait, connection, head, payload)
 
 
-async def _connected(route: Route, server: Server) -> "tuple[Connection, ResponseHandler, asyncio.Transport]":
-    connection = route.take()
-    if connection is None:
-        try:
-            connection = await route.hub.connector.connect(route.request, [], _client_timeout(route.timeouts.connect))
-        except _failures() as error:
-            raise unreachable(server, error) from error
+async def _connected(route: Route, server: Server) -> "Connection":
+    try:
+        return await route.hub.connector.connect(route.request, [], _client_timeout(route.timeouts.connect))
+    except _failures() as error:
+        raise unreachable(server, error) from error
+
+
+def _ends(connection: "Connection", server: Server) -> "tuple[ResponseHandler, asyncio.Transport]":
     protocol, transport = connection.protocol, connection.transport
     if protocol is None or transport is None:
         connection.close()
         raise unanswered(server, "the connection was closed")
-    return connection, protocol, transport
+    return protocol, transport
+
+
+@cache
+def _hanging_up() -> tuple[type[Exception], ...]:
+    from aiohttp import ClientOSError, ServerDisconnectedError
+
+    return ServerDisconnectedError, ClientOSError, ConnectionError
 
 
 @cache
