@@ -76,3 +76,27 @@ def test_a_history_grown_step_by_step_equals_one_made_at_once(words):
         grown = grown.plus(person(word))
     assert grown == History([person(word) for word in words])
     assert grown.size == sum(len(word) for word in words)
+
+
+def test_each_message_is_retold_once():
+    seen = []
+
+    def shout(message):
+        seen.append(message)
+        return person(message.parts[0].text.upper())
+
+    history = History([person("a")])
+    for word in "bcd":
+        history.retold("loud", shout)
+        history = history.plus(person(word))
+    assert [message.parts[0].text for message in history.retold("loud", shout)] == ["A", "B", "C", "D"]
+    assert len(seen) == 4
+
+
+def test_a_shorter_history_is_retold_afresh():
+    short = History([person("a")])
+    long = short.plus(person("b"))
+    shout = lambda message: person(message.parts[0].text.upper())  # noqa: E731
+    assert len(long.retold("loud", shout)) == 2
+    assert [message.parts[0].text for message in short.retold("loud", shout)] == ["A"]
+    assert len(long.retold("loud", shout)) == 2

@@ -42,11 +42,16 @@ class Heard(Struct, frozen=True):
         return [(call.name, msgspec.json.decode(call.text)) for call in self.calls if not call.cut]
 
 
-def hear_pieces(dialect: Dialect, pieces: Iterable[str], tools: Sequence[ToolSpec] = TOOLS) -> Heard:
-    parser = dialect.parser(tools)
-    heard = [*map(parser.feed, pieces), parser.close()]
-    calls = tuple(call for one in heard for call in one.calls)
-    return Heard("".join(one.text for one in heard), "".join(one.thinking for one in heard), calls)
+def hear_pieces(
+    dialect: Dialect, pieces: Iterable[str], tools: Sequence[ToolSpec] = TOOLS, reasoning_open: bool | None = None
+) -> Heard:
+    parser = dialect.parser(tools, reasoning_open)
+    text, thinking, calls = "", "", ()
+    for one in (*map(parser.feed, pieces), parser.close()):
+        if one.recant:
+            text, thinking = "", text
+        text, thinking, calls = text + one.text, thinking + one.thinking, (*calls, *one.calls)
+    return Heard(text, thinking.strip(), calls)
 
 
 def cut(text: str, size: int) -> list[str]:
@@ -64,10 +69,10 @@ def cut_anyhow(text: str, seed: int) -> list[str]:
     return pieces
 
 
-def hear(dialect: Dialect, text: str, tools: Sequence[ToolSpec] = TOOLS) -> Heard:
+def hear(dialect: Dialect, text: str, tools: Sequence[ToolSpec] = TOOLS, reasoning_open: bool | None = None) -> Heard:
     """What is heard of the whole text; and it has to be the same however the text is cut."""
-    whole = hear_pieces(dialect, [text], tools)
+    whole = hear_pieces(dialect, [text], tools, reasoning_open)
     for size in (1, 2, 3, 7):
-        assert hear_pieces(dialect, cut(text, size), tools) == whole
-    assert hear_pieces(dialect, cut_anyhow(text, len(text)), tools) == whole
+        assert hear_pieces(dialect, cut(text, size), tools, reasoning_open) == whole
+    assert hear_pieces(dialect, cut_anyhow(text, len(text)), tools, reasoning_open) == whole
     return whole

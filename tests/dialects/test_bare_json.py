@@ -157,3 +157,42 @@ def test_json_that_cant_be_a_call_isnt_held_back() -> None:
 def test_half_a_character_in_the_arguments_doesnt_stop_a_call() -> None:
     heard = hear(JSON, '{"name": "ls", "arguments": {"path": "\ud83d"}}')
     assert heard.made == [("ls", {"path": "\ufffd"})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LS,
+        f"<|python_tag|>{LS}",
+        '{"name": "ls", "parameters": {"path": "."}}<|eom_id|>',
+        f"```json\n{LS}\n```",
+    ],
+)
+def test_llama_writes_its_calls_with_or_without_a_token(text: str) -> None:
+    heard = hear(named("llama3_json"), text)
+    assert (heard.made, heard.text) == ([("ls", {"path": "."})], "")
+
+
+def test_llamas_calls_count_in_the_middle_of_words_too() -> None:
+    for between in ("; ", ";", " ;\n", "\n", "<|python_tag|>"):
+        heard = hear(named("llama3_json"), f"Here: {LS}{between}{LS} Anything else?")
+        assert (heard.made, heard.text.split()) == ([("ls", {"path": "."})] * 2, ["Here:", "Anything", "else?"])
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "ls"}', '{"parameters": {}}', "{hello [A(A=\t)A", "I used {ls} with {'path': '.'}.", "<|python_tag|> so"]
+)
+def test_other_json_isnt_a_call_of_llamas(text: str) -> None:
+    heard = hear(named("llama3_json"), text)
+    assert (heard.text, heard.calls) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "frame", ["{}", "<tool_call>{}</tool_call>", "[TOOL_CALLS]{}", "\n```json\n{}\n```", "<think>hm</think>{}"]
+)
+def test_xlam_writes_its_list_in_many_frames(frame: str) -> None:
+    heard = hear(named("xlam_json"), frame.format(f"[{LS}]"))
+    assert (heard.made, heard.text.strip()) == ([("ls", {"path": "."})], "")
+    if "think" not in frame:
+        heard = hear(named("xlam_json"), "I look. " + frame.format(f"[{LS}, {LS}]"))
+        assert (heard.names, heard.text.strip()) == (["ls", "ls"], "I look.")

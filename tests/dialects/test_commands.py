@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialects.hearing import cut_anyhow, hear, hear_pieces, tool
+from treadle.core.calls import Call
 from treadle.dialects import named
 
 BASH = named("bash")
@@ -115,3 +116,21 @@ def test_a_fence_that_isnt_closed_is_a_call_if_its_last_line_is_whole() -> None:
 def test_what_isnt_all_calls_or_has_words_after_it_is_a_sample(text: str) -> None:
     heard = hear(BASH, text)
     assert (heard.text, heard.calls) == (text, ())
+
+
+def test_quotes_decide_whether_a_sign_is_the_shells() -> None:
+    assert hear(BASH, block("grep --pattern='a;' --path='x|y'")).made == [("grep", {"pattern": "a;", "path": "x|y"})]
+    assert hear(BASH, block("grep 'a'; ls")).calls == ()
+
+
+def test_calls_are_spelled_as_lines_of_one_block() -> None:
+    calls = [Call("", "ls", {"path": ".", "all": True}), Call("", "grep", {"pattern": "it's"}), Call("", "search", {"a b": [1]})]
+    spelled = BASH.spell(calls)
+    assert spelled == block("ls --path=. --all=true", "grep --pattern='it'\"'\"'s'", "search --'a b'='[1]'")
+    assert hear(BASH, spelled).made == [(call.name, call.arguments) for call in calls]
+    assert BASH.spell([]) == ""
+
+
+def test_the_fence_is_longer_than_any_inside_it() -> None:
+    call = Call("", "write_file", {"path": "a.md", "content": "\n".join(["```", "````"] * 9)})
+    assert hear(BASH, BASH.spell([call])).made == [(call.name, call.arguments)]

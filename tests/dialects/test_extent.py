@@ -30,6 +30,13 @@ def test_a_value_ends_where_json_says_and_what_follows_stays(value: Any, after: 
         assert extent(spelled + after) == (spelled, "whole")
 
 
+def test_marks_that_end_a_value_count_outside_of_strings_only() -> None:
+    tape = Tape('{"a": "|>", b|> c', ended=True)
+    tape.begin()
+    assert read_whole(take_value(tape, tape.take(1), ("|>",))) == "broken"
+    assert tape.release() == '{"a": "|>", b'
+
+
 @settings(deadline=None)
 @given(containers, st.data())
 def test_a_value_that_isnt_all_there_is_cut(value: Any, data: st.DataObject) -> None:

@@ -4,22 +4,26 @@ import sys
 import pytest
 
 from treadle.core.errors import SettingsError
-from treadle.dialects import auto, named
+from treadle.dialects import auto, named, names
 
 
-@pytest.mark.parametrize("name", ["auto", "bash", "hermes", "json", "xml"])
+@pytest.mark.parametrize("name", names())
 def test_a_dialect_is_found_by_its_name(name: str) -> None:
     assert named(name).name == name
 
 
+def test_some_have_short_names() -> None:
+    short = {"bash": "own_bash_fence", "hermes": "hermes_json", "json": "own_json_thoughts", "xml": "own_xml_tool_use"}
+    assert {name: named(name).name for name in short} == short
+
+
 def test_a_name_that_isnt_there_says_which_are() -> None:
-    with pytest.raises(SettingsError, match="auto, bash, hermes, json, xml"):
+    with pytest.raises(SettingsError, match=r"auto, .*hermes_json, .*own_xml_tool_use"):
         named("klingon")
 
 
-def test_the_strict_and_the_loose_hear_the_same_forms() -> None:
-    assert auto(strict=True).forms == auto(strict=False).forms
-    assert auto(strict=True) != auto(strict=False) == named("auto")
+def test_auto_is_a_dialect_like_any_other() -> None:
+    assert auto(strict=False) is named("auto")
 
 
 def test_a_family_is_loaded_when_one_of_its_dialects_is_asked_for() -> None:

@@ -55,12 +55,12 @@ def test_a_reply_that_is_a_call_is_one_in_any_form(dialect: object, form: str) -
 
 
 @settings(deadline=None, max_examples=300)
-@given(scraps, st.integers(0, 1000), st.booleans(), st.booleans())
-def test_it_makes_no_difference_how_a_reply_is_cut(text: str, seed: int, strict: bool, thinking: bool) -> None:
-    dialect = replace(AUTO, strict=strict, thinking=thinking)
-    whole = hear_pieces(dialect, [text])
+@given(scraps, st.integers(0, 1000), st.sampled_from(["open", "careful", "strict"]), st.sampled_from([True, False, None]))
+def test_it_makes_no_difference_how_a_reply_is_cut(text: str, seed: int, ear: str, reasoning_open: bool | None) -> None:
+    dialect = replace(AUTO, ear=ear)
+    whole = hear_pieces(dialect, [text], TOOLS, reasoning_open)
     for pieces in (cut(text, 1), cut(text, 2), cut(text, 3), cut(text, 7), cut_anyhow(text, seed)):
-        assert hear_pieces(dialect, pieces) == whole
+        assert hear_pieces(dialect, pieces, TOOLS, reasoning_open) == whole
 
 
 @settings(deadline=None)
@@ -185,10 +185,10 @@ def test_the_strict_hear_thinking_only_before_words() -> None:
 
 
 def test_a_thought_that_the_prompt_opened_lasts_until_it_is_closed() -> None:
-    dialect = replace(AUTO, thinking=True)
-    heard = hear(dialect, f"I could\n{TAGGED}\nhm\n</think>\n\n{TAGGED}")
-    assert (heard.thinking, heard.made, heard.text) == (f"I could\n{TAGGED}\nhm", CALL, "")
-    assert hear(dialect, "all of it").thinking == "all of it"
+    for begin in ("", "<think>", "\n<think>\n"):
+        heard = hear(LOOSE, f"{begin}I could\n{TAGGED}\nhm\n</think>\n\n{TAGGED}", reasoning_open=True)
+        assert (heard.thinking, heard.made, heard.text) == (f"I could\n{TAGGED}\nhm", CALL, "")
+    assert hear(LOOSE, "all of it", reasoning_open=True).thinking == "all of it"
 
 
 def test_a_call_inside_a_thought_counts_only_where_the_thought_never_ends_but_in_it() -> None:
@@ -197,6 +197,91 @@ def test_a_call_inside_a_thought_counts_only_where_the_thought_never_ends_but_in
     assert hear(LOOSE, f"<think>I will\n{TAGGED}\n").made == CALL
     assert hear(LOOSE, f"<think>I will\n{TAGGED[:-30]}").calls == ()
     assert hear(STRICT, f"<think>I will\n{TAGGED}\n").calls == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "opened", "thinking", "words"),
+    [
+        ("hm</think>So.", None, "hm", "So."),
+        ("hm\n\n</think>\n\nSo.", None, "hm", "So."),
+        ("hm <think>so</think> So.</think> Well.", None, "hm <think>so", "So.</think> Well."),
+        ("hm</think>So.", True, "hm", "So."),
+        ("hm</think>So.", False, "", "hm</think>So."),
+        ("</think>So.", False, "", "</think>So."),
+        ("</think>So.", None, "", "So."),
+        ("<think>hm</think>So.", False, "hm", "So."),
+        ("the `</think>` tag", None, "", "the `</think>` tag"),
+        ("<think>hm</think>the </think> tag", None, "hm", "the </think> tag"),
+        ("<think>hm</think></think>So.", None, "hm", "So."),
+        (f"{TAGGED}\nthe </think> tag", None, "", "\nthe </think> tag"),
+    ],
+)
+def test_a_thought_that_only_ends_began_in_the_prompt(text: str, opened: bool | None, thinking: str, words: str) -> None:
+    heard = hear(LOOSE, text, reasoning_open=opened)
+    assert (heard.thinking, heard.text) == (thinking, words)
+
+
+def test_whoever_has_passed_words_on_is_told_that_they_were_thinking() -> None:
+    parser = LOOSE.parser(TOOLS)
+    assert parser.feed("hm, so ") == Heard("hm, so ")
+    assert parser.feed("on</think>So.") == Heard("So.", "on", (), recant=True)
+    parser = LOOSE.parser(TOOLS)
+    parser.feed("hm")
+    assert parser.feed("</think>") == Heard("", "", (), recant=True)
+
+
+def test_the_strict_take_nothing_back() -> None:
+    assert hear(STRICT, "hm</think>So.").text == "hm</think>So."
+
+
+@pytest.mark.parametrize(
+    ("opener", "closer"),
+    [
+        ("[THINK]", "[/THINK]"),
+        ("<seed:think>", "</seed:think>"),
+        ("<mm:think>", "</mm:think>"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<|channel>thought", "<channel|>"),
+        ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+        ("<|channel|>analysis<|message|>", "<|end|>"),
+        (" to=self<|message|>", "<|eom|>"),
+        ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+        ("<|content_thinking|>", "<|end_message|>"),
+    ],
+)
+def test_auto_knows_all_frames_around_thinking(opener: str, closer: str) -> None:
+    heard = hear(LOOSE, f"{opener}hm {{{closer}\n{TAGGED}So.")
+    assert (heard.thinking, heard.made, heard.text) == ("hm {", CALL, "So.")
+    heard = hear(LOOSE, f"hm {{{closer}\n{TAGGED}So.", reasoning_open=True)
+    assert (heard.thinking, heard.made, heard.text) == ("hm {", CALL, "So.")
+
+
+def test_a_thought_may_have_no_opener_at_all() -> None:
+    heard = hear(LOOSE, "Here are my reasoning steps:\nhm\n[BEGIN FINAL RESPONSE]\nSo.")
+    assert (heard.thinking, heard.text) == ("Here are my reasoning steps:\nhm", "So.")
+
+
+def test_tokens_that_mean_nothing_are_left_out_by_dialects_that_name_them() -> None:
+    dialect = replace(named("hermes"), noise=("<|im_end|>", "</s>"))
+    assert hear(dialect, f"So.</s> {TAGGED}<|im_end|>\n").text == "So. "
+    assert hear(named("hermes"), "So.</s><|im_end|>").text == "So.</s><|im_end|>"
+    assert hear(LOOSE, f"So.<|im_end|>\n{TAGGED}</s>").text == "So.\n"
+    assert hear(LOOSE, "<s>So.</s> the `<|im_end|>` token").text == "<s>So.</s> the `<|im_end|>` token"
+    assert hear(STRICT, "So.<|im_end|>").text == "So.<|im_end|>"
+
+
+def test_a_dialect_that_is_named_hears_its_frames_anywhere_but_in_code() -> None:
+    for frame in ("You would write {} to list the files.", 'Write "so: {}', "> {}"):
+        assert hear(named("hermes"), frame.format(TAGGED)).made == CALL
+    for frame in ("Write `{}` then.", "```python\n{}\n```\nis code"):
+        assert hear(named("hermes"), frame.format(TAGGED)).calls == ()
+
+
+def test_a_tag_that_is_glued_to_a_word_counts() -> None:
+    heard = hear(LOOSE, f"I look{TAGGED}and so on")
+    assert (heard.made, heard.text) == (CALL, "I lookand so on")
+    assert hear(LOOSE, "I look<tool_call>").text == "I look"
+    assert hear(LOOSE, "I look <tool_call>").text == "I look <tool_call>"
 
 
 def test_space_around_calls_isnt_text() -> None:

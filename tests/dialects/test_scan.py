@@ -5,10 +5,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialects.hearing import cut_anyhow
-from treadle.dialects.scan import HOLD, HeldTooLong, Markers, Reading, Tape, ahead, look, peek, read_whole, run, space, took, until
+from treadle.dialects.scan import (
+    HOLD,
+    HeldTooLong,
+    Markers,
+    Reading,
+    Tape,
+    ahead,
+    look,
+    peek,
+    read_whole,
+    run,
+    space,
+    took,
+    until,
+    within,
+)
 
-MARKS = ("<tool_call>", "<tool_calls>", "<t>", "```", "`", "}")
-pieces = st.lists(st.sampled_from([*MARKS, "<tool", "_call>", "<", "a", " ", "\n", "`"]), max_size=30)
+MARKS = ("<tool_call>", "<tool_calls>", "<t>", "```", "`", "}", "tool[", "to=")
+pieces = st.lists(st.sampled_from([*MARKS, "<tool", "_call>", "<", "a", " ", "\n", "`", "t", "to", "[", "="]), max_size=30)
 
 
 def read_in_pieces(reading: Reading[object], tape: Tape, arriving: list[str]) -> object:
@@ -55,6 +70,30 @@ def test_only_what_may_begin_a_marker_is_held_back() -> None:
     assert markers.find(Tape("words and <tool_", ended=True)) == (16, "")
     assert markers.find(Tape("words and <tail")) == (15, "")
     assert Markers(()).find(Tape("anything <at> all")) == (17, "")
+
+
+def test_words_go_through_where_a_marker_begins_with_a_letter() -> None:
+    search = Markers(("functools[", "to=", "{")).search
+    assert search("a function of two tools, from t to f.") is None
+    for text in ("so functools[", "so fun", "so t", "to=", "a {"):
+        assert search(text) is not None
+
+
+def test_a_marker_may_have_to_come_within_so_many_characters() -> None:
+    markers = Markers(("|>",))
+    for text, found in [("abc|>", ("abc", "|>")), ("abcd|>", ("abc", "")), ("abc", ("abc", "")), ("abcdefgh", ("abc", ""))]:
+        for seed in range(5):
+            tape = Tape()
+            tape.begin()
+            assert read_in_pieces(_beyond(tape, markers), tape, cut_anyhow(text, seed)) == found
+        assert read_whole(within(Tape(text, ended=True), markers, 3)) == found
+
+
+def _beyond(tape: Tape, markers: Markers) -> Reading[tuple[str, str]]:
+    found = yield from within(tape, markers, 3)
+    while not tape.ended:
+        yield
+    return found
 
 
 def test_a_longer_marker_is_waited_for() -> None:

@@ -4,10 +4,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dialects.hearing import TOOLS, cut_anyhow, hear, hear_pieces
 from treadle.core.calls import Written
 from treadle.dialects import named
+from treadle.dialects.every import AUTO
 
 HERMES = named("hermes")
 LS = '<tool_call>{"name": "ls", "arguments": {"path": "."}}</tool_call>'
@@ -30,6 +32,7 @@ arguments = st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.t
         '<tool_call>{"name": "ls", "path": "."}</tool_call>',
         '<tool_call>{"name": "ls", "arguments": {"path": "."}}',
         '<tool_call>{"name": "ls", "arguments": {"path": "."}}</tool_ca',
+        '<tool_call>{"name": "ls", "arguments": {"path": "."}',
         '<tool_call>{"name": "ls", "arguments": {"path": "."}} // so\n</tool_call>',
         f"```xml\n{LS}\n```",
     ],
@@ -57,7 +60,7 @@ def test_any_arguments_come_through_however_the_text_is_cut(several: list[dict[s
 @given(arguments, st.data())
 def test_a_call_that_is_cut_off_is_marked_so_once_its_name_is_known(given_arguments: dict[str, Any], data: st.DataObject) -> None:
     text = f"<tool_call>{json.dumps({'name': 'ls', 'arguments': given_arguments})}"
-    start = text[: data.draw(st.integers(len('<tool_call>{"name": "ls"'), len(text) - 1))]
+    start = text[: data.draw(st.integers(len('<tool_call>{"name": "ls"'), len(text) - 2))]
     heard = hear(HERMES, start)
     assert heard.names == ["ls"]
     assert heard.calls[0].cut
@@ -65,9 +68,19 @@ def test_a_call_that_is_cut_off_is_marked_so_once_its_name_is_known(given_argume
 
 
 def test_a_call_that_is_cut_off_before_its_name_is_left_as_text() -> None:
-    for text in ("<tool_call>", '<tool_call>{"name": "l', '<tool_call>{"arguments": {"path": "."'):
+    for text in ('<tool_call>{"na', '<tool_call>{"name": "x', '<tool_call>{"arguments": {"path": "."'):
         heard = hear(HERMES, text)
         assert (heard.text, heard.calls) == (text, ())
+
+
+def test_a_call_that_is_cut_off_in_its_name_is_marked_so() -> None:
+    heard = hear(HERMES, 'So.<tool_call>{"name": "l')
+    assert (heard.text, heard.calls) == ("So.", (Written("", "l", "", cut=True),))
+
+
+def test_a_frame_that_was_only_begun_says_nothing() -> None:
+    assert hear(HERMES, "So<tool_call>\n").text == "So"
+    assert hear(HERMES, "So: <tool_call>").text == "So: <tool_call>"
 
 
 def test_words_around_calls_stay() -> None:
@@ -147,3 +160,62 @@ def test_a_frame_that_isnt_closed_before_words_is_text_and_the_next_one_counts()
     heard = hear(HERMES, unclosed + LS)
     assert heard.text == unclosed
     assert heard.made == [("ls", {"path": "."})]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("granite3_json", '<|tool_call|> [{"name": "ls", "arguments": {"path": "."}}]'),
+        ("granite3_json", '<tool_call> [{"arguments": {"path": "."}, "name": "ls"}]'),
+        ("granite3_json", '<|tool_call|>{"name": "ls", "arguments": {"path": "."}}<|end_of_text|>'),
+        ("hermes_json_granite4", '<tool_call> {"name": "ls", "arguments": "{\\"path\\": \\".\\"}"} </tool_call>'),
+        ("granite20b_json", '<function_call> {"name": "ls", "arguments": {"path": "."}}</function_call>'),
+        ("internlm2_json", '<|action_start|><|plugin|>{"name": "ls", "parameters": {"path": "."}}<|action_end|>'),
+        ("internlm2_json", '<|action_start|> {"name": "ls", "arguments": {"path": "."}}\n<|action_end|><|im_end|>'),
+        ("tool_calls_json_array", ' <tool_calls>[\n  {"name": "ls", "arguments": {"path": "."}}\n]</tool_calls>\n</answer>'),
+        ("firefunction", ' functools [{"name": "ls", "arguments": {"path": "."}}]'),
+        ("cohere_r_plus_action", 'Action: ```json\n[{"tool_name": "ls", "parameters": {"path": "."}}]```'),
+        ("cohere_r_plus_action", 'Action:[{"tool_name": "ls", "parameters": {"path": "."}}]'),
+        ("apertus_json", '<|tools_prefix|>[{"ls": {"path": "."}}]'),
+        ("apertus_json", '<|tools_prefix|>[{"name": "ls", "arguments": {"path": "."}}]<|tools_suffix|>'),
+        ("nemotron_v2_toolcall", '<TOOLCALL>[{"name": "ls", "arguments": {"path": "."}}]'),
+    ],
+)
+def test_members_of_the_family_vary(name: str, text: str) -> None:
+    heard = hear(named(name), text)
+    assert (heard.made, heard.text.strip()) == ([("ls", {"path": "."})], "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|action_start|><|plugin|>so",
+        "Action: ```python\nprint()\n```",
+        "Action: none",
+        "functools is a module",
+        "<function_call>so</function_call>",
+        "<tool_calls>so</tool_calls>",
+        '<tool_calls>[{"name": "ls", "arguments": {}}] and so on',
+        "<|tools_prefix|>[3]<|tools_suffix|>",
+        "[TOOL_CALLS] [not valid json]",
+    ],
+)
+def test_what_isnt_a_call_in_their_frames_is_text(text: str) -> None:
+    heard = hear(replace(AUTO, noise=()), text)
+    assert (heard.text, heard.calls) == (text, ())
+
+
+def test_a_frame_that_nobody_types_says_that_it_is_a_call_even_where_it_makes_no_sense() -> None:
+    broken = '[{"name": "ls", "arguments": {"path": "he said "hi""}}] so'
+    assert hear(named("nemotron_v2_toolcall"), f"<TOOLCALL>{broken}").calls == (Written("", "ls", broken),)
+    assert hear(named("nemotron_v2_toolcall"), f"<TOOLCALL>{broken}</TOOLCALL>").calls == (Written("", "ls", broken),)
+    assert hear(named("granite3_json"), f"<|tool_call|>{broken}").calls == (Written("", "ls", broken),)
+
+
+def test_members_of_the_family_think_in_frames_of_their_own() -> None:
+    heard = hear(named("apertus_json"), '<|inner_prefix|>hm<|inner_suffix|>So.<|tools_prefix|>[{"ls": {}}]<|tools_suffix|>')
+    assert (heard.thinking, heard.text, heard.made) == ("hm", "So.", [("ls", {})])
+    heard = hear(named("tool_calls_json_array"), "Here are my reasoning steps:\nhm\n[BEGIN FINAL RESPONSE]\nSo.")
+    assert (heard.thinking, heard.text) == ("hm", "So.")
+    heard = hear(named("ernie45_json"), "hm\n</think>\n\n<response>\nSo.\n</response>\n")
+    assert (heard.thinking, heard.text.strip()) == ("hm", "So.")

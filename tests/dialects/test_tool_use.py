@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialects.hearing import TOOLS, cut_anyhow, hear, hear_pieces
+from treadle.core.calls import Call
 from treadle.dialects import mend, named
 
 XML = named("xml")
@@ -117,7 +118,6 @@ def test_several_calls_and_the_words_around_them() -> None:
         use("ls", "<a b>.</a>"),
         use("ls", '{"path": "."]'),
         "<tool_use><tool>ls</tool><args></args> and words",
-        f"It is called like {use('ls', '')} in prose.",
         f"`{use('ls', '')}`",
         f"```python\n{use('ls', '')}\n```",
         f"```xml\n{use('ls', '')}\n```\nis how it is done",
@@ -137,3 +137,30 @@ def test_arguments_that_make_no_sense_as_json_are_passed_on() -> None:
 def test_half_a_character_is_passed_on_as_an_escape() -> None:
     heard = hear(XML, use("ls", "<path>\ud83d</path>"), TOOLS)
     assert heard.calls[0].text == '{"path": "\\ud83d"}'
+
+
+@pytest.mark.parametrize(
+    ("value", "raw"),
+    [
+        ("plain", "plain"),
+        ("two\nlines", "two\nlines"),
+        ("\nlines\n", "\n\nlines\n\n"),
+        (" ", "\n \n"),
+        ("<b>bold</b> & so", "<b>bold</b> & so"),
+        ("a && b", "a &amp;&amp; b"),
+        ("</content>", "&lt;/content>"),
+        ("<![CDATA[x]]>", "&lt;![CDATA[x]]>"),
+        ("x\r", "x&#13;"),
+    ],
+)
+def test_calls_are_spelled_with_raw_text_wherever_that_can_be_read(value: str, raw: str) -> None:
+    spelled = XML.spell([Call("", "write_file", {"content": value}), Call("", "ls", {})])
+    assert spelled == use("write_file", f"<content>{raw}</content>") + "\n" + use("ls", "")
+    assert hear(XML, spelled).made == [("write_file", {"content": value}), ("ls", {})]
+
+
+def test_values_that_are_no_text_are_spelled_as_json() -> None:
+    calls = [Call("", "search", {"query": "q", "limit": 3, "tags": ["a", "<b>"]}), Call("", "ls", {"a b": 1})]
+    spelled = XML.spell(calls)
+    assert "<args>{" in spelled
+    assert hear(XML, spelled).made == [(call.name, call.arguments) for call in calls]

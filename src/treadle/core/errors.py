@@ -12,6 +12,7 @@
     │   ├── ContextTooLong       more than the model can read
     │   ├── ReplyBroken          the reply stopped in the middle
     │   └── RecordingDeparted    a replay met a request that wasn't recorded
+    ├── PullFailed               a local model could not be fetched or removed
     ├── JournalError
     │   ├── RunNotFound
     │   ├── RunTaken             another process carries this run on
@@ -87,6 +88,10 @@ class ReplyBroken(ModelError):
 
 class RecordingDeparted(ModelError):
     """A replay met a request that wasn't recorded."""
+
+
+class PullFailed(TreadleError):
+    """A local model could not be fetched or removed."""
 
 
 class JournalError(TreadleError):

@@ -67,12 +67,13 @@ def _part_size(part: Part) -> int:
 class _Shared:
     """The storage behind the histories of one run: messages, running sizes, and what was encoded of them so far."""
 
-    __slots__ = ("encoded", "messages", "sizes")
+    __slots__ = ("encoded", "messages", "retold", "sizes")
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.sizes: list[int] = [0]  # running; made when somebody asks
         self.encoded: dict[str, tuple[int, bytearray]] = {}
+        self.retold: dict[str, tuple[int, History]] = {}
 
 
 class History(Sequence[Message]):
@@ -122,6 +123,15 @@ class History(Sequence[Message]):
             buffer += encoded
         self._shared.encoded[form] = (self._length, buffer)
         return bytes(buffer)
+
+    def retold(self, form: str, retell: Callable[[Message], Message]) -> "History":
+        """This history in other words: each message retold, once, however often this is asked."""
+        count, told = self._shared.retold.get(form, (0, History()))
+        if count > self._length:
+            count, told = 0, History()
+        told = told.plus(*map(retell, self._shared.messages[count : self._length]))
+        self._shared.retold[form] = (self._length, told)
+        return told
 
     def __len__(self) -> int:
         return self._length

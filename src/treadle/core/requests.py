@@ -33,13 +33,19 @@ class Options(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """One request to a model. `note` is a line for this request only, after the history and not part of it."""
+    """One request to a model. `note` is a line for this request only, after the history and not part of it.
+
+    `shape` is a JSON schema that the server holds the reply to, for models whose traits say that theirs can. `fixed` is how many
+    messages at the beginning of the history are the same in every request like this one, for servers that can read them once.
+    """
 
     instructions: str
     history: History
     tools: tuple[ToolSpec, ...] = ()
     note: str = ""
     options: Options = Options()
+    shape: dict[str, Any] | None = None
+    fixed: int = 0
 
 
 class Usage(Struct, frozen=True):
@@ -75,11 +81,17 @@ class Traits(Struct, frozen=True):
     """What a model can do. `context` is how many tokens it can read at once, None where that isn't known.
 
     `streams` says that time may pass between two deltas of a reply, so that it is worth starting calls before its end.
+    For models without native calls: `dialect` is how it writes calls, `thinks` says that its replies begin inside a thought,
+    `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
     """
 
     native_calls: bool = True
     context: int | None = None
     streams: bool = True
+    dialect: str = "auto"
+    thinks: bool = False
+    holds: bool = False
+    flat: bool = False
 
 
 class TextDelta(Struct, frozen=True):
@@ -109,11 +121,15 @@ class CallDone(Struct, frozen=True):
 
 
 class ReplyEnded(Struct, frozen=True):
-    """The reply is over: why, and what it used. Always the last delta; a reply without it was broken off."""
+    """The reply is over: why, and what it used. Always the last delta; a reply without it was broken off.
+
+    `chances` are the words the reply might have begun with, and the logarithm of the probability of each, where that was asked for.
+    """
 
     finish: Finish
     usage: Usage = Usage(requests=1)
     model: str = ""
+    chances: dict[str, float] = {}
 
 
 Delta = TextDelta | ThinkingDelta | CallDelta | CallDone | ReplyEnded

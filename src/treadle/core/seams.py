@@ -41,11 +41,15 @@ class Model(Protocol):
 
 
 class Heard(Struct, frozen=True):
-    """What a dialect's parser made of a piece of text: words for the person, thinking, and calls written to their end."""
+    """What a dialect's parser made of a piece of text: words for the person, thinking, and calls written to their end.
+
+    `recant` says that all words before this piece were thinking: the reply closed a thought that the prompt had opened.
+    """
 
     text: str = ""
     thinking: str = ""
     calls: tuple[Written, ...] = ()
+    recant: bool = False
 
 
 class Parser(Protocol):
@@ -72,8 +76,15 @@ class Dialect(Protocol):
         """How to tell a model about tools, for its instructions."""
         ...
 
-    def parser(self, tools: Sequence[ToolSpec]) -> Parser:
-        """A parser for one reply to a request that offered these tools."""
+    def spell(self, calls: Sequence[Call], /) -> str:
+        """The calls as a model writes them, for the history it is told."""
+        ...
+
+    def parser(self, tools: Sequence[ToolSpec], reasoning_open: bool | None = None) -> Parser:
+        """A parser for one reply to a request that offered these tools.
+
+        `reasoning_open` says whether the prompt has opened a thought already; None leaves it to what the reply shows.
+        """
         ...
 
 

@@ -9,22 +9,89 @@ from treadle.core.errors import SettingsError
 from treadle.core.seams import Dialect
 
 _FILES = {
+    "apertus_json": "tagged_json",
     "auto": "every",
-    "bash": "commands",
-    "hermes": "tagged_json",
-    "json": "bare_json",
-    "xml": "tool_use",
+    "bare_json": "bare_json",
+    "cohere_cmd3": "messages",
+    "cohere_cmd4": "messages",
+    "cohere_r_plus_action": "tagged_json",
+    "deepseek_v3": "named_json",
+    "deepseek_v31": "named_json",
+    "deepseek_v32_dsml": "parameter_tags",
+    "deepseek_v4_dsml": "parameter_tags",
+    "dots_xml": "parameter_tags",
+    "ernie45_json": "tagged_json",
+    "firefunction": "tagged_json",
+    "functionary_v31": "named_json",
+    "functionary_v32": "named_json",
+    "functiongemma": "braces",
+    "gemma4": "braces",
+    "gigachat3_json": "messages",
+    "glm45_xml": "parameter_tags",
+    "glm47_xml": "parameter_tags",
+    "granite20b_json": "tagged_json",
+    "granite3_json": "tagged_json",
+    "harmony": "channels",
+    "hermes_json": "tagged_json",
+    "hermes_json_granite4": "tagged_json",
+    "hunyuan_v3_xml": "parameter_tags",
+    "inkling": "messages",
+    "internlm2_json": "tagged_json",
+    "json_array": "bare_json",
+    "kimi_k2": "named_json",
+    "kimi_k3_xtml": "xtml",
+    "lfm2_pythonic": "pythonic",
+    "ling3_xml": "parameter_tags",
+    "llama3_json": "bare_json",
+    "longcat_json": "tagged_json",
+    "minicpm5_xml": "parameter_tags",
+    "minimax_m2_xml": "parameter_tags",
+    "minimax_m3_xml": "nested_parameters",
+    "mistral": "named_json",
+    "muse_glimmer_atem": "channels",
+    "nemotron_v2_toolcall": "tagged_json",
+    "olmo3_pythonic": "pythonic",
+    "own_bash_fence": "commands",
+    "own_json_thoughts": "bare_json",
+    "own_xml_tool_use": "tool_use",
+    "phi4mini_json": "tagged_json",
+    "poolside_xml": "parameter_tags",
+    "pythonic": "pythonic",
+    "pythonic_llama4": "pythonic",
+    "qwen3_xml": "parameter_tags",
+    "qwen3_xml_step3p5": "parameter_tags",
+    "seed_oss_xml": "parameter_tags",
+    "step3_steptml": "parameter_tags",
+    "tool_calls_json_array": "tagged_json",
+    "xlam_json": "bare_json",
+}
+_ALIASES = {
+    "bash": "own_bash_fence",
+    "hermes": "hermes_json",
+    "json": "own_json_thoughts",
+    "xml": "own_xml_tool_use",
 }
 
 
+def names() -> list[str]:
+    """The names of all dialects, without the short ones."""
+    return sorted(_FILES)
+
+
+def find(name: str) -> Dialect | None:
+    """The dialect by that name, long or short; None where there is none."""
+    name = _ALIASES.get(name, name)
+    return import_module(f"treadle.dialects.{_FILES[name]}").DIALECTS[name] if name in _FILES else None
+
+
 def named(name: str) -> Dialect:
-    """The dialect by that name."""
-    if name not in _FILES:
-        raise SettingsError(f"There is no dialect {name!r}; choose one of {', '.join(sorted(_FILES))}.")
-    return import_module(f"treadle.dialects.{_FILES[name]}").DIALECTS[name]
+    """The dialect by that name, long or short."""
+    dialect = find(name)
+    if dialect is None:
+        raise SettingsError(f"There is no dialect {name!r}; choose one of {', '.join(names())}.")
+    return dialect
 
 
 def auto(*, strict: bool) -> Dialect:
     """All forms at once. `strict` is for models with native calling that may write a call as text all the same."""
-    every = import_module("treadle.dialects.every")
-    return every.STRICT if strict else every.AUTO
+    return import_module("treadle.dialects.net").Net() if strict else named("auto")

@@ -25,6 +25,7 @@ class Account:
         "_held",
         "_pauses",
         "_pondered",
+        "_recanted",
         "_said",
         "_space",
         "_swallow",
@@ -32,12 +33,15 @@ class Account:
         "_thinking",
         "fresh",
         "line",
+        "unsettled",
     )
 
     def __init__(self) -> None:
         self.line = Line()
         self.fresh = True  # nothing but space since the beginning, the last call or the last thought
+        self.unsettled = True  # no thought and no call yet: the words so far may have been thinking
         self._said = False
+        self._recanted = False
         self._blank = True  # no words, no thinking, no calls
         self._swallow = False
         self._space: list[str] = []
@@ -76,11 +80,22 @@ class Account:
             self._give(found)
         self._renew()
         self.fresh = True
+        self.unsettled = False
         self.line.renew()
 
     def begin_thought(self) -> None:
         """What follows is thinking."""
         self._pauses = None
+        self.unsettled = False
+
+    def recant(self) -> None:
+        """A thought is over that began before the reply: what was said so far was thinking, if nothing came in between."""
+        if self._said and self.unsettled:
+            self._recanted = self._pondered = True
+            self._thinking += self._text
+            self._text.clear()
+            self._said = False
+        self.end_thought()
 
     def think(self, words: str) -> None:
         """This is thinking. Space around it is left out."""
@@ -102,6 +117,7 @@ class Account:
         self._renew()
         self._swallow = True
         self.fresh = True
+        self.unsettled = False
         self.line.renew()
 
     def call(self, calls: tuple[Written, ...]) -> None:
@@ -116,9 +132,10 @@ class Account:
 
     def heard(self) -> Heard:
         """What is new since this was last asked."""
-        if not (self._text or self._thinking or self._calls):
+        if not (self._text or self._thinking or self._calls or self._recanted):
             return _NOTHING
-        heard = Heard("".join(self._text), "".join(self._thinking), tuple(self._calls))
+        heard = Heard("".join(self._text), "".join(self._thinking), tuple(self._calls), self._recanted)
+        self._recanted = False
         self._text.clear()
         self._thinking.clear()
         self._calls.clear()

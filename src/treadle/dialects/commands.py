@@ -5,11 +5,12 @@ fence it stands in is a sample. So is one in which any line begins with somethin
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from treadle.core.calls import Written
+from treadle.core.calls import Call, Written
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.forms import Block, Found, Offer, json_text
 from treadle.dialects.typed import kinds_of, resolved, values_of
@@ -22,8 +23,10 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"#[^\n]*")
 _ESCAPE = re.compile(r'\\(?:([$`"\\])|\n)')  # the only ones within double quotes
-_OPERATOR = re.compile(r"[0-9]?[|&;<>]|.*;\Z")
+_OPERATOR = re.compile(r"[0-9]?[|&;<>]")
 _NUMBER = re.compile(r"-[0-9.]+")
+_TICKS = re.compile("`+")
+_PLAIN = re.compile(r"[\w./:@%+,-]+")
 
 
 class _Word(Struct, frozen=True):
@@ -39,7 +42,8 @@ class _Splitter:
         self.foreign = False  # whether a shell would do more than take words apart
         self._parts: list[str] = []
         self._in_word = False
-        self._quoted = False
+        self._quoted = False  # whether the word begins with a quote
+        self._plain = False  # whether it ends without one
 
     def split(self, text: str) -> bool:
         """Takes all of `text`; whether it ended outside of quotes."""
@@ -66,16 +70,17 @@ class _Splitter:
                 self.commands.append([])
             case _:
                 self.foreign = self.foreign or ("$(" in text and kind != "single")
-                self._quoted = self._quoted if self._in_word else kind != "plain"
+                self._plain = kind == "plain"
+                self._quoted = self._quoted if self._in_word else not self._plain
                 self._in_word = True
                 self._parts.append(_ESCAPE.sub(r"\1", text) if kind == "double" else text)
 
     def _end_word(self) -> None:
         if not self._in_word:
             return
-        word = _Word("".join(self._parts), self._quoted)
-        self.foreign = self.foreign or (not word.quoted and _OPERATOR.match(word.text) is not None)
-        self.commands[-1].append(word)
+        operator = not self._quoted and _OPERATOR.match(self._parts[0]) is not None
+        self.foreign = self.foreign or operator or (self._plain and self._parts[-1].endswith(";"))
+        self.commands[-1].append(_Word("".join(self._parts), self._quoted))
         self._parts.clear()
         self._in_word = False
 
@@ -167,4 +172,21 @@ TOOL VALUE --ARGUMENT VALUE
 ```
 Quote values that have spaces in them. Use no pipes, redirections or variables: this is no real shell."""
 
-DIALECTS = {"bash": TextDialect("bash", (LINES,), _LESSON)}
+
+def _spell(calls: Sequence[Call]) -> str:
+    lines = "\n".join(map(_spelled, calls))
+    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(lines)), default=0))
+    return f"{fence}bash\n{lines}\n{fence}" if calls else ""
+
+
+def _spelled(call: Call) -> str:
+    return " ".join([call.name, *(f"--{_quoted(key)}={_quoted(value)}" for key, value in call.arguments.items())])
+
+
+def _quoted(value: object) -> str:
+    """A value as one word: in quotes unless it is quite plain, and with those in it between quotes of the other kind."""
+    text = value if isinstance(value, str) else json_text(value)
+    return text if _PLAIN.fullmatch(text) else "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+DIALECTS = {"own_bash_fence": TextDialect("own_bash_fence", (LINES,), _LESSON, _spell)}

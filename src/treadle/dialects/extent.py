@@ -1,5 +1,6 @@
 """Where a JSON value ends: brackets, strings and comments, followed as they arrive. What the value says is `mend`'s business."""
 
+from functools import lru_cache
 from typing import Literal
 
 from treadle.dialects.quotes import DOUBLE_QUOTES, SINGLE_QUOTES
@@ -11,14 +12,24 @@ _CLOSERS = {"{": "}", "[": "]"}
 _QUOTES = {'"': '"', "'": "'", **dict.fromkeys(DOUBLE_QUOTES, DOUBLE_QUOTES), **dict.fromkeys(SINGLE_QUOTES, SINGLE_QUOTES)}
 _IN_STRING = {opener: Markers((*closers, "\\")) for opener, closers in _QUOTES.items()}
 _IN_COMMENT = {"//": Markers("\n"), "#": Markers("\n"), "/*": Markers(("*/",))}
-_OUTSIDE = Markers((*_CLOSERS, *_CLOSERS.values(), *_QUOTES, *_IN_COMMENT))
+_OUTSIDE = (*_CLOSERS, *_CLOSERS.values(), *_QUOTES, *_IN_COMMENT)
 
 
-def take_value(tape: Tape, opener: str) -> Reading[Ending]:
-    """Takes the rest of a value whose `opener` was taken: to its end, to where it makes no sense, or as far as the reply goes."""
-    open_brackets = [_CLOSERS[opener]]
+@lru_cache(maxsize=32)
+def _outside(ends: tuple[str, ...]) -> Markers:
+    return Markers((*_OUTSIDE, *ends))
+
+
+def take_value(tape: Tape, opener: str, ends: tuple[str, ...] = ()) -> Reading[Ending]:
+    """Takes the rest of a value whose `opener` was taken: to its end, to where it makes no sense, or as far as the reply goes.
+
+    `ends` are marks that can't be in a value but inside a string, so that it makes no sense from there on.
+    """
+    open_brackets, outside = [_CLOSERS[opener]], _outside(ends)
     while open_brackets:
-        _, mark = yield from until(tape, _OUTSIDE)
+        _, mark = yield from until(tape, outside)
+        if mark in ends:
+            return "broken"
         tape.take(len(mark))
         if not mark:
             return "cut"

@@ -1,5 +1,6 @@
 """What a form of call is: where it may stand, what it opens with, how it is read. Each grammar family has a file of these."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
@@ -10,15 +11,35 @@ from treadle.core.calls import Written
 from treadle.core.requests import ToolSpec
 from treadle.dialects.scan import Markers, Reading, Tape, ahead, peek, read_whole, space, took
 
-Place = Literal["line", "anywhere", "whole"]
+Place = Literal["start", "line", "anywhere", "whole"]
+
+
+class Thought(Struct, frozen=True):
+    """A frame around thinking.
+
+    open, close  the marks around it; no opener where none is ever written
+    ends         what ends it as well without being part of it, such as the next frame
+    place        where the opener may stand: see `Form`
+    """
+
+    open: str
+    close: str
+    ends: tuple[str, ...] = ()
+    place: Place = "line"
 
 
 class Found(Struct, frozen=True):
-    """What a form was read as: calls, and what else was said in it. No calls at all is an empty block."""
+    """What a form was read as: calls, and what else was said in it. No calls at all is an empty block.
+
+    A `thought` says that thinking begins here, and lasts to that thought's end; `plain` that everything up to one of these marks
+    is words, whatever it looks like.
+    """
 
     calls: tuple[Written, ...] = ()
     thinking: str = ""
     text: str = ""
+    thought: Thought | None = None
+    plain: tuple[str, ...] = ()
 
     @property
     def cut(self) -> bool:
@@ -35,6 +56,27 @@ class Offer:
         self._tools = {tool.name: tool for tool in tools}
         self.forward = forward
 
+    @property
+    def forwarding(self) -> "Offer":
+        """The same tools, with all names let through."""
+        return self if self.forward else Offer(tuple(self._tools.values()), forward=True)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there are no tools."""
+        return not self._tools
+
+    @property
+    def declared(self) -> "Offer":
+        """The same tools, and no other names let through; where there are none at all, any."""
+        return Offer(tuple(self._tools.values()), forward=self.forward and not self._tools)
+
+    def having(self, arguments: Iterable[str]) -> str:
+        """The one tool that these can be the arguments of: the only one, or the only one that has them; none where in doubt."""
+        wanted = set(arguments)
+        fitting = [name for name in self._tools if len(self._tools) == 1 or wanted <= self.properties(name).keys()]
+        return fitting[0] if len(fitting) == 1 else ""
+
     def has(self, name: str) -> bool:
         """Whether there is such a tool."""
         return name in self._tools
@@ -42,6 +84,10 @@ class Offer:
     def heeds(self, names: Iterable[str]) -> bool:
         """Whether calls by these names count: one of them has to be on offer."""
         return self.forward or any(name in self._tools for name in names)
+
+    def begins(self, beginning: str) -> bool:
+        """Whether a name that begins like this may be one that counts."""
+        return self.forward or any(name.startswith(beginning) for name in self._tools)
 
     def schema(self, name: str) -> dict[str, Any]:
         """The schema of a tool's arguments; an empty one where there is no such tool."""
@@ -53,6 +99,8 @@ class Offer:
         return self.schema(name).get("properties") or {}
 
 
+_BLANK = re.compile(r"\s{1,200}")
+
 Reader = Callable[[Tape, str, Offer], Reading[Found | None]]
 
 
@@ -61,7 +109,8 @@ class Form(Struct, frozen=True):
 
     marks   what it may open with
     read    reads on after a mark and the space behind it; None says that this is no call after all
-    place   `line`: begins a line; `anywhere`: marks nobody types; `whole`: counts only where it ends the reply
+    place   `start`: begins the reply; `line`: begins a line; `anywhere`: marks nobody types; `whole`: counts only where it ends
+            the reply
     then    the characters one of which has to follow; empty lets anything follow
     close   what closes it; a frame with nothing in it is passed over
     fences  the names of code fences in which it counts as well
@@ -134,6 +183,20 @@ def closed(tape: Tape, opener: str, closer: str) -> Reading[bool]:
         return False
     tape.take(len(rest))
     return True
+
+
+def shut(tape: Tape, closer: str) -> Reading[bool]:
+    """Whether `closer` comes next, after a little space or none; then it is taken, else nothing is. The reply may end inside it."""
+    while True:
+        blank = _BLANK.match(tape.window, tape.at)
+        at = tape.at if blank is None else blank.end()
+        tail = tape.window[at : at + len(closer)]
+        if tail == closer or (tape.ended and tail and closer.startswith(tail)):
+            tape.take(at + len(tail) - tape.at)
+            return True
+        if tape.ended or not closer.startswith(tail):
+            return False
+        yield
 
 
 def together(found: Sequence[Found | None]) -> Found | None:

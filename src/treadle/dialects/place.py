@@ -1,8 +1,8 @@
-"""Where in a reply's Markdown we are: at the start of a line, after a sentence, inside code, in a quotation. Knows no calls."""
+"""Where in a reply's Markdown we are: at the start of a line, after a sentence, glued to a word, in code. Knows no calls."""
 
 from typing import Literal
 
-Where = Literal["start", "line", "sentence", "inside", "quoted", "code"]
+Where = Literal["start", "line", "sentence", "glued", "inside", "quoted", "code"]
 
 _SENTENCE_ENDS = frozenset(".!?\u2026\u3002\uff01\uff1f")
 _QUOTES = frozenset("\"'\u201c\u2018\u201e\u00ab")
@@ -39,7 +39,9 @@ class Line:
             return "line" if self._indent < _CODE_INDENT else "inside"
         if self._first == ">" or self._quotes % 2 or (self._last in _QUOTES and not self._spaced):
             return "quoted"
-        return "sentence" if self._last in _SENTENCE_ENDS else "inside"
+        if self._last in _SENTENCE_ENDS:
+            return "sentence"
+        return "glued" if self._last.isalnum() and not self._spaced else "inside"
 
     def toggle_code(self, ticks: int) -> None:
         """Backticks came: as many as opened code close it, any others inside it are part of it."""

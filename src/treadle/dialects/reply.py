@@ -6,25 +6,24 @@ reply waits until it does.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from treadle.core.seams import Heard
 from treadle.dialects.account import Account
-from treadle.dialects.forms import Block, Form, Found, Offer, Place, in_fence, may_follow
+from treadle.dialects.forms import Block, Form, Found, Offer, Place, Thought, in_fence, may_follow
 from treadle.dialects.place import Where
 from treadle.dialects.scan import HeldTooLong, Markers, Reading, Tape, look, peek, run, space, took, until
 
+Ear = Literal["open", "careful", "strict"]
 Standing = Literal["sure", "maybe"]
 
-THOUGHTS = {"<think>": "</think>", "<thinking>": "</thinking>"}
+UNTYPED = ("<|", "<\uff5c", "[")  # nobody types tokens that begin like this
+THOUGHTS = (Thought("<think>", "</think>"), Thought("<thinking>", "</thinking>"))
 
-_CLOSERS = frozenset(THOUGHTS.values())
-_THOUGHT_ENDS = {opener: Markers((closer,)) for opener, closer in THOUGHTS.items()}
 _TICKS = {"`": re.compile("`+"), "~": re.compile("~+")}
 _FENCE = 3  # so many ticks at the start of a line begin a block of code
 _TRIES = 8  # how often the end of a fence may turn out to be inside a call
@@ -33,40 +32,61 @@ _INFO_ENDS = Markers("\n`")
 _BEGINNING = 80  # so many characters of a block show whether it may be calls
 _BLANK = re.compile(r"[ \t\r]+")
 
-_SURE: dict[Where, Standing] = {"start": "sure", "line": "sure"}
-_LOOSE: dict[Place, dict[Where, Standing]] = {
-    "line": {**_SURE, "sentence": "sure", "inside": "maybe"},
-    "whole": {"start": "maybe", "line": "maybe"},
-    "anywhere": {**_SURE, "sentence": "sure", "inside": "sure"},
+_START: dict[Where, Standing] = {"start": "sure"}
+_SURE: dict[Where, Standing] = {**_START, "line": "sure"}
+_ANYWHERE: dict[Where, Standing] = {**_SURE, "sentence": "sure", "glued": "sure", "inside": "sure"}
+_ENDING: dict[Where, Standing] = {"start": "maybe", "line": "maybe"}
+_STANDINGS: dict[Ear, dict[Place, dict[Where, Standing]]] = {
+    "open": {
+        "start": _START,
+        "line": {**_ANYWHERE, "quoted": "sure"},
+        "whole": _ENDING,
+        "anywhere": {**_ANYWHERE, "quoted": "sure"},
+    },
+    "careful": {"start": _START, "line": {**_ANYWHERE, "inside": "maybe"}, "whole": _ENDING, "anywhere": _ANYWHERE},
+    "strict": {"start": _START, "line": _SURE, "whole": {"start": "maybe"}, "anywhere": _ANYWHERE},
 }
-_STRICT: dict[Place, dict[Where, Standing]] = {
-    "line": _SURE,
-    "whole": {"start": "maybe"},
-    "anywhere": _LOOSE["anywhere"],
+_THOUGHT_STANDINGS: dict[Ear, dict[Place, dict[Where, Standing]]] = {
+    "open": {"start": _START, "line": _SURE, "anywhere": _ANYWHERE},
+    "careful": {"start": _START, "line": _SURE, "anywhere": _ANYWHERE},
+    "strict": {"start": _START, "line": _START, "anywhere": _START},
 }
 
 
 class Rules(Struct, frozen=True):
     """What to look for, worked out once for each set of forms: `first` until something was said, `later` after that."""
 
-    strict: bool
-    thinking: bool
+    ear: Ear
     first: Markers
     later: Markers
     forms: dict[str, tuple[Form, ...]]
     blocks: dict[str, tuple[Block, ...]]
+    thoughts: dict[str, Thought]
+    closers: frozenset[str]
+    ends: Markers  # of a thought that the prompt opened
+    noise: frozenset[str]
 
 
 @lru_cache(maxsize=64)
-def rules(forms: tuple[Form | Block, ...], *, strict: bool, thinking: bool) -> Rules:
-    """The rules for reading these forms. `thinking`: the prompt has opened a thought already."""
+def rules(
+    forms: tuple[Form | Block, ...], thoughts: tuple[Thought, ...] = (), noise: tuple[str, ...] = (), ear: Ear = "careful"
+) -> Rules:
+    """The rules for reading these forms."""
     framed = [form for form in forms if isinstance(form, Form)]
     by_mark = {mark: tuple(form for form in framed if mark in form.marks) for form in framed for mark in form.marks}
     blocks = [form if isinstance(form, Block) else in_fence(form) for form in forms]
     by_fence = {name: tuple(block for block in blocks if name in block.fences) for block in blocks for name in block.fences}
-    always = {*THOUGHTS, *_CLOSERS, *_TICKS}
-    later = {mark for mark, of in by_mark.items() if not strict or any(form.place != "whole" for form in of)}
-    return Rules(strict, thinking, Markers({*always, *by_mark}), Markers({*always, *later}), by_mark, by_fence)
+    thoughts = (*THOUGHTS, *thoughts)
+    by_opener = {thought.open: thought for thought in thoughts if thought.open}
+    closers = frozenset(thought.close for thought in thoughts)
+    ends = Markers({*closers, *(end for thought in thoughts for end in thought.ends)})
+    closers -= {*noise}  # these close other things as well, so that alone they say nothing
+    always = {*closers, *noise, *_TICKS}
+    openers = {thought.open for thought in by_opener.values() if thought.place != "start"}
+    passing = {"start", "whole"} if ear == "strict" else {"start"}  # what doesn't count any more once something was said
+    lasting = {mark for mark, of in by_mark.items() if any(form.place not in passing for form in of)}
+    first, later = Markers({*always, *by_opener, *by_mark}), Markers({*always, *openers, *lasting})
+    return Rules(ear, first, later, by_mark, by_fence, by_opener, closers, ends, frozenset(noise))
 
 
 class ReplyParser:
@@ -79,6 +99,7 @@ class ReplyParser:
         "_marked",
         "_marks",
         "_offer",
+        "_open",
         "_plain",
         "_reading",
         "_rules",
@@ -86,8 +107,9 @@ class ReplyParser:
         "_thought",
     )
 
-    def __init__(self, of: Rules, offer: Offer, *, inner: bool = False) -> None:
+    def __init__(self, of: Rules, offer: Offer, reasoning_open: bool | None = None, *, inner: bool = False) -> None:
         self._rules = of
+        self._open = reasoning_open
         self._inner = inner  # whether it reads a thought for the parser of the reply
         self._offer = offer
         self._tape = Tape()
@@ -120,19 +142,21 @@ class ReplyParser:
         return self._tape.touched
 
     def _reply(self) -> Reading[None]:
-        if self._rules.thinking:
-            yield from self._think(Markers(_CLOSERS))
+        if self._open:
+            yield from self._opened()
         while mark := (yield from self._words()):
-            if not self._heeds(mark):
-                self._account.say(self._tape.take(len(mark)))
-            elif mark in _THOUGHT_ENDS:
-                self._tape.take(len(mark))
-                yield from self._think(_THOUGHT_ENDS[mark])
-            elif mark in _CLOSERS:
-                self._tape.take(len(mark))  # its opener was in the prompt
-                self._account.end_thought()
+            if mark in _TICKS:
+                yield from self._hold(self._ticks(mark))
+            elif not self._heeds(mark):
+                self._account.say(self._tape.take(1))  # another mark may begin inside of it
+            elif mark in self._rules.forms:
+                yield from self._hold(self._frame(mark))
             else:
-                yield from self._hold(self._ticks(mark) if mark in _TICKS else self._frame(mark))
+                self._tape.take(len(mark))
+                if mark in self._rules.thoughts:
+                    yield from self._think(self._rules.thoughts[mark])
+                elif mark in self._rules.closers:
+                    self._account.recant()  # its opener was in the prompt
         self._account.end()
 
     def _listen(self, marks: Markers) -> None:
@@ -155,15 +179,24 @@ class ReplyParser:
             self._plain = False
 
     def _heeds(self, mark: str) -> bool:
-        if mark in _TICKS:
-            return True
-        where = self._account.where()
-        if mark in THOUGHTS or mark in _CLOSERS:
-            return where == "start" or (where == "line" and not self._rules.strict)
-        return any(self._standing(form, where) for form in self._rules.forms[mark])
+        """Whether a mark counts where it stands."""
+        where, of = self._account.where(), self._rules
+        if mark in of.forms:
+            return any(self._standing(form, where) for form in of.forms[mark])
+        if mark in of.thoughts:
+            return where in _THOUGHT_STANDINGS[of.ear][of.thoughts[mark].place]
+        if mark in of.closers:
+            return self._closes(where)
+        return of.ear == "open" or (where in _ANYWHERE and (mark.startswith(UNTYPED) or self._account.fresh))
+
+    def _closes(self, where: Where) -> bool:
+        """Whether a lone closer counts: within a line, only the first, and only before any call."""
+        if self._open is False or self._rules.ear == "strict":
+            return self._open is not False and where == "start"
+        return where in (_ANYWHERE if self._account.unsettled else _SURE)
 
     def _standing(self, form: Form, where: Where) -> Standing | None:
-        return (_STRICT if self._rules.strict else _LOOSE)[form.place].get(where)
+        return _STANDINGS[self._rules.ear][form.place].get(where)
 
     def _hold(self, reading: Reading[None]) -> Reading[None]:
         """Reads something whose text is held back; where that gets too much, all the rest is words."""
@@ -182,8 +215,25 @@ class ReplyParser:
         if form is None:
             found = yield from self._empty(mark, where)
         else:
-            found = yield from form.read(tape, mark, self._offer)
+            found = yield from form.read(tape, mark, self._offer_for(form))
+        if found is None and self._begun(mark, where):
+            found = Found()
         self._decide(found, maybe=form is not None and self._standing(form, where) == "maybe")
+        if found is not None and found.thought is not None:
+            yield from self._think(found.thought)
+        if found is not None and found.plain:
+            yield from self._words_until(found.plain)
+
+    def _words_until(self, ends: tuple[str, ...]) -> Reading[None]:
+        """Passes on words in which nothing else counts."""
+        self._listen(_any_of(ends))
+        yield from self._words()
+        self._listen(self._rules.later)
+
+    def _offer_for(self, form: Form) -> Offer:
+        """The tools on offer. A frame that can't be anything else holds a call even where there is no such tool."""
+        certain = form.place in {"anywhere", "start"} and self._rules.ear != "strict"
+        return self._offer.forwarding if certain else self._offer
 
     def _form(self, mark: str, where: Where) -> Reading[Form | None]:
         following = yield from peek(self._tape)
@@ -197,6 +247,10 @@ class ReplyParser:
             if where in _SURE and form.close and (yield from took(self._tape, form.close)):
                 return Found()
         return None
+
+    def _begun(self, mark: str, where: Where) -> bool:
+        """Whether the reply ended before it said more than that there is a call."""
+        return where == "glued" and len(mark) > 1 and self._tape.ended and self._tape.since().rstrip() == mark
 
     def _decide(self, found: Found | None, *, maybe: bool) -> None:
         raw = self._tape.release()
@@ -233,7 +287,7 @@ class ReplyParser:
         """The ways in which the block that begins here may be calls, going by its name and its first line."""
         name = (info.split() or [""])[0].lower()
         blocks = self._rules.blocks.get(name, ())
-        if not blocks or (self._rules.strict and where != "start"):
+        if not blocks or (self._rules.ear == "strict" and where != "start"):
             return ()
         beginning = (yield from look(self._tape, _BEGINNING)).lstrip()
         return [block for block in blocks if block.begins(beginning, self._offer)]
@@ -278,7 +332,18 @@ class ReplyParser:
         yield from run(self._tape, _BLANK)
         return (yield from peek(self._tape)) in {"", "\n"}
 
-    def _think(self, ends: Markers) -> Reading[None]:
+    def _opened(self) -> Reading[None]:
+        """The thought that the prompt opened; some models open it once more."""
+        yield from space(self._tape)
+        for opener in self._rules.thoughts:
+            if (yield from took(self._tape, opener)):
+                break
+        yield from self._ponder(self._rules.ends, self._rules.closers)
+
+    def _think(self, thought: Thought) -> Reading[None]:
+        yield from self._ponder(_thought_ends(thought), (thought.close,))
+
+    def _ponder(self, ends: Markers, closers: Container[str]) -> Reading[None]:
         """Passes thinking on, up to its end or the reply's."""
         tape, account = self._tape, self._account
         account.begin_thought()
@@ -293,18 +358,29 @@ class ReplyParser:
                 self._rescue()
                 return
             yield
-        tape.take(len(mark))
+        if mark in closers:
+            tape.take(len(mark))
         self._thought.clear()
         account.end_thought()
 
     def _rescue(self) -> None:
         """A thought that never ended but ends in calls: the model went on to call without closing it."""
-        if self._rules.strict or self._inner:
+        if self._rules.ear == "strict" or self._inner:
             return
-        inner = ReplyParser(replace(self._rules, thinking=False), self._offer, inner=True)
+        inner = ReplyParser(self._rules, self._offer, False, inner=True)
         calls = (*inner.feed("".join(self._thought)).calls, *inner.close().calls)
         if inner._account.fresh:
             self._account.call(tuple(call for call in calls if not call.cut))
+
+
+@lru_cache(maxsize=64)
+def _any_of(words: tuple[str, ...]) -> Markers:
+    return Markers(words)
+
+
+@lru_cache(maxsize=64)
+def _thought_ends(thought: Thought) -> Markers:
+    return Markers((thought.close, *thought.ends))
 
 
 @lru_cache(maxsize=32)

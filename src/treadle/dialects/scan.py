@@ -80,8 +80,7 @@ class Markers:
         for word in sorted(words, key=len, reverse=True):
             self._by_first[word[0]] = (*self._by_first.get(word[0], ()), word)
         self._longest = max((len(word) for words in self._by_first.values() for word in words), default=0)
-        firsts = "".join(map(re.escape, self._by_first))
-        self.search = re.compile(f"[{firsts}]" if firsts else "(?!)").search  # the first character of any of them
+        self.search = re.compile(_beginnings(self._by_first)).search  # where one of them may begin
 
     def find(self, tape: Tape) -> tuple[int, str]:
         """How far away the next marker is, and which. No marker: how much can be taken without missing the start of one."""
@@ -97,6 +96,20 @@ class Markers:
                     return start - at, ""
             hit = self.search(window, start + 1)
         return len(window) - at, ""
+
+
+def _beginnings(by_first: dict[str, tuple[str, ...]]) -> str:
+    """A pattern for the beginnings of words: the first character, but of words that begin with a letter all that there is."""
+    signs = "".join(re.escape(first) for first in by_first if not first.isalnum())
+    words = [_beginning(word) for first, words in by_first.items() if first.isalnum() for word in words]
+    return "|".join([*([f"[{signs}]"] if signs else []), *words]) or "(?!)"
+
+
+def _beginning(word: str) -> str:
+    pattern = ""
+    for character in reversed(word[1:]):
+        pattern = rf"(?:\Z|{re.escape(character)}{pattern})"
+    return re.escape(word[0]) + pattern
 
 
 def peek(tape: Tape) -> Reading[str]:
@@ -161,6 +174,18 @@ def until(tape: Tape, markers: Markers) -> Reading[tuple[str, str]]:
         parts.append(tape.take(count))
         if word or tape.ended:
             return "".join(parts), word
+        yield
+
+
+def within(tape: Tape, markers: Markers, limit: int) -> Reading[tuple[str, str]]:
+    """Like `until`, for a marker that has to come within `limit` characters; beyond them there is none."""
+    parts: list[str] = []
+    while True:
+        count, word = markers.find(tape)
+        parts.append(tape.take(min(count, limit)))
+        if word or tape.ended or count > limit:
+            return "".join(parts), word if count <= limit else ""
+        limit -= count
         yield
 
 

@@ -5,9 +5,10 @@ taken out of its wrapping. An element may come several times, which makes a list
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from treadle.core.calls import Written
+from treadle.core.calls import Call, Written
 from treadle.dialects import mend
 from treadle.dialects.dialect import TextDialect
 from treadle.dialects.extent import Ending, take_value
@@ -176,4 +177,24 @@ To call a tool, write this, with an element for each argument:
 <tool_use><tool>TOOL</tool><args><ARGUMENT>VALUE</ARGUMENT></args></tool_use>
 Write one such block for each call, on a line of its own and outside of code blocks. Values are plain text: escape nothing."""
 
-DIALECTS = {"xml": TextDialect("xml", (TOOL_USE,), _LESSON)}
+
+def _spell(calls: Sequence[Call]) -> str:
+    return "\n".join(f"{_OPEN}<tool>{call.name}</tool><args>{_spelled(call.arguments)}</args>{_CLOSE}" for call in calls)
+
+
+def _spelled(arguments: dict[str, Any]) -> str:
+    """An element for each argument, or JSON where not all of their names are such as elements have."""
+    if not all(_WORD.fullmatch(key) for key in arguments):
+        return json_text(arguments)
+    return "".join(f"<{key}>{_raw(key, value)}</{key}>" for key, value in arguments.items())
+
+
+def _raw(key: str, value: object) -> str:
+    """A value as text that reads as nothing but itself: with layout where it has some, with entities where that can't be helped."""
+    text = value if isinstance(value, str) else json_text(value)
+    if f"{key}>" in text or _CDATA in text or ("&" in text and "<" not in text) or text[-1:] == "\r":
+        text = text.replace("&", "&amp;").replace("<", "&lt;").replace("\r", "&#13;")
+    return text if text == text.strip() else f"\n{text}\n"
+
+
+DIALECTS = {"own_xml_tool_use": TextDialect("own_xml_tool_use", (TOOL_USE,), _LESSON, _spell)}

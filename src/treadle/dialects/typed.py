@@ -9,7 +9,16 @@ _Schema = dict[str, Any]
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_BOOLEANS = {"true": True, "false": False, "True": True, "False": False}
+_BOOLEANS = {"true": True, "false": False, "True": True, "False": False, "TRUE": True, "FALSE": False}
+_ALIASES = {  # names of types that people write into schemas although JSON Schema has others for them
+    "int": "integer",
+    "float": "number",
+    "double": "number",
+    "bool": "boolean",
+    "str": "string",
+    "dict": "object",
+    "list": "array",
+}
 _ORDER = ("null", "boolean", "integer", "number", "array", "object", "string")  # the more particular first
 
 
@@ -39,7 +48,7 @@ def values_of(raws: list[str], schema: _Schema, root: _Schema) -> Any:
 def kinds_of(schema: _Schema, root: _Schema) -> list[str]:
     """The JSON types a schema allows, the more particular first; none where it doesn't say."""
     named = schema.get("type", ())
-    kinds = {named} if isinstance(named, str) else set(cast("list[str]", named))
+    kinds = {_ALIASES.get(kind, kind) for kind in ([named] if isinstance(named, str) else cast("list[str]", named))}
     for alternative in cast("list[_Schema]", schema.get("anyOf") or schema.get("oneOf") or ()):
         kinds.update(kinds_of(resolved(alternative, root), root))
     return [kind for kind in _ORDER if kind in kinds]

@@ -1,0 +1,26 @@
+import pytest
+
+from treadle.app.dialects import dialect_of
+from treadle.core.errors import SettingsError
+from treadle.dialects import named
+
+
+def test_a_dialect_is_found_by_its_name_long_or_short():
+    assert dialect_of("hermes") is dialect_of("hermes_json") is named("hermes")
+
+
+def test_a_package_may_bring_one(tmp_path, monkeypatch):
+    folder = tmp_path / "angles-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: angles\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[treadle.dialects]\nangles = angles:ANGLES\n")
+    lines = (
+        "from msgspec.structs import replace",
+        "from treadle.dialects import named",
+        "ANGLES = replace(named('json'), name='angles')",
+    )
+    (tmp_path / "angles.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    assert dialect_of("angles").name == "angles"
+    with pytest.raises(SettingsError, match="There are: angles, apertus_json"):
+        dialect_of("klingon")
