@@ -48,6 +48,7 @@ class WireServer:
         self.sent: list[Sent] = []
         self.url = ""
         self.tags: Any = {"models": []}  # what Ollama has installed
+        self.pages: dict[str, Any] = {}  # what else there is, by its path
         self._connections = 0
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
@@ -111,7 +112,7 @@ class WireServer:
         return None
 
     async def _answer_get(self, received: Received, line: "_Line") -> None:
-        known = {"/api/version": {"version": "0.0.0"}, "/api/tags": self.tags}.get(received.path)
+        known = {"/api/version": {"version": "0.0.0"}, "/api/tags": self.tags, **self.pages}.get(received.path)
         body = json.dumps(known).encode()
         await line.write(_head(404 if known is None else 200, "application/json", f"content-length: {len(body)}") + body)
         raise _BrokenOff
