@@ -48,6 +48,26 @@ def test_options_reach_the_model(home):
     assert [tool["function"]["name"] for tool in body["tools"]] == ["stock", "order", "here"]
 
 
+def test_a_model_is_made_to_call_in_a_dialect_and_again_when_the_run_goes_on(home):
+    written = '<tool_call>\n{"name": "stock", "arguments": {"item": "A"}}\n</tool_call>'
+    with WireServer([reply(written), reply("40"), reply("two")]) as server:
+        env = wired(server)
+        words = ("-m", "openai:m", "--tools", TOOLBOX, "--dialect", "hermes", "--run-id", "talk")
+        ran = treadle(home, "ask", "x", *words, **env)
+        again = treadle(home, "ask", "y", "--run-id", "talk", **env)
+        bodies = [received.body for received in server.requests]
+    assert (ran.code, ran.out, again.out) == (0, "40\n", "two\n")
+    assert all("tools" not in body and "<tool_call>" in body["messages"][0]["content"] for body in bodies)
+
+
+@pytest.mark.parametrize("command", ["ask", "chat"])
+def test_a_dialect_that_is_not_there_is_one_sentence(home, command):
+    ran = treadle(home, command, "-m", script(home, "hello"), "--dialect", "klingon", stdin="x")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("treadle: There is no dialect 'klingon'. There are: native, held, apertus_json, auto")
+    assert len(ran.err.splitlines()) == 1
+
+
 @pytest.mark.parametrize("words", [["-"], []])
 def test_a_prompt_may_come_on_stdin(home, words):
     ran = treadle(home, "ask", *words, "-m", script(home, "ok"), "--json", stdin="from a pipe\n")

@@ -17,7 +17,18 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
     instructions = tmp_path / "told.txt"
     instructions.write_text("Be brief.")
     typed = chosen(
-        *("-m", "openai:x", "--base-url", "http://localhost:1/v1", "--tools", "tools.py:stock", "--tools", "shop"),
+        *(
+            "-m",
+            "openai:x",
+            "--base-url",
+            "http://localhost:1/v1",
+            "--dialect",
+            "hermes",
+            "--tools",
+            "tools.py:stock",
+            "--tools",
+            "shop",
+        ),
         *("-i", f"@{instructions}", "--allow", "a*", "--deny", "b", "--rounds", "3", "--cost", "0.5", "--temperature", "0"),
     )
     entry = decode(encode(Opened(origin=typed.origin)))
@@ -25,6 +36,7 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
     assert entry.origin["face"] == "cli"
     assert chosen_for("r", entry) == typed
     assert typed.instructions == "Be brief."
+    assert typed.dialect == "hermes"
     assert typed.policy == {"allow": ["a*"], "deny": ["b"]}
     assert typed.limits == {"rounds": 3, "cost": 0.5}
     assert typed.options == {"temperature": 0.0}
@@ -33,10 +45,10 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
 
 
 def test_options_replace_only_what_they_name():
-    before = chosen("-m", "openai:x", "--tools", "shop", "--rounds", "3", "--no-person", "--allow", "a")
+    before = chosen("-m", "openai:x", "--dialect", "json", "--tools", "shop", "--rounds", "3", "--no-person", "--allow", "a")
     after = chosen("-m", "openai:y", "--calls", "2", before=before)
     assert (after.model, after.tools, after.limits) == ("openai:y", ("shop",), {"rounds": 3, "calls": 2})
-    assert after.policy == before.policy
+    assert (after.policy, after.dialect) == (before.policy, "json")
     assert not after.attended
 
 

@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from treadle.cli.options import ACTIONS, COMMANDS, EPILOG, Parser, parser
+from treadle.cli.options import ACTIONS, COMMANDS, EPILOG, MODEL_ACTIONS, Parser, parser
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def helps():
     """The help of every command."""
-    for name, _, _, fill in (*COMMANDS, *ACTIONS):
+    for name, _, _, fill in (*COMMANDS, *ACTIONS, *MODEL_ACTIONS):
         command = Parser(prog=f"treadle {name}")
         fill(command)
         yield name, command.format_help()
@@ -19,7 +19,7 @@ def helps():
 @pytest.mark.parametrize(("name", "text"), list(helps()), ids=lambda value: value if len(value) < 20 else "")
 def test_every_command_and_option_is_documented(name, text):
     docs = DOCS.read_text()
-    assert re.search(rf"treadle (tool )?{name}\b", docs)
+    assert re.search(rf"treadle (tool |models )?{name}\b", docs)
     for option in set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text)) - {"-h", "--help"}:
         assert re.search(rf"(?<![\w-]){option}\b", docs), option
 

@@ -45,6 +45,12 @@ def test_a_note_after_a_persons_words_joins_them():
     assert sent(request("hi", note="Go on."))["messages"][-1] == {"role": "user", "content": "hi\n\n[Go on.]"}
 
 
+def test_a_reply_can_be_held_to_a_shape():
+    shape = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    assert sent(request(shape=shape))["format"] == shape
+    assert "format" not in sent(request())
+
+
 def test_options_as_this_wire_has_them():
     extra = {"think": True, "keep_alive": "10m", "options": {"top_k": 5, "mirostat": 1}}
     body = sent(request(options=Options(temperature=0.5, max_tokens=100, top_p=0.9, seed=7, stop=("END",), extra=extra)))

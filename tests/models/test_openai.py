@@ -342,3 +342,33 @@ def test_calls_of_a_whole_reply_are_as_many_as_there_are(calls):
         deltas = ask(wire.model(server, stream=False))
     assert [(name, text) for _, name, text in written(deltas)] == [("add", '{"x":1}'), ("add", "{}")]
     assert len({call_id for call_id, *_ in written(deltas)}) == 2
+
+
+def test_a_reply_can_be_held_to_a_shape():
+    shape = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    assert sent(request(shape=shape))["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": shape},
+    }
+    assert "response_format" not in sent(request())
+
+
+FIRST = {"token": "yes", "logprob": -0.2, "top_logprobs": [{"token": "yes", "logprob": -0.2}, {"token": "no", "logprob": -1.7}]}
+
+
+def test_it_is_told_what_the_first_word_might_have_been():
+    said = {"choices": [{"delta": {"content": "yes"}, "logprobs": {"content": [FIRST]}}]}
+    later = {"choices": [{"delta": {"content": "!"}, "logprobs": {"content": [{"token": "!", "top_logprobs": []}]}}]}
+    deltas = heard(said, later, delta("stop"))
+    assert text_in(deltas) == "yes!"
+    assert deltas[-1].chances == {"yes": -0.2, "no": -1.7}
+
+
+def test_a_whole_reply_tells_it_too():
+    body = {"choices": [{"message": {"content": "yes"}, "logprobs": {"content": [FIRST]}, "finish_reason": "stop"}]}
+    with WireServer([raw(json.dumps(body).encode(), content_type="application/json")]) as server:
+        assert ask(wire.model(server, stream=False))[-1].chances == {"yes": -0.2, "no": -1.7}
+
+
+def test_no_word_at_all_might_have_been_nothing():
+    assert heard({"choices": [{"delta": {"content": "a"}, "logprobs": {"content": []}}]}, delta("stop"))[-1].chances == {}

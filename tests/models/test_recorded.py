@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 import wire
@@ -65,7 +66,7 @@ def test_a_recording_can_be_read_by_people_and_holds_no_secrets(file):
     with WireServer([f"Your key is {secret}"]) as server:
         ask(Recorded(file, wire.model(server), "record"), request(f"My key is {secret}"))
     about, exchange = map(json.loads, file.read_text().splitlines())
-    traits = {"native_calls": True, "context": None, "streams": True}
+    traits = msgspec.to_builtins(Traits())
     assert about == {"recording": 1, "model": "openai:wired", "traits": traits}
     assert exchange["asked"]["history"][0]["role"] == "person"
     assert exchange["reply"][0]["delta"] == "text"

@@ -120,6 +120,24 @@ def test_ollama_says_how_to_get_a_model():
     assert "ollama pull wired" in str(refused(refuse(404, "model 'wired' not found"), "ollama"))
 
 
+@pytest.mark.parametrize(
+    ("name", "status", "message"),
+    [
+        ("ollama", 400, "registry.ollama.ai/library/wired does not support tools"),
+        ("openai", 400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        ("openai", 500, "tools param requires --jinja flag"),
+        ("openai", 404, "No endpoints found that support tool use."),
+        ("openai", 400, "Function calling is not supported by this model"),
+    ],
+)
+def test_a_model_without_tools_is_told_apart_and_what_to_do_is_said(name, status, message):
+    error = refused(refuse(status, message), name)
+    assert type(error) is ModelRefused
+    assert f"{name}:wired at 127.0.0.1" in str(error)
+    for words in ("`--dialect auto`", 'Agent(dialect="auto")', f"`treadle models probe {name}:wired`", message):
+        assert words in str(error)
+
+
 def test_an_address_that_moved_is_named():
     error = refused(refuse(308, headers={"Location": "https://elsewhere.example/v1"}))
     assert type(error) is ModelRefused

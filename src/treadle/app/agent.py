@@ -11,6 +11,7 @@ from treadle.app.models import model_of
 from treadle.app.nested import NestedAgent
 from treadle.app.output import output_of
 from treadle.app.prices import price
+from treadle.app.ways import able
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.events import Event, RunEnded
 from treadle.core.messages import Message
@@ -70,6 +71,7 @@ class Agent(Generic[OutputT]):
     approver       answers approvals on the spot; without one a run stops as "waiting"
     attended       False where no person can be asked: calls that would need one are denied
     notes          a line for the model with the request of each round
+    dialect        how it writes calls: `native`, `held`, or a dialect's name; what suits the model unless you say otherwise
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Agent(Generic[OutputT]):
         notes: Sequence[str] = (),
         results: Results | None = None,
         discovery: Discovery | None = None,
+        dialect: str = "",
         redactor: Redactor | None = None,
         priced: bool = False,
     ) -> None:
@@ -98,7 +101,8 @@ class Agent(Generic[OutputT]):
             results or Results(),
             discovery or Discovery(),
         )
-        found = model_of(model)
+        bare = model_of(model)
+        found = able(bare, dialect)
         output = output_of(output_type)
         window = window_of(found.traits.context, (options.max_tokens or 1024) + 1024)
         self.setup = Setup(
@@ -110,7 +114,7 @@ class Agent(Generic[OutputT]):
             terms=Terms(limits, tuple(notes), wants_output=output is not None, window=window),
             options=options,
             redactor=redactor or Redactor(),
-            net=auto(strict=True) if found.traits.native_calls else None,
+            net=auto(strict=True) if found is bare else None,
             output=output,
             approver=approver,
             attended=attended,

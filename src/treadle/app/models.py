@@ -8,6 +8,7 @@ from treadle.core.errors import UnknownModel
 from treadle.core.seams import Model
 
 HINT = "Set TREADLE_MODEL or name one, such as openai:gpt-4o-mini, anthropic:claude-sonnet-4-5 or ollama:qwen3."
+LOCAL = "qwen2.5-coder-1.5b"  # the model that is used where nothing was set up
 
 
 def model_of(model: str | Model, **settings: Any) -> Model:
@@ -29,7 +30,7 @@ def _kinds() -> str:
 
 
 async def default_model() -> str:
-    """The model to use when none was named: TREADLE_MODEL, else a running Ollama's first."""
+    """The model to use when none was named: TREADLE_MODEL, else a running Ollama's first, else the local one if it is here."""
     chosen = os.environ.get("TREADLE_MODEL")
     if chosen:
         return chosen
@@ -38,4 +39,21 @@ async def default_model() -> str:
     local = await installed_models()
     if local:
         return f"ollama:{local[0]}"
-    raise UnknownModel(f"No model was named, and no Ollama is running here. {HINT}")
+    from treadle.models.catalogue import entry
+    from treadle.models.local import path_of
+
+    if runs_local_models() and path_of(entry(LOCAL)):
+        return f"llamacpp:{LOCAL}"
+    raise UnknownModel(f"No model was named, and no Ollama is running here. {HINT} {_local_hint()}")
+
+
+def runs_local_models() -> bool:
+    """Whether the engine for local models is installed."""
+    from treadle.models.llamacpp.child import is_installed
+
+    return is_installed()
+
+
+def _local_hint() -> str:
+    install = "" if runs_local_models() else "pip install 'treadle[local]' && "
+    return f"Or get one that runs here, without a key: {install}treadle models pull {LOCAL}"

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.app.agent import Agent
-from treadle.app.models import default_model, model_of
+from treadle.app.models import model_of
 from treadle.cli.choices import Chosen
 from treadle.cli.face import Face
 from treadle.cli.loading import load_tools
@@ -16,19 +16,21 @@ from treadle.core.seams import Model
 from treadle.loop.limits import Limits
 
 
-async def with_model(chosen: Chosen) -> Chosen:
+async def with_model(chosen: Chosen, face: Face) -> Chosen:
     """With a model named, so that the same one is used when the run is resumed."""
-    if chosen.demo and (chosen.model or chosen.tools or chosen.policy):
+    if chosen.demo and (chosen.model or chosen.dialect or chosen.tools or chosen.policy):
         raise SettingsError("The demonstration brings its own model, tools and policy; leave --demo out to use yours.")
     if chosen.model or chosen.demo or chosen.call:
         return chosen
-    return replace(chosen, model=await default_model())
+    from treadle.cli.first import first_model  # most have named one
+
+    return replace(chosen, model=await first_model(face))
 
 
 def build(chosen: Chosen, face: Face, name: str) -> Agent[str]:
     """The agent."""
     agent: Agent[str] = Agent(
-        **_parts(chosen),
+        **_parts(chosen, face),
         name="demo" if chosen.demo else name,
         limits=Limits(**chosen.limits),  # pyright: ignore[reportArgumentType]  # named by `choices.LIMITS`, typed by the parser
         options=Options(**chosen.options),  # pyright: ignore[reportArgumentType]  # likewise
@@ -41,21 +43,32 @@ def build(chosen: Chosen, face: Face, name: str) -> Agent[str]:
     return agent
 
 
-def _parts(chosen: Chosen) -> dict[str, Any]:
+def _parts(chosen: Chosen, face: Face) -> dict[str, Any]:
     """Model, tools, instructions and policy."""
     if chosen.demo:
         from treadle.cli.demo import parts
 
         return parts()
     return {
-        "model": _model(chosen),
+        "model": _shown(model_from(chosen), face),
+        "dialect": chosen.dialect,
         "tools": load_tools(chosen.tools, chosen.folder),
         "instructions": chosen.instructions,
         "policy": chosen.policy or None,
     }
 
 
-def _model(chosen: Chosen) -> Model:
+def _shown(model: Model, face: Face) -> Model:
+    """A model that shows how far it is while it is loaded, if that is one that has to be."""
+    if hasattr(model, "on_load") and face.shows_progress:
+        from treadle.cli.bar import show_loading
+
+        show_loading(model, face.screen)
+    return model
+
+
+def model_from(chosen: Chosen) -> Model:
+    """The model that was named."""
     if chosen.call is not None:
         from treadle.cli.typed import caller
 

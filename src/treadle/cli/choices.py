@@ -33,6 +33,7 @@ class Chosen(Struct, frozen=True):
 
     model: str = ""
     base_url: str = ""
+    dialect: str = ""
     tools: tuple[str, ...] = ()
     instructions: str = ""
     policy: dict[str, Any] = {}
@@ -60,6 +61,7 @@ def chosen_from(args: argparse.Namespace, before: Chosen | None = None) -> Chose
         before,
         model=given.get("model") or before.model,
         base_url=_address(given.get("base_url")) or before.base_url,
+        dialect=given.get("dialect") or before.dialect,
         tools=tuple([absolute(spec) for spec in given["tools"]]) if given.get("tools") else before.tools,
         instructions=_instructions(given.get("instructions")) or before.instructions,
         policy=_policy(given) or before.policy,

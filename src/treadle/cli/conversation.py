@@ -65,7 +65,7 @@ async def begin(args: argparse.Namespace, face: Face, name: str) -> Conversation
     chosen = chosen_from(args, await _before(args.run_id) if args.run_id else None)
     if not kept and face.approver is None:  # nobody could answer later
         chosen = replace(chosen, attended=False)
-    chosen = await with_model(chosen)
+    chosen = await with_model(chosen, face)
     agent = build(chosen, face, name)
     return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), user=args.user or "", kept=kept)
 

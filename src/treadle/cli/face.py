@@ -19,10 +19,13 @@ class Face:
 
     def __init__(self, args: argparse.Namespace, *, result_only: bool = False) -> None:
         given = vars(args)
-        self.screen = Screen(quiet=bool(given.get("quiet")))
+        self.quiet = bool(given.get("quiet"))
+        self.screen = Screen(quiet=self.quiet)
         plain: Form = "result" if result_only else "text"
         self.form: Form = "events" if given.get("events") else "json" if given.get("json") else plain
+        self.shows_progress = sys.stderr.isatty() and not self.quiet and self.form in ("text", "result")
         self.thinking = bool(given.get("thinking"))
         self.is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
         self.person = Person(self.screen, given.get("user") or "") if self.is_interactive else None
-        self.approver: Approver | None = yes_to_all if given.get("yes") else self.person
+        self.says_yes = bool(given.get("yes"))
+        self.approver: Approver | None = yes_to_all if self.says_yes else self.person

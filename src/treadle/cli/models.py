@@ -1,24 +1,40 @@
-"""`treadle models`: which kinds there are, what is configured here, and which one is used when none is named. Keys stay unseen."""
+"""`treadle models`: which kinds there are, what is configured here, which local models are, and which model is the default.
+
+Keys stay unseen. Fetching and removing local models is `pulling`, finding out how one calls best is `probing`.
+"""
 
 import argparse
 import os
 from typing import Any
 
-from treadle.app.models import default_model
+import msgspec
+
+from treadle.app.models import LOCAL, default_model
 from treadle.app.plugins import installed
+from treadle.app.ways import remembered
 from treadle.cli.carrying import carry_out
 from treadle.cli.render import table, to_json
 from treadle.cli.screen import Screen
 from treadle.core.errors import UnknownModel
 from treadle.guard.redaction import Redactor
+from treadle.models.catalogue import ENTRIES, LocalModel
+from treadle.models.local import partial_path, path_of, size_of, sized
 from treadle.models.ollama import address_of, installed_models
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-PLACES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "TREADLE_MODEL")
+PLACES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "TREADLE_MODEL", "TREADLE_MODELS")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Say it."""
+    """Say it, or let it be done."""
+    if args.action in ("pull", "remove"):
+        from treadle.cli import pulling
+
+        return pulling.run(args)
+    if args.action == "probe":
+        from treadle.cli import probing
+
+        return probing.run(args)
     return carry_out(_models(args))
 
 
@@ -31,6 +47,13 @@ async def _models(args: argparse.Namespace) -> int:
     for line in table([("KIND", "PACKAGE"), *kinds], screen.width):
         screen.line(line)
     screen.line()
+    for line in table([("LOCAL MODEL", "SIZE", "HERE", "WHAT IT IS"), *map(_local_row, found["local"])], screen.width):
+        screen.line(line)
+    screen.line()
+    if found["probed"]:
+        for line in table([("PROBED MODEL", "CALLS", "RIGHT"), *map(_probed_row, found["probed"].items())], screen.width):
+            screen.line(line)
+        screen.line()
     for line in table(_settings(found), screen.width):
         screen.line(line)
     return 0
@@ -41,11 +64,35 @@ async def _found() -> dict[str, Any]:
     redactor = Redactor()
     return {
         "kinds": [{"name": plugin.name, "package": plugin.package, "version": plugin.version} for plugin in plugins],
+        "local": [_local(model) for model in ENTRIES],
+        "probed": msgspec.to_builtins(remembered()),
         "keys": {key: bool(os.environ.get(key)) for key in KEYS},
         "settings": {place: redactor.text(os.environ.get(place, "")) for place in PLACES},
         "ollama": {"address": redactor.text(address_of()), "models": await installed_models()},
         "default": await _default(),
     }
+
+
+def _local(model: LocalModel) -> dict[str, Any]:
+    path = path_of(model)
+    return {
+        "name": model.name,
+        "title": model.title,
+        "licence": model.licence,
+        "size": model.size,
+        "path": str(path) if path else None,
+        "come": model.size if path else size_of(partial_path(model)),
+    }
+
+
+def _local_row(local: dict[str, Any]) -> tuple[str, ...]:
+    come = f"{100 * local['come'] // local['size']} %" if local["come"] else "no"
+    return local["name"], sized(local["size"]), "yes" if local["path"] else come, f"{local['title']}, {local['licence']}"
+
+
+def _probed_row(probed: tuple[str, dict[str, Any]]) -> tuple[str, ...]:
+    name, way = probed
+    return name, way["dialect"], f"{way['right']} of {way['of']}"
 
 
 async def _default() -> str | None:
@@ -62,5 +109,5 @@ def _settings(found: dict[str, Any]) -> list[tuple[str, str]]:
         *[(key, "set" if is_set else "not set") for key, is_set in found["keys"].items()],
         *[(place, value or "not set") for place, value in found["settings"].items()],
         ("Ollama's models", local),
-        ("default", found["default"] or "none: set TREADLE_MODEL, or name a model with -m KIND:NAME"),
+        ("default", found["default"] or f"none: set TREADLE_MODEL, name a model with -m KIND:NAME, or pull {LOCAL}"),
     ]

@@ -17,9 +17,10 @@ exit codes:
 environment:
   TREADLE_HOME     the folder that runs are kept in
   TREADLE_MODEL    the model to use when none is named
+  TREADLE_MODELS   the folder that local models are kept in
   TREADLE_DEBUG    1 shows the traceback of what went wrong
   NO_COLOR         no colours
-  OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST
+  OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST, HF_ENDPOINT
 
 `treadle chat --demo` needs no model and no key.
 """
@@ -91,9 +92,11 @@ def _resume(command: Parser) -> None:
 def _agent(command: Parser) -> None:
     """What an agent is made of."""
     group = command.add_argument_group("agent")
-    default = "(default: TREADLE_MODEL, else a running Ollama's first)"
+    default = "(default: TREADLE_MODEL, else a running Ollama's first, else a small one that runs here)"
     group.add_argument("-m", "--model", help=f"KIND:NAME, such as openai:gpt-4o-mini {default}")
     group.add_argument("--base-url", metavar="URL", help="where the model's server is")
+    how = "how the model calls: native, held, or the name of a dialect (default: what suits it)"
+    group.add_argument("--dialect", metavar="NAME", help=how)
     group.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told first; @FILE reads it from a file")
     group.add_argument("--temperature", type=_number(0), metavar="T", help="how freely the model writes")
     group.add_argument("--max-tokens", type=_count(1), metavar="N", help="the longest reply")
@@ -120,7 +123,7 @@ def _policy(command: Parser) -> None:
     group.add_argument("--ask", action="append", metavar="PATTERN", help="tools that a person has to approve; repeatable")
     group.add_argument("--deny", action="append", metavar="PATTERN", help="tools that never run and aren't offered; repeatable")
     group.add_argument("--policy", metavar="FILE", help="a policy in TOML or JSON")
-    group.add_argument("--yes", action="store_true", help="approve everything that would be asked")
+    group.add_argument("--yes", action="store_true", help="say yes to everything that would be asked")
     group.add_argument("--no-person", action="store_true", help="nobody is there: deny what would be asked")
 
 
@@ -227,6 +230,42 @@ def _tool_call(action: Parser) -> None:
     _policy(action)
 
 
+# replies
+
+
+def _parse(command: Parser) -> None:
+    command.add_argument("--dialect", default="auto", metavar="NAME", help="how the reply writes calls (default: auto)")
+    command.add_argument("--tools", metavar="FILE", help="the tools on offer: a JSON list of schemas")
+    command.add_argument("--stream", type=_count(1), metavar="N", help="read it in pieces of N characters")
+    command.add_argument("--batch", action="store_true", help="JSON objects, a line each: text, tools, dialect, reasoning_open")
+
+
+# models
+
+
+def _models(command: Parser) -> None:
+    _json(command)
+    _add(command, "ACTION", MODEL_ACTIONS)
+
+
+def _models_list(action: Parser) -> None:
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _models_change(action: Parser) -> None:
+    action.add_argument("name", metavar="NAME", help="the model's name in the list")
+    _models_list(action)
+    _quiet(action.add_argument)
+
+
+def _models_probe(action: Parser) -> None:
+    action.add_argument("model", metavar="MODEL", help="KIND:NAME")
+    action.add_argument("--base-url", metavar="URL", help="where the model's server is")
+    action.add_argument("--forget", action="store_true", help="forget what an earlier probe found out")
+    _models_list(action)
+    _quiet(action.add_argument)
+
+
 # values
 
 
@@ -264,6 +303,12 @@ ACTIONS: tuple[Entry, ...] = (
     ("list", "list tools as a model is told of them", "", _tool_list),
     ("call", "call one tool by hand", "The policy, the journal and the audit are those of a model's call.", _tool_call),
 )
+MODEL_ACTIONS: tuple[Entry, ...] = (
+    ("list", "list all that `treadle models` does", "", _models_list),
+    ("pull", "fetch a local model", "A pull that was interrupted goes on where it was.", _models_change),
+    ("remove", "remove a local model", "", _models_change),
+    ("probe", "find out how a model calls best", "A few questions in each way; the best is used from then on.", _models_probe),
+)
 COMMANDS: tuple[Entry, ...] = (
     ("ask", "ask one question", "The answer goes to stdout, everything else to stderr.", _ask),
     ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat),
@@ -275,7 +320,8 @@ COMMANDS: tuple[Entry, ...] = (
     ("fork", "make a new run from the first entries of another", "Nothing runs yet.", _fork),
     ("audit", "list calls from the audit, or verify it", "`treadle audit verify` checks that nothing was changed.", _audit),
     ("tool", "list tools, or try one by hand", "", _tool),
-    ("models", "list the kinds of models and what is configured", "", _json),
+    ("parse", "read a model's reply from stdin", "Prints its calls, words and thinking as JSON.", _parse),
+    ("models", "list the kinds of models, what is configured and what is here; fetch local ones", "", _models),
     ("plugins", "list what installed packages offer", "", _json),
     ("version", "print the version", "", _json),
 )

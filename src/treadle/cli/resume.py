@@ -23,8 +23,9 @@ async def _resume(args: argparse.Namespace) -> int:
     opened = (await state_of(args.run)).opened or Opened()
     if opened.parent:
         raise SettingsError(f"Run {args.run} is inside of another; resume that: treadle resume {opened.parent}")
-    chosen = await with_model(chosen_from(args, _before(args, opened)))
+    chosen = chosen_from(args, _before(args, opened))
     face = Face(args, result_only=chosen.call is not None)
+    chosen = await with_model(chosen, face)
     enter(chosen.workspace)
     agent = build(chosen, face, opened.agent)
     user = args.user or opened.user

@@ -4,11 +4,10 @@ Ollama cuts what doesn't fit into its window, silently, and its window is small 
 one that is large enough, wants an error instead of a cut, and looks at what was read where the server is too old for that.
 """
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, assert_never
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
@@ -32,6 +31,7 @@ from treadle.core.requests import (
 from treadle.models.arriving import Ids
 from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, with_note
 from treadle.models.exchange import PATIENT, Timeouts
+from treadle.models.glance import glance
 from treadle.models.http import Endpoint
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Records
@@ -108,7 +108,8 @@ class Ollama:
         instructions = b'{"role":"system","content":%b}' % encode(request.instructions) if request.instructions else b""
         messages = [part for part in (instructions, with_note(request, history)) if part]
         tools = self._tools(request.tools) if request.tools else b""
-        return b'%b,"messages":[%b]' % (tools, b",".join(messages))
+        shape = b',"format":%b' % encode(request.shape) if request.shape is not None else b""
+        return b'%b%b,"messages":[%b]' % (tools, shape, b",".join(messages))
 
     def _window_for(self, size: int, options: Options) -> int:
         """The window to ask for. It never shrinks: another size makes Ollama load the model again."""
@@ -325,22 +326,7 @@ def _embeds(model: _Installed) -> bool:
 
 
 async def _got(host: str | None, path: str, seconds: float) -> bytes | None:
-    """What is there, if it is. Without the HTTP library, which takes longer to import than this takes to ask."""
     try:
-        async with asyncio.timeout(seconds):
-            head, _, body = (await _asked(urlsplit(address_of(host)), path)).partition(b"\r\n\r\n")
-    except (OSError, SettingsError):  # a time-out is an OSError too
+        return await glance(address_of(host), path, seconds=seconds)
+    except SettingsError:
         return None
-    return body if b" 200 " in head.partition(b"\r\n")[0] else None
-
-
-async def _asked(address: SplitResult, path: str) -> bytes:
-    tls = address.scheme == "https"
-    reader, writer = await asyncio.open_connection(address.hostname, address.port or (443 if tls else 80), ssl=tls or None)
-    try:
-        writer.write(
-            f"GET {address.path}{path} HTTP/1.0\r\nhost: {address.netloc}\r\n\r\n".encode()
-        )  # 1.0 ends with the connection
-        return await reader.read()
-    finally:
-        writer.close()

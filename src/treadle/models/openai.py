@@ -55,8 +55,9 @@ class OpenAI:
         context: int | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = PATIENT,
+        kind: str = "openai",
     ) -> None:
-        self.name = f"openai:{name}"
+        self.name = f"{kind}:{name}"
         self.traits = Traits(context=context, streams=stream)
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
         key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
@@ -73,6 +74,7 @@ class OpenAI:
         self._settings = Kept(self._encode_options)
         self._tools = Kept(encode_functions)
         self._instructions = Kept(_encode_instructions)
+        self._shape = Kept(_encode_shape)
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
@@ -84,7 +86,8 @@ class OpenAI:
         instructions = self._instructions(request.instructions) if request.instructions else b""
         messages = [part for part in (instructions, with_note(request, history)) if part]
         tools = self._tools(request.tools) if request.tools else b""
-        return b'{%b%b,"messages":[%b]}' % (self._settings(request.options), tools, b",".join(messages))
+        shape = self._shape(request.shape) if request.shape is not None else b""
+        return b'{%b%b%b,"messages":[%b]}' % (self._settings(request.options), tools, shape, b",".join(messages))
 
     def _encode_options(self, options: Options) -> bytes:
         limit = "max_completion_tokens" if self._public else "max_tokens"  # the public endpoint has given the other one up
@@ -107,6 +110,11 @@ def _server(model: str, base_url: str, key: str) -> Server:
 
 
 # What is sent
+
+
+def _encode_shape(shape: dict[str, Any]) -> bytes:
+    """The field that holds a reply to a schema, with the comma before it."""
+    return b',"response_format":%b' % encode({"type": "json_schema", "json_schema": {"name": "reply", "schema": shape}})
 
 
 def _encode_instructions(instructions: str) -> bytes:
@@ -166,10 +174,21 @@ class _Said(Struct):
     function_call: _Function | None = None
 
 
+class _Token(Struct):
+    token: str = ""
+    logprob: float | None = None
+    top_logprobs: "list[_Token] | None" = None
+
+
+class _Chances(Struct):
+    content: list[_Token] | None = None
+
+
 class _Choice(Struct):
     delta: _Said | None = None
     message: _Said | None = None
     finish_reason: str | None = None
+    logprobs: _Chances | None = None
 
 
 class _Details(Struct):
@@ -214,6 +233,7 @@ class Reply:
         self._reason: str | None = None
         self._counts: _Usage | None = None
         self._called = False
+        self._chances: dict[str, float] = {}
         self._open: list[Arriving] = []  # in the order they began, which is the order they are handed on
         self._last: Arriving | None = None
         self._by_index: dict[int, Arriving] = {}
@@ -269,7 +289,7 @@ class Reply:
         if not self.ended and self._reason is None:
             raise broken(self._server, "it ended without saying why")
         yield from self._close_calls()
-        yield ReplyEnded(self._finish(), self.usage, self._server.model)
+        yield ReplyEnded(self._finish(), self.usage, self._server.model, self._chances)
 
     def _chunk(self, payload: bytes) -> _Chunk:
         try:
@@ -287,6 +307,8 @@ class Reply:
         if chunk.choices:
             choice = chunk.choices[0]
             said = choice.delta or choice.message
+            if choice.logprobs is not None and not self._chances:
+                self._chances = _chances(choice.logprobs)
             if said is not None:
                 self._said(said, deltas)
             if choice.finish_reason:
@@ -370,8 +392,16 @@ def _only_text(chunk: _Chunk) -> str | None:
     said = choice.delta
     if said is None or choice.finish_reason is not None or said.tool_calls is not None or said.function_call is not None:
         return None
+    if choice.logprobs is not None:
+        return None
     plain = said.reasoning_content is None and said.reasoning is None and said.refusal is None
     return said.content if plain and isinstance(said.content, str) else None
+
+
+def _chances(told: _Chances) -> dict[str, float]:
+    """What the first token might have been instead."""
+    first = (told.content or [_Token()])[0]
+    return {token.token: token.logprob for token in first.top_logprobs or () if token.logprob is not None}
 
 
 def _is_another(call: Arriving, piece: _CallPiece, name: str | None, text: str) -> bool:

@@ -48,6 +48,12 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
+_NO_TOOLS = re.compile(
+    r"does(n't| not) support (tools|tool (use|call)|function call)|no endpoints found that support tool use"
+    r"|(tool|function) (use|calls?|calling) (is|are) not supported|tools param requires --jinja|requires --enable-auto-tool-choice",
+    re.IGNORECASE,
+)
+
 
 class Server:
     """Whom an error speaks of: a model, where it is asked, and what to look at when that fails."""
@@ -125,12 +131,19 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
     said = f" It said: {words}" if words else ""
     if status not in (401, 403, 429) and (status == 413 or _TOO_LONG.search(f"{marks} {words}")):
         return ContextTooLong(f"The conversation is more than {server.model} can read ({status}).{said}", status=status)
+    if _NO_TOOLS.search(words):
+        return ModelRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
     if "insufficient_quota" in marks:
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
     if status in _TRY_AGAIN or status >= 500:
         message = f"{server.model} at {server.host} can't answer now ({status}).{said}"
         return ModelUnavailable(message, status=status, retry_after=_retry_after(headers))
     return ModelRefused(_refusal(server, status, headers) + said, status=status)
+
+
+def _without_tools(server: Server) -> str:
+    probe = f"`treadle models probe {server.model}` finds out what it does best"
+    return f'{server.model} at {server.host} takes no tools: use `--dialect auto`, or Agent(dialect="auto"); {probe}'
 
 
 def _refusal(server: Server, status: int, headers: Mapping[str, str]) -> str:

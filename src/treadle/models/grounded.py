@@ -1,0 +1,148 @@
+"""Whether the values of a call come from the conversation. A small model that has nothing to go by makes values up. Pure.
+
+Only required arguments that aren't chosen from a list count: `share` of them can be found in what was said. It is a hint, which
+weighs against how sure the model is that the tool fits; nothing is refused for it alone.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+import msgspec
+
+from treadle.core.calls import Written
+from treadle.core.requests import ToolSpec
+
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_WORD = re.compile(r"[^\W_]{2,}")
+_STEM = 5  # so many letters make two words the same: translate, translated, translation
+_SCALES = (1, 0.01, 100, 1000, 0.001, 1e6, 1e9, 12, 60, 3600)  # 5 % is 0.05, 2 k is 2000, 3 minutes are 180 seconds
+_SPELLED: dict[str, float] = {
+    "zero": 0,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "seventeen": 17,
+    "eighteen": 18,
+    "nineteen": 19,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 1e6,
+    "billion": 1e9,
+    "half": 0.5,
+    "quarter": 0.25,
+    "dozen": 12,
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "single": 1,
+    "both": 2,
+    "couple": 2,
+    "pair": 2,
+    "twice": 2,
+}
+
+
+class Said:
+    """What was said, ready to be looked through."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.lower()
+        self._words = _stems(self._text)
+        self._numbers = set(_numbers(self._text))
+
+    def share(self, call: Written, tool: ToolSpec) -> float:
+        """How many of the required values of a call were said: 1 for all of them, or where there are none to look for."""
+        arguments = _arguments(call.text)
+        properties = cast("dict[str, dict[str, Any]]", tool.parameters.get("properties") or {})
+        required = [key for key in tool.parameters.get("required") or () if key in arguments]
+        judged = [self._has(arguments[key], properties.get(key) or {}) for key in required]
+        known = [found for found in judged if found is not None]
+        return sum(known) / len(known) if known else 1.0
+
+    def _has(self, value: Any, schema: dict[str, Any]) -> bool | None:
+        """Whether a value was said; None where it can't tell anything, as with a yes or no, or a choice."""
+        match value:
+            case None | bool():
+                return None
+            case _ if "enum" in schema or "enum" in (schema.get("items") or {}):
+                return None
+            case int() | float():
+                return float(value) in self._numbers
+            case str():
+                spelled = value.lower().strip()
+                return spelled in self._text or not self._words.isdisjoint(_stems(spelled)) if spelled else None
+            case _:
+                inner = [found for leaf in _leaves(value) if (found := self._has(leaf, {})) is not None]
+                return any(inner) if inner else None
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in _WORD.findall(text)}
+
+
+def _numbers(text: str) -> Iterator[float]:
+    for spelled in _NUMBER.findall(text):
+        number = float(spelled.replace(",", ""))
+        for scale in _SCALES:
+            yield number * scale
+    for word in _WORD.findall(text):
+        if word in _SPELLED:
+            yield float(_SPELLED[word])
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    match value:
+        case dict():
+            for inner in cast("dict[str, Any]", value).values():
+                yield from _leaves(inner)
+        case list():
+            for inner in cast("list[Any]", value):
+                yield from _leaves(inner)
+        case _:
+            yield value
+
+
+_QUOTED = re.compile(r"""(?<!\w)'([^'\n]{2,60})'(?!\w)|"([^"\n]{2,60})"|\u201c([^\u201d\n]{2,60})\u201d""")
+_NAMED = re.compile(r"(?<![.!?:\"'\u201c] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*")
+
+
+def left_out(asked: str, calls: Iterable[Written]) -> list[str]:
+    """What was asked about and is in no call: numbers, names, and what stands in quotes. A hint that a call is missing."""
+    used = " ".join(str(leaf) for call in calls for leaf in _leaves(_arguments(call.text))).lower()
+    numbers, stems = set(_numbers(used)), _stems(used)
+    quoted = ["".join(found) for found in _QUOTED.findall(asked)]
+    mentioned = [*quoted, *_NAMED.findall(_QUOTED.sub(" ", asked))]
+    unsaid = [words for words in mentioned if words.lower() not in used and stems.isdisjoint(_stems(words.lower()))]
+    return [*unsaid, *[spelled for spelled in _NUMBER.findall(_QUOTED.sub(" ", asked)) if numbers.isdisjoint(_numbers(spelled))]]

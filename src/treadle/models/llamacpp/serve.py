@@ -1,0 +1,42 @@
+"""What runs in the child: loads a GGUF with xllamacpp and serves it on loopback for as long as the parent lives.
+
+Its settings come as a line of JSON on stdin, its address goes out as one. When stdin closes, be it that the parent was killed,
+it is over. Nothing but `child` starts it.
+"""
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """Serve until the parent is gone."""
+    settings = json.loads(sys.stdin.readline())
+    server = _server(settings)
+    print(json.dumps({"address": server.listening_address}), flush=True)
+    sys.stdin.read()
+    os._exit(0)  # its threads may be in the middle of a reply that nobody reads any more
+
+
+def _server(settings: dict[str, Any]) -> Any:
+    from importlib import import_module
+
+    xllamacpp: Any = import_module("xllamacpp")  # compiled, and without types
+    params = xllamacpp.CommonParams()
+    params.model.path = settings["path"]
+    params.n_ctx = settings["context"]
+    params.n_parallel = settings["slots"]
+    params.kv_unified = True
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
+    params.api_keys = [settings["key"]]
+    params.slot_save_path = os.path.join(settings["kept"], "")  # noqa: PTH118 - the slash at its end is what matters
+    params.cache_ram_mib = 0  # what is worth keeping is kept on disk
+    params.endpoint_slots = True
+    params.warmup = False
+    params.verbosity = 1
+    return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""A model without native calling, made to call: tools are explained in its instructions, and calls are read out of its words.
+
+`Spoken(model, dialect)` wraps any model. What was called and what came back is told in the history as text, calls in the
+spelling of the dialect. How a call looks in text is the dialect's business; nothing here knows a server.
+"""
+
+from collections.abc import AsyncGenerator, Iterable, Iterator
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Call, Result
+from treadle.core.messages import Message, Text, text_of
+from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta
+from treadle.core.seams import Dialect, Heard, Model
+
+
+class Spoken:
+    """A model that is taught a dialect. `heard` is what is listened for, where that is more than what was taught."""
+
+    def __init__(self, model: Model, dialect: Dialect, *, heard: Dialect | None = None) -> None:
+        self.name = model.name
+        self.traits = replace(model.traits, native_calls=True)  # to everybody else, it calls by itself
+        self._model = model
+        self._dialect = dialect
+        self._heard = heard or dialect
+        self._form = f"spoken {dialect.name}"
+        self._taught = ("", "")  # the instructions asked with last, and those with the tools explained
+
+    async def reply(self, request: Request) -> AsyncGenerator[Delta]:
+        """The reply, piece by piece, calls taken out of the words."""
+        parser = self._heard.parser(request.tools, self.traits.thinks or None)
+        called = False
+        async for delta in self._model.reply(self._told(request)):
+            match delta:
+                case TextDelta():
+                    heard = parser.feed(delta.text)
+                case ReplyEnded():
+                    heard = parser.close()
+                case _:
+                    heard = Heard()
+            for piece in _deltas(heard):
+                called = called or isinstance(piece, CallDone)
+                yield piece
+            match delta:
+                case TextDelta():
+                    pass
+                case ReplyEnded(finish="done") if called:
+                    yield replace(delta, finish="calls")
+                case _:
+                    yield delta
+
+    def _told(self, request: Request) -> Request:
+        history = request.history.retold(self._form, self._retell)
+        return replace(request, instructions=self._instructions(request), history=history, tools=())
+
+    def _instructions(self, request: Request) -> str:
+        """The instructions with the tools explained. They stay for a request without tools: the server has read them already."""
+        if request.tools:
+            taught = f"{request.instructions}\n\n{self._dialect.explain(request.tools)}".lstrip()
+            self._taught = (request.instructions, taught)
+        return self._taught[1] if self._taught[0] == request.instructions and self._taught[1] else request.instructions
+
+    def _retell(self, message: Message) -> Message:
+        match message.role:
+            case "model":
+                calls = [part for part in message.parts if isinstance(part, Call)]
+                spelled = self._dialect.spell(calls) if calls else ""
+                return Message("model", (Text("\n".join(filter(None, (text_of(message.parts), spelled)))),))
+            case "tools":
+                return Message("person", (Text(tell_results(part for part in message.parts if isinstance(part, Result))),))
+            case _:
+                return message
+
+
+def tell_results(results: Iterable[Result]) -> str:
+    """What came back from calls, as words to a model that knows of no results."""
+    return "\n\n".join([_tell(result) for result in results])
+
+
+def _tell(result: Result) -> str:
+    return f"{'Problem with' if result.problem else 'Result of'} {result.name}:\n{result.content}"
+
+
+def _deltas(heard: Heard) -> Iterator[Delta]:
+    if heard.thinking:
+        yield ThinkingDelta(heard.thinking)
+    if heard.text:
+        yield TextDelta(heard.text)
+    for call in heard.calls:
+        yield CallDone(call)
