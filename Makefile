@@ -4,11 +4,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH := .venv-bench/.ready
+BFCL := .venv-bench/.bfcl
+MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 .DEFAULT_GOAL := test
 PURE := core loop dialects tools guard
 
-.PHONY: run test check format lint layers types unit pure rest bench modules lock clean
+.PHONY: run test check format lint layers types unit pure rest bench bfcl modules lock clean
 
 run: $(READY)  ## talk to the demonstration, which needs no model and no key
 	$(BIN)/treadle chat --demo
@@ -41,6 +43,9 @@ rest: $(READY)  ## everything else, over real sockets, files and processes
 bench: $(BENCH)  ## speed and memory against a bare socket and against other frameworks
 	.venv-bench/bin/python -m bench
 
+bfcl: $(BFCL)  ## how often calls are right on the public Berkeley cases, beside other frameworks: make bfcl MODEL=…
+	.venv-bench/bin/python -m bench.bfcl --model $(MODEL) --resume
+
 modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 	$(BIN)/python scripts/modules.py
 
@@ -64,4 +69,8 @@ $(BENCH): bench/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check -r bench/requirements.txt
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(BFCL): bench/bfcl/requirements.txt $(BENCH)
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check --no-deps -r bench/bfcl/requirements.txt
 	touch $@
