@@ -150,6 +150,15 @@ def test_where_every_way_fails_the_first_reason_is_raised(error):
     assert len(asked.requests) == 3  # none of them twice
 
 
+def test_a_model_that_goes_on_for_ever_is_left():
+    async def endless():
+        while True:
+            yield TextDelta("and so on ")
+
+    tried, _ = probed(model(lambda _: endless(), native_calls=False))
+    assert scores(tried) == {"json": 2, "hermes": 2}
+
+
 # Over the wire
 
 

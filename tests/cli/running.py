@@ -77,6 +77,7 @@ class Terminal:
         self.process = subprocess.Popen(command(*args), stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
         os.close(theirs)
         self.shown = ""
+        self._at = 0  # where the words end that were waited for last
 
     def __enter__(self) -> Self:
         return self
@@ -91,13 +92,14 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def until(self, words: str) -> str:
-        """What is shown up to and with these words."""
-        began, deadline = len(self.shown), time.monotonic() + PATIENCE
-        while words not in self.shown[began:]:
+        """What is shown after the words waited for last, up to and with these."""
+        began, deadline = self._at, time.monotonic() + PATIENCE
+        while (found := self.shown.find(words, began)) < 0:
             more = self._read(deadline)
             assert more, f"{words!r} never came after: {self.shown}"
             self.shown += more
-        return self.shown[began:]
+        self._at = found + len(words)
+        return self.shown[began : self._at]
 
     def end(self) -> int:
         """Read to the end; the exit code."""

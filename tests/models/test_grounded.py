@@ -5,7 +5,7 @@ import pytest
 
 from treadle.core.calls import Written
 from treadle.core.requests import ToolSpec
-from treadle.models.grounded import Said, left_out
+from treadle.models.grounded import Said
 
 
 def tool(required=("value",), **schema):
@@ -59,18 +59,3 @@ def test_only_required_values_count():
 @pytest.mark.parametrize("text", ["{broken", "[1]"])
 def test_a_call_that_cannot_be_read_is_left_to_others(text):
     assert Said("hello").share(Written("", "t", text), tool()) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("asked", "used", "left"),
-    [
-        ("What is the density of China in 2000 and 2010?", {"c": "China", "y": "2000"}, ["2010"]),
-        ("Play songs of Abba and of Queen for 20 minutes", {"artist": "abba", "minutes": 20}, ["Queen"]),
-        ("Find 'red lamps' and \"blue chairs\"", {"q": "Red Lamp"}, ["blue chairs"]),
-        ("How much is 1,000 at 5 percent?", {"amount": 1000, "rate": 0.05}, []),
-        ("Is New York City warm?", {"city": "New York"}, []),
-        ("Hello. Where is it?", {}, []),
-    ],
-)
-def test_what_was_asked_about_and_is_in_no_call_is_left_out(asked, used, left):
-    assert left_out(asked, [Written("", "t", msgspec.json.encode(used).decode())]) == left

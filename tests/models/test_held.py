@@ -127,32 +127,6 @@ def called(*items):
     return json.dumps({"calls": [{"name": "stock", "arguments": {"item": item}} for item in items]})
 
 
-TWO = person("How many 'A-113' and how many 'B-7' are there?")
-
-
-def test_it_is_asked_once_more_about_what_is_in_no_call():
-    model, inner = held(sure(2), called("A-113"), called("B-7"))
-    deltas = ask(model, asked(TWO))
-    assert [call.text for call in calls_in(deltas)] == ['{"item": "A-113"}', '{"item": "B-7"}']
-    assert (deltas[-1].finish, deltas[-1].usage.requests) == ("calls", 3)
-    assert "B-7" in inner.requests[2].note
-    assert inner.requests[2].history[-1].role == "model"
-
-
-def test_only_a_call_with_what_was_missing_is_added():
-    for second in (called(), called("A-113"), called("C-1"), "No more.", '{"answer": "no"}'):
-        model, _ = held(sure(2), called("A-113"), second)
-        deltas = ask(model, asked(TWO))
-        assert [call.text for call in calls_in(deltas)] == ['{"item": "A-113"}']
-        assert (text_in(deltas), deltas[-1].finish) == ("", "calls")
-
-
-def test_nothing_is_asked_where_nothing_is_missing():
-    model, inner = held(sure(2), called("A-113", "B-7"))
-    ask(model, asked(TWO))
-    assert len(inner.requests) == 2
-
-
 def test_one_that_is_to_call_in_any_case_is_not_asked_whether_a_tool_fits():
     model, inner = held(called("made up"), sure=float("-inf"))
     assert len(calls_in(ask(model, asked(person("hello"))))) == 1

@@ -1,6 +1,6 @@
 """Asks a model the questions of `probe`, one way after the other. Nothing is asked twice, and nothing is stored here."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from time import perf_counter
 
 from msgspec.structs import replace
@@ -10,13 +10,14 @@ from treadle.app.ways import HELD, NATIVE, Way, able
 from treadle.core.calls import Written
 from treadle.core.errors import ModelError, ModelUnavailable
 from treadle.core.messages import History
-from treadle.core.requests import CallDone, Options, Request, TextDelta
+from treadle.core.requests import CallDone, Delta, Options, Request, TextDelta
 from treadle.core.seams import Model
 from treadle.dialects import auto
 from treadle.models.known import traits_of
 
 INSTRUCTIONS = "You are a helpful assistant."
-OPTIONS = Options(temperature=0, max_tokens=2048)
+OPTIONS = Options(temperature=0, max_tokens=1024)
+ENOUGH = 1500  # characters of an answer: what is right shows by then, and small models may go on for ever
 _CANNOT = (500, 501)  # how some servers say that they can't do a thing, rather than that they are down
 
 OnQuestion = Callable[[str, int], None]
@@ -69,17 +70,25 @@ def _request(question: Question) -> Request:
 
 async def _is_answered(model: Model, question: Question, *, native: bool) -> bool:
     """Whether a reply is right. A native one's words are looked through as the engine does."""
-    words: list[str] = []
-    calls: list[Written] = []
-    async for delta in model.reply(_request(question)):
-        if isinstance(delta, TextDelta):
-            words.append(delta.text)
-        elif isinstance(delta, CallDone):
-            calls.append(delta.call)
-    text = "".join(words)
+    text, calls = await _heard(model.reply(_request(question)))
     if native and text:
         parser = auto(strict=True).parser(TOOLS)
         heard = (parser.feed(text), parser.close())
         text = "".join([each.text for each in heard])
         calls += [call for each in heard for call in each.calls]
     return is_right(question, calls, text)
+
+
+async def _heard(reply: AsyncIterator[Delta]) -> tuple[str, list[Written]]:
+    """Words and calls. One that never comes to an end is left when it has said enough."""
+    text, calls = "", list[Written]()
+    async for delta in reply:
+        if isinstance(delta, TextDelta):
+            text += delta.text
+        elif isinstance(delta, CallDone):
+            calls.append(delta.call)
+        if len(text) > ENOUGH:
+            break
+    if isinstance(reply, AsyncGenerator):
+        await reply.aclose()
+    return text, calls

@@ -35,11 +35,11 @@ If none of the tools can do what is asked, reply with {{"answer": "..."}} instea
 _Schema = dict[str, Any]
 
 
-def shape_of(tools: Sequence[ToolSpec], *, answers: bool = False, least: int = 1) -> _Schema:
-    """The schema of a reply that makes `least` calls or more of these tools; or, with `answers`, that answers instead."""
+def shape_of(tools: Sequence[ToolSpec], *, answers: bool = False) -> _Schema:
+    """The schema of a reply that calls some of these tools; or, with `answers`, that answers instead."""
     definitions: dict[str, _Schema] = {}
     branches = [_call_shape(tool, f"{number}_", definitions) for number, tool in enumerate(tools)]
-    listed = {"type": "array", "minItems": least, "maxItems": MOST, "items": {"anyOf": branches}}
+    listed = {"type": "array", "minItems": 1, "maxItems": MOST, "items": {"anyOf": branches}}
     calls: _Schema = {"type": "object", "properties": {"calls": listed}, "required": ["calls"]}
     answer = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
     shape = {"anyOf": [answer, calls]} if answers else calls

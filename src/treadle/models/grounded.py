@@ -5,7 +5,7 @@ weighs against how sure the model is that the tool fits; nothing is refused for 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
@@ -132,17 +132,3 @@ def _leaves(value: Any) -> Iterator[Any]:
                 yield from _leaves(inner)
         case _:
             yield value
-
-
-_QUOTED = re.compile(r"""(?<!\w)'([^'\n]{2,60})'(?!\w)|"([^"\n]{2,60})"|\u201c([^\u201d\n]{2,60})\u201d""")
-_NAMED = re.compile(r"(?<![.!?:\"'\u201c] )(?<!^)\b[A-Z][\w-]+(?: [A-Z][\w-]+)*")
-
-
-def left_out(asked: str, calls: Iterable[Written]) -> list[str]:
-    """What was asked about and is in no call: numbers, names, and what stands in quotes. A hint that a call is missing."""
-    used = " ".join(str(leaf) for call in calls for leaf in _leaves(_arguments(call.text))).lower()
-    numbers, stems = set(_numbers(used)), _stems(used)
-    quoted = ["".join(found) for found in _QUOTED.findall(asked)]
-    mentioned = [*quoted, *_NAMED.findall(_QUOTED.sub(" ", asked))]
-    unsaid = [words for words in mentioned if words.lower() not in used and stems.isdisjoint(_stems(words.lower()))]
-    return [*unsaid, *[spelled for spelled in _NUMBER.findall(_QUOTED.sub(" ", asked)) if numbers.isdisjoint(_numbers(spelled))]]

@@ -4,8 +4,7 @@ Small models write good calls when they are held to them, and call anyway when n
 
 1. `fitting` asks whether a tool fits at all, and takes down how sure the model is. If it isn't, it is asked for an answer.
 2. It writes calls, held to the schemas of the tools on offer.
-3. `grounded` looks how many values of a call were said at all. The fewer, the surer it has to be that the tool fits. It also looks
-   what was asked about and is in no call: about that it is asked once more.
+3. `grounded` looks how many values of a call were said at all. The fewer, the surer it has to be that the tool fits.
 
 Once there are results it chooses between calls and an answer itself, and one that only repeats a call is asked for an answer.
 """
@@ -19,19 +18,17 @@ import msgspec
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Result, Written
-from treadle.core.messages import History, Message, Text, text_of
+from treadle.core.messages import Message, Text
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, Usage
 from treadle.core.seams import Model
 from treadle.dialects.held_json import HELD, shape_of
 from treadle.dialects.mend import Read, read_object
 from treadle.models.fitting import Fit, fit
-from treadle.models.grounded import Said, left_out
+from treadle.models.grounded import Said
 from treadle.models.spoken import Spoken
 
 INVENTED = 2.0  # how much surer a model has to be of a call none of whose values were said
 _NO_TOOL = "None of the tools does this. Answer in plain words."
-_MISSING = "These are in none of your calls: {left}. Reply with the calls that are missing, or with no calls."
-_MENTIONED = 6  # things that are in no call and are spoken of
 _CERTAIN = Fit(inf, Usage())
 _ENOUGH = "You know enough now. Answer in plain words."
 
@@ -68,7 +65,7 @@ class Held:
             return fits.odds >= self._sure + INVENTED * missing
 
         if fits.odds >= self._sure:
-            stream = self._with_missing(request, self._calls(request, takes, fits.usage, shape_of(request.tools), _NO_TOOL))
+            stream = self._calls(request, takes, fits.usage, shape_of(request.tools), _NO_TOOL)
         else:
             stream = self._answer(request, _NO_TOOL, fits.usage)
         async for delta in stream:
@@ -99,36 +96,6 @@ class Held:
                 return
         async for delta in self._answer(request, instead, used + Usage(requests=1)):
             yield delta
-
-    async def _with_missing(self, request: Request, stream: AsyncIterator[Delta]) -> AsyncIterator[Delta]:
-        """A reply, and the calls that are missing in it: those for what was asked about and isn't in any call."""
-        asked, made = text_of(request.history[-1].parts), list[Written]()
-        async for delta in stream:
-            if isinstance(delta, CallDone):
-                made.append(delta.call)
-            elif isinstance(delta, ReplyEnded) and delta.finish == "calls" and (left := left_out(asked, made)):
-                async for more in self._missing(request, asked, made, left):
-                    yield _adding(more, delta.usage)
-                return
-            yield delta
-
-    async def _missing(self, request: Request, asked: str, made: list[Written], left: list[str]) -> AsyncIterator[Delta]:
-        """Further calls that have something in them which no other has; and the end of the reply."""
-        so_far = Message("model", tuple(Call(str(number), call.name, _arguments(call)) for number, call in enumerate(made)))
-        note = _MISSING.format(left=", ".join(left[:_MENTIONED]))
-        again = replace(request, history=History((*request.history, so_far)), note=note, shape=shape_of(request.tools, least=0))
-        async for delta in self._spoken.reply(again):
-            match delta:
-                case CallDone():
-                    still = left_out(asked, [*made, delta.call])
-                    if len(still) < len(left):
-                        made.append(delta.call)
-                        left = still
-                        yield delta
-                case ReplyEnded():
-                    yield replace(delta, finish="calls")
-                case _:
-                    pass  # words about calls are for nobody
 
     async def _answer(self, request: Request, why: str, used: Usage) -> AsyncIterator[Delta]:
         note = f"{request.note} {why}".lstrip()

@@ -52,7 +52,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"longcat", "longcat_json"),
     (r"gigachat", "gigachat3_json"),
     (r"minicpm", "minicpm5_xml"),
-    (r"ling-?3|ring", "ling3_xml"),
+    (r"ling-?3|\bring\b", "ling3_xml"),
     (r"qwen2\.5-?coder", "json"),  # it was taught another form, and writes this one
     (r"qwen|qwq|hermes|smollm3", "hermes_json"),
 )
