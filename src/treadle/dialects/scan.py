@@ -73,14 +73,15 @@ class Tape:
 class Markers:
     """Words to look for, all in one pass."""
 
-    __slots__ = ("_by_first", "_longest", "search")
+    __slots__ = ("_beginnings", "_longest", "_one_of", "_words", "search")
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._by_first: dict[str, tuple[str, ...]] = {}
-        for word in sorted(words, key=len, reverse=True):
-            self._by_first[word[0]] = (*self._by_first.get(word[0], ()), word)
-        self._longest = max((len(word) for words in self._by_first.values() for word in words), default=0)
-        self.search = re.compile(_beginnings(self._by_first)).search  # where one of them may begin
+        self._words = tuple(sorted(words, key=len, reverse=True))
+        self._longest = max(map(len, self._words), default=0)
+        self._beginnings = frozenset(word[:end] for word in self._words for end in range(1, len(word)))
+        many = len(self._words) > _FEW
+        self._one_of = re.compile("|".join(map(re.escape, self._words))).match if many else None
+        self.search = re.compile(_pattern(self._words)).search  # where one of them may begin
 
     def find(self, tape: Tape) -> tuple[int, str]:
         """How far away the next marker is, and which. No marker: how much can be taken without missing the start of one."""
@@ -88,21 +89,31 @@ class Markers:
         hit = self.search(window, at)
         while hit is not None:
             start = hit.start()
-            tail = window[start : start + self._longest]
-            for word in self._by_first[tail[0]]:
-                if tail.startswith(word):
-                    return start - at, word
-                if not tape.ended and len(tail) < len(word) and word.startswith(tail):
-                    return start - at, ""
+            if not tape.ended and len(window) - start < self._longest and window[start:] in self._beginnings:
+                return start - at, ""
+            word = self._word_at(window, start)
+            if word:
+                return start - at, word
             hit = self.search(window, start + 1)
         return len(window) - at, ""
 
+    def _word_at(self, window: str, start: int) -> str:
+        if self._one_of is not None:
+            found = self._one_of(window, start)
+            return "" if found is None else found.group()
+        for word in self._words:
+            if window.startswith(word, start):
+                return word
+        return ""
 
-def _beginnings(by_first: dict[str, tuple[str, ...]]) -> str:
+
+_FEW = 8  # so many words are compared one by one in less time than it takes to make a pattern of them
+
+
+def _pattern(words: tuple[str, ...]) -> str:
     """A pattern for the beginnings of words: the first character, but of words that begin with a letter all that there is."""
-    signs = "".join(re.escape(first) for first in by_first if not first.isalnum())
-    words = [_beginning(word) for first, words in by_first.items() if first.isalnum() for word in words]
-    return "|".join([*([f"[{signs}]"] if signs else []), *words]) or "(?!)"
+    signs = "".join(sorted({re.escape(word[0]) for word in words if not word[0].isalnum()}))
+    return "|".join([*([f"[{signs}]"] if signs else []), *(_beginning(word) for word in words if word[0].isalnum())]) or "(?!)"
 
 
 def _beginning(word: str) -> str:
