@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treadle.dialects.mend import DEEPEST, CutOff, Read, Unreadable, read_json, read_object
+from treadle.dialects.mend import DEEPEST, CutOff, Read, Unreadable, json_in, read_json, read_object
 
 unhurried = settings(deadline=None)
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -225,3 +225,9 @@ def calls_made(text: str) -> int:
 def test_work_grows_with_the_text_and_no_faster(unit: str) -> None:
     small, large = (calls_made("[" + unit * size) for size in (500, 1000))
     assert large < 2.6 * small
+
+
+def test_json_is_found_in_a_models_words() -> None:
+    assert json_in('{"a": 1}') == {"a": 1}
+    assert json_in('Here it is:\n```json\n{"a": [1, 2,]}\n```\nThat is all.') == {"a": [1, 2]}
+    assert json_in("I can't say.") is None

@@ -2,6 +2,8 @@
 
 import json
 
+from msgspec.structs import replace
+
 from treadle.core.calls import Call, Result
 from treadle.core.messages import History, Message, person
 from treadle.core.requests import ReplyEnded, Request, TextDelta, ToolSpec, Traits, Usage
@@ -131,3 +133,16 @@ def test_one_that_is_to_call_in_any_case_is_not_asked_whether_a_tool_fits():
     model, inner = held(called("made up"), sure=float("-inf"))
     assert len(calls_in(ask(model, asked(person("hello"))))) == 1
     assert len(inner.requests) == 1
+
+
+def test_where_the_answer_is_a_call_it_is_held_to_calls_at_once_and_after_results():
+    model, inner = held(CALL, CALL)
+    for history in ((person("hello"),), (*asked().history, *answered_before())):
+        deltas = ask(model, replace(asked(*history), must_call=True))
+        assert len(calls_in(deltas)) == 1
+    assert [request.shape["required"] for request in inner.requests] == [["calls"], ["calls"]]
+
+
+def answered_before():
+    call = Call("1", "stock", {"item": "A-113"})
+    return Message("model", (call,)), Message("tools", (Result("1", "stock", "7"),))

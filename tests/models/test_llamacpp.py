@@ -17,7 +17,7 @@ from treadle.core.messages import History, person
 from treadle.core.requests import Request, TextDelta
 from treadle.models.held import Held
 from treadle.models.llamacpp.child import Settings, close_children, running
-from treadle.models.llamacpp.model import LlamaCpp, usual_threads
+from treadle.models.llamacpp.model import LlamaCpp
 from wire import ask, hear, text_in
 
 SHORT = Options(temperature=0, max_tokens=12)
@@ -179,10 +179,6 @@ def test_a_file_that_is_not_there_is_told_with_the_names_there_are():
 def test_a_model_that_was_not_pulled_yet_says_how_to():
     with pytest.raises(UnknownModel, match="treadle models pull smollm2-135m"):
         LlamaCpp("smollm2-135m")
-
-
-def test_there_is_always_a_thread():
-    assert 1 <= usual_threads() <= (os.cpu_count() or 1)
 
 
 def test_models_with_the_same_settings_share_a_child():

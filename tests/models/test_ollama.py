@@ -217,3 +217,14 @@ def test_installed_models_are_listed_without_those_that_only_embed():
         server.tags = "nonsense"
         assert asyncio.run(installed_models(server.url)) == []
     assert asyncio.run(installed_models(server.url)) == []
+
+
+def test_how_likely_the_first_token_was_is_told():
+    likely = [
+        {"token": "yes", "logprob": -0.1, "top_logprobs": [{"token": "yes", "logprob": -0.1}, {"token": "no", "logprob": -2.4}]}
+    ]
+    later = [{"token": "!", "logprob": 0.0, "top_logprobs": [{"token": "!", "logprob": 0.0}]}]
+    said = {"message": {"content": "yes"}, "logprobs": likely}, {"message": {"content": "!"}, "logprobs": later}
+    with WireServer([lines(*said, {"done": True, "done_reason": "stop"})]) as server:
+        deltas = ask(wire.model(server, "ollama"))
+    assert deltas[-1].chances == {"yes": -0.1, "no": -2.4}

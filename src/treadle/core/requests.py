@@ -37,6 +37,7 @@ class Request(Struct, frozen=True):
 
     `shape` is a JSON schema that the server holds the reply to, for models whose traits say that theirs can. `fixed` is how many
     messages at the beginning of the history are the same in every request like this one, for servers that can read them once.
+    `must_call` says that the answer is a call too, so that words alone are none.
     """
 
     instructions: str
@@ -46,6 +47,7 @@ class Request(Struct, frozen=True):
     options: Options = Options()
     shape: dict[str, Any] | None = None
     fixed: int = 0
+    must_call: bool = False
 
 
 class Usage(Struct, frozen=True):

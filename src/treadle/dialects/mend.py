@@ -64,6 +64,15 @@ def read_object(text: str) -> Outcome:
     return _no_object(outcome.value)
 
 
+def json_in(text: str) -> Any:
+    """The JSON value in a model's words, mended where it is almost one; None where there is none."""
+    for piece in (text, text[text.find("{") : text.rfind("}") + 1]):
+        outcome = read_json(piece)
+        if isinstance(outcome, Read):
+            return outcome.value
+    return None
+
+
 def _read_almost(text: str) -> Outcome:
     from treadle.dialects import almost  # its patterns take longer to build than most runs take to never need them
 

@@ -85,7 +85,9 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
 
 
 def _request(run: LiveRun, step: AskModel) -> Request:
-    return Request(run.instructions, run.state.history, offer(run, step), step.note, run.setup.options)
+    tools = offer(run, step)
+    must_call = run.setup.output is not None and bool(tools)
+    return Request(run.instructions, run.state.history, tools, step.note, run.setup.options, must_call=must_call)
 
 
 class Listener:

@@ -333,8 +333,8 @@ class _HungUp(Exception):
 async def exchange(route: Route, server: Server, request: bytes) -> Exchange:
     """Send a request; gives the answer as soon as its head is there. Whoever gets it has to `leave` it.
 
-    Some servers close connections they said they would keep. What was sent on one of those wasn't read, and is sent again on a
-    new one.
+    Some servers close connections they said they would keep. What was sent on one of those has most likely not been read, and is
+    sent again on a new one: a model that is asked twice has done no harm.
     """
     kept = route.take()
     if kept is not None:

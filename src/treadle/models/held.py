@@ -6,7 +6,8 @@ Small models write good calls when they are held to them, and call anyway when n
 2. It writes calls, held to the schemas of the tools on offer.
 3. `grounded` looks how many values of a call were said at all. The fewer, the surer it has to be that the tool fits.
 
-Once there are results it chooses between calls and an answer itself, and one that only repeats a call is asked for an answer.
+Where the answer is a call as well, there is nothing to ask: it is held to calls, that one among them. Otherwise, once there are
+results, it chooses between calls and an answer itself, and one that only repeats a call is asked for an answer.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -50,6 +51,8 @@ class Held:
         """The reply, piece by piece."""
         if not request.tools:
             return self._spoken.reply(request)
+        if request.must_call:
+            return self._calls(request, _any_call, Usage(), shape_of(request.tools), _ENOUGH)
         if request.history[-1].role == "person":
             return self._at_first(request)
         return self._after_results(request)
@@ -102,6 +105,10 @@ class Held:
         async for delta in self._spoken.reply(replace(request, note=note)):
             if not isinstance(delta, CallDone):  # it was told not to
                 yield _adding(delta, used)
+
+
+def _any_call(_: Written) -> bool:
+    return True
 
 
 def _adding(delta: Delta, used: Usage) -> Delta:

@@ -29,6 +29,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.arriving import Ids
+from treadle.models.chances import Token, chances_of
 from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, with_note
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.glance import glance
@@ -202,6 +203,7 @@ class _Piece(Struct):
     done_reason: str | None = None
     prompt_eval_count: int | None = None
     eval_count: int | None = None
+    logprobs: list[Token] | None = None
     error: Any = None
 
 
@@ -218,6 +220,7 @@ class Reply:
         self._size = size
         self._last: _Piece | None = None
         self._called = False
+        self._chances: dict[str, float] = {}
 
     @property
     def ended(self) -> bool:
@@ -241,6 +244,8 @@ class Reply:
                 raise unreadable(self._server, payload) from error
             if piece.error is not None:
                 raise told(self._server, piece.error)
+            if piece.logprobs and not self._chances:
+                self._chances = chances_of(piece.logprobs)
             if piece.message is not None:
                 yield from self._said(piece.message)
             if piece.done:
@@ -258,7 +263,7 @@ class Reply:
         if last is None:
             raise broken(self._server, "it ended without saying why")
         self._check(last)
-        yield ReplyEnded(self._finish(last), self.usage, self._server.model)
+        yield ReplyEnded(self._finish(last), self.usage, self._server.model, chances=self._chances)
 
     def _said(self, said: _Said) -> Iterator[Delta]:
         if said.thinking:

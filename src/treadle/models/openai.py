@@ -27,6 +27,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.arriving import Arriving, Ids, is_object
+from treadle.models.chances import Token, chances_of
 from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, with_note
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
@@ -174,14 +175,8 @@ class _Said(Struct):
     function_call: _Function | None = None
 
 
-class _Token(Struct):
-    token: str = ""
-    logprob: float | None = None
-    top_logprobs: "list[_Token] | None" = None
-
-
 class _Chances(Struct):
-    content: list[_Token] | None = None
+    content: list[Token] | None = None
 
 
 class _Choice(Struct):
@@ -308,7 +303,7 @@ class Reply:
             choice = chunk.choices[0]
             said = choice.delta or choice.message
             if choice.logprobs is not None and not self._chances:
-                self._chances = _chances(choice.logprobs)
+                self._chances = chances_of(choice.logprobs.content)
             if said is not None:
                 self._said(said, deltas)
             if choice.finish_reason:
@@ -396,12 +391,6 @@ def _only_text(chunk: _Chunk) -> str | None:
         return None
     plain = said.reasoning_content is None and said.reasoning is None and said.refusal is None
     return said.content if plain and isinstance(said.content, str) else None
-
-
-def _chances(told: _Chances) -> dict[str, float]:
-    """What the first token might have been instead."""
-    first = (told.content or [_Token()])[0]
-    return {token.token: token.logprob for token in first.top_logprobs or () if token.logprob is not None}
 
 
 def _is_another(call: Arriving, piece: _CallPiece, name: str | None, text: str) -> bool:

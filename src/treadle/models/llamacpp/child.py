@@ -28,7 +28,7 @@ _PAGE = 4096
 
 
 class Settings(Struct, frozen=True):
-    """How a GGUF is run. `slots` is how many prompts are kept in memory at once."""
+    """How a GGUF is run. `slots` is how many prompts are kept in memory at once; `threads` 0 leaves it to the child."""
 
     path: str
     context: int

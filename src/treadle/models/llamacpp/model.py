@@ -1,7 +1,6 @@
 """The model behind `llamacpp:NAME`: a GGUF from the catalogue or by its path, loaded when it is first asked."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -31,16 +30,19 @@ def from_name(name: str, **settings: Any) -> "LlamaCpp":
 
 
 class LlamaCpp:
-    """A GGUF file, run here. `name` is a path or an entry of the catalogue; `on_load` hears how far loading is, from 0 to 1."""
+    """A GGUF file, run here. `name` is a path or an entry of the catalogue; `on_load` hears how far loading is, from 0 to 1.
 
-    def __init__(self, name: str, *, context: int = CONTEXT, threads: int | None = None, on_load: Progress | None = None) -> None:
+    `threads` 0 means as many as there are cores with nothing to do when it is loaded.
+    """
+
+    def __init__(self, name: str, *, context: int = CONTEXT, threads: int = 0, on_load: Progress | None = None) -> None:
         self.name = f"llamacpp:{name}"
         self.on_load = on_load
         self._path = _found(name)
         known = traits_of(self._path.name)
         self.traits: Traits = replace(known, native_calls=False, context=context, holds=True)
         kept = models_folder() / "prefixes"
-        self._settings = Settings(str(self._path), context, threads or usual_threads(), SLOTS, str(kept))
+        self._settings = Settings(str(self._path), context, threads, SLOTS, str(kept))
         self._prefixes = Prefixes(kept, f"{_identity(self._path)} {context}", SLOTS)
         self._running: Running | None = None
         self._caller: Caller | None = None
@@ -63,13 +65,6 @@ class LlamaCpp:
             name = self.name.partition(":")[2]
             self._model = OpenAI(name, base_url=f"{found.address}/v1", api_key=found.key, timeouts=_NO_HURRY, kind="llamacpp")
         return self._caller, self._model
-
-
-def usual_threads() -> int:
-    """How many threads to use: a core each, without those that are busy already. One that waits for its turn stalls all others."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1, min(cores, round(cores - busy)))
 
 
 def _with(options: Options, extra: dict[str, Any]) -> Options:

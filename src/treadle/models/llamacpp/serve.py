@@ -9,6 +9,8 @@ import os
 import sys
 from typing import Any
 
+from treadle.models.llamacpp.threads import usual_threads
+
 
 def main() -> None:
     """Serve until the parent is gone."""
@@ -28,7 +30,7 @@ def _server(settings: dict[str, Any]) -> Any:
     params.n_ctx = settings["context"]
     params.n_parallel = settings["slots"]
     params.kv_unified = True
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"] or usual_threads()
     params.api_keys = [settings["key"]]
     params.slot_save_path = os.path.join(settings["kept"], "")  # noqa: PTH118 - the slash at its end is what matters
     params.cache_ram_mib = 0  # what is worth keeping is kept on disk
