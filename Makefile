@@ -9,8 +9,9 @@ MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 .DEFAULT_GOAL := test
 PURE := core loop dialects tools guard
+BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test check format lint layers types unit pure rest bench bfcl modules lock clean
+.PHONY: run test check format lint layers types unit pure rest browser bench bfcl modules lock clean
 
 run: $(READY)  ## talk to the demonstration, which needs no model and no key
 	$(BIN)/treadle chat --demo
@@ -37,8 +38,18 @@ pure: $(READY)  ## the pure layers, which their own tests cover to the last bran
 	$(BIN)/coverage run -m pytest $(PURE:%=tests/%)
 	$(BIN)/coverage report
 
-rest: $(READY)  ## everything else, over real sockets, files and processes
+rest: $(READY) browser  ## everything else, over real sockets, files, processes and in a browser
 	$(BIN)/pytest -n 2 $(PURE:%=--ignore=tests/%)
+
+browser:  ## Chromium for the tests of pages, installed where that is possible; without it they are skipped, and say so
+	@[ -z "$$TREADLE_CHROMIUM" ] || exit 0; \
+	for name in $(BROWSERS); do ! command -v $$name >/dev/null || exit 0; done; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing Chromium"; \
+	  timeout 300 sh -c "apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium" >/dev/null 2>&1 && exit 0; \
+	fi; \
+	echo "There is no Chromium, and it can't be installed here: the tests of pages will be skipped."
 
 bench: $(BENCH)  ## speed and memory against a bare socket and against other frameworks
 	.venv-bench/bin/python -m bench
@@ -52,7 +63,7 @@ modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 lock:  ## renew requirements/dev.lock from pyproject.toml
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip install --quiet uv
-	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --universal --python-version 3.11 \
+	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --extra reading --extra server --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --output-file requirements/dev.lock
 	rm -rf .venv-lock
 

@@ -10,7 +10,21 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "ARCHITECTURE.md"
 SOURCE = ROOT / "src" / "treadle"
 START, END = "<!-- modules: written by scripts/modules.py -->", "<!-- end of modules -->"
-FOLDERS = ("core", "loop", "dialects", "tools", "guard", "engine", "models", "toolsets", "stores", "app", "cli")
+FOLDERS = (
+    "core",
+    "loop",
+    "dialects",
+    "tools",
+    "guard",
+    "engine",
+    "models",
+    "toolsets",
+    "stores",
+    "app",
+    "assistants",
+    "server",
+    "cli",
+)
 
 
 def first_line(path: Path) -> str:
@@ -20,9 +34,20 @@ def first_line(path: Path) -> str:
 
 def table(folder: str) -> str:
     """One folder's modules, a line each."""
-    modules = [path for path in sorted((SOURCE / folder).glob("*.py")) if path.name != "__init__.py"]
-    rows = "\n".join(f"| `{folder}/{path.name}` | {first_line(path)} |" for path in modules)
+    home = SOURCE / folder
+    modules = [path for path in sorted(home.rglob("*.py"), key=_order) if path != home / "__init__.py"]
+    rows = "\n".join(f"| `{_shown(path)}` | {first_line(path)} |" for path in modules)
     return f"### {folder}\n\n{first_line(SOURCE / folder / '__init__.py')}\n\n| | |\n|---|---|\n{rows}"
+
+
+def _order(path: Path) -> tuple[Path, str]:
+    """A folder's own modules come before those of the folders in it; what it says of itself comes first."""
+    return path.parent, "" if path.name == "__init__.py" else path.name
+
+
+def _shown(path: Path) -> str:
+    name = path.relative_to(SOURCE).as_posix()
+    return name.removesuffix("__init__.py")
 
 
 def page(text: str) -> str:

@@ -22,6 +22,8 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
             "openai:x",
             "--base-url",
             "http://localhost:1/v1",
+            "-a",
+            "almanac",
             "--dialect",
             "hermes",
             "--tools",
@@ -36,7 +38,7 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
     assert entry.origin["face"] == "cli"
     assert chosen_for("r", entry) == typed
     assert typed.instructions == "Be brief."
-    assert typed.dialect == "hermes"
+    assert (typed.dialect, typed.assistant) == ("hermes", "almanac")
     assert typed.policy == {"allow": ["a*"], "deny": ["b"]}
     assert typed.limits == {"rounds": 3, "cost": 0.5}
     assert typed.options == {"temperature": 0.0}
@@ -45,10 +47,12 @@ def test_what_was_typed_comes_back_from_the_journal_as_it_was(tmp_path):
 
 
 def test_options_replace_only_what_they_name():
-    before = chosen("-m", "openai:x", "--dialect", "json", "--tools", "shop", "--rounds", "3", "--no-person", "--allow", "a")
+    before = chosen(
+        "-m", "openai:x", "-a", "almanac", "--dialect", "json", "--tools", "shop", "--rounds", "3", "--no-person", "--allow", "a"
+    )
     after = chosen("-m", "openai:y", "--calls", "2", before=before)
     assert (after.model, after.tools, after.limits) == ("openai:y", ("shop",), {"rounds": 3, "calls": 2})
-    assert (after.policy, after.dialect) == (before.policy, "json")
+    assert (after.policy, after.dialect, after.assistant) == (before.policy, "json", "almanac")
     assert not after.attended
 
 

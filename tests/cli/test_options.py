@@ -3,14 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from treadle.cli.options import ACTIONS, COMMANDS, EPILOG, MODEL_ACTIONS, Parser, parser
+from treadle.app.reserved import COMMANDS
+from treadle.cli.options import ACTIONS, EPILOG, MODEL_ACTIONS, Parser, parser
+from treadle.cli.options import COMMANDS as OWN
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def helps():
     """The help of every command."""
-    for name, _, _, fill in (*COMMANDS, *ACTIONS, *MODEL_ACTIONS):
+    for name, _, _, fill in (*OWN, *ACTIONS, *MODEL_ACTIONS):
         command = Parser(prog=f"treadle {name}")
         fill(command)
         yield name, command.format_help()
@@ -22,6 +24,10 @@ def test_every_command_and_option_is_documented(name, text):
     assert re.search(rf"treadle (tool |models )?{name}\b", docs)
     for option in set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text)) - {"-h", "--help"}:
         assert re.search(rf"(?<![\w-]){option}\b", docs), option
+
+
+def test_the_names_that_no_assistant_may_take_are_those_of_our_commands():
+    assert sorted(COMMANDS) == sorted(entry[0] for entry in OWN)
 
 
 def test_every_exit_code_and_variable_is_documented():

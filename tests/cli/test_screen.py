@@ -84,6 +84,20 @@ def test_colours_only_on_a_terminal_that_wants_them(monkeypatch):
     assert not wants_colours(Terminal())
 
 
+def test_each_stream_is_painted_if_it_is_such_a_terminal_itself(monkeypatch):
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    out, err = Terminal(), io.StringIO()
+    screen = Screen(out=out, err=err)
+    screen.line("plain")
+    screen.line("a leaf", "green")
+    screen.line("a rose", "bold red")
+    screen.line("a riddle", "invisible")
+    screen.tell("a note", "green")
+    assert out.getvalue() == "plain\n\x1b[32ma leaf\x1b[0m\n\x1b[1;31ma rose\x1b[0m\na riddle\n"
+    assert err.getvalue() == "a note\n"
+
+
 def test_widths_stay_within_reason(monkeypatch):
     for chosen, width in (("3", 40), ("90", 90), ("99999", 200), ("nonsense", 200)):
         monkeypatch.setenv("COLUMNS", chosen)

@@ -104,6 +104,13 @@ def test_a_policy_file_says_what_rules_say():
     assert not written.offers(Tool(ToolSpec("danger", "", {})), ATTENDED)
 
 
+def test_rules_beside_a_policy_file_hold_as_if_they_were_in_it():
+    policy = policy_from({"allow": ["order"], "default": "deny"}, [ask("order", where={"item": "iron"})])
+    assert isinstance(judge(policy, item="tin"), Allow)
+    assert isinstance(judge(policy, item="iron"), Ask)
+    assert isinstance(judge(policy, STOCK), Deny)
+
+
 def test_a_policy_file_may_name_the_only_tools():
     policy = policy_of({"allowed_tools": ["stock"]})
     assert policy.offers(STOCK, ATTENDED)

@@ -50,6 +50,12 @@ def open_home(folder: Path | str | None = None) -> Home:
     return _homes[path]
 
 
+def close_home(home: Home) -> None:
+    """Let go of one folder's files."""
+    _homes.pop(home.folder, None)
+    home.database.close()
+
+
 def close_homes() -> None:
     """Let go of all files."""
     while _homes:

@@ -1,4 +1,4 @@
-"""An agent from what a person chose: model, tools, policy, limits. The demonstration and typed calls bring their own."""
+"""An agent from what a person chose: model, tools, policy, limits. Assistants, demonstration and typed calls bring their own."""
 
 import os
 from typing import Any
@@ -18,7 +18,7 @@ from treadle.loop.limits import Limits
 
 async def with_model(chosen: Chosen, face: Face) -> Chosen:
     """With a model named, so that the same one is used when the run is resumed."""
-    if chosen.demo and (chosen.model or chosen.dialect or chosen.tools or chosen.policy):
+    if chosen.demo and (chosen.assistant or chosen.model or chosen.dialect or chosen.tools or chosen.policy):
         raise SettingsError("The demonstration brings its own model, tools and policy; leave --demo out to use yours.")
     if chosen.model or chosen.demo or chosen.call:
         return chosen
@@ -27,38 +27,43 @@ async def with_model(chosen: Chosen, face: Face) -> Chosen:
     return replace(chosen, model=await first_model(face))
 
 
-def build(chosen: Chosen, face: Face, name: str) -> Agent[str]:
+def build(chosen: Chosen, face: Face, name: str, user: str = "") -> Agent[str]:
     """The agent."""
-    agent: Agent[str] = Agent(
-        **_parts(chosen, face),
-        name="demo" if chosen.demo else name,
-        limits=Limits(**chosen.limits),  # pyright: ignore[reportArgumentType]  # named by `choices.LIMITS`, typed by the parser
-        options=Options(**chosen.options),  # pyright: ignore[reportArgumentType]  # likewise
-        approver=face.approver,
-        attended=chosen.attended,
-        priced=True,
-    )
+    how: dict[str, Any] = {
+        "tools": load_tools(chosen.tools, chosen.folder),
+        "options": Options(**chosen.options),  # pyright: ignore[reportArgumentType]  # named by `choices.OPTIONS`, typed by the parser
+        "attended": chosen.attended,
+        "priced": True,
+    }
+    if chosen.assistant:
+        from treadle.cli.host import assisted  # most ask without one
+
+        agent = assisted(chosen, face, user, **how)
+    else:
+        agent = Agent[str](**{**how, **_parts(chosen, face, name)})
     if face.person is not None:
         face.person.tools = agent.setup.toolset.tools
     return agent
 
 
-def _parts(chosen: Chosen, face: Face) -> dict[str, Any]:
-    """Model, tools, instructions and policy."""
+def _parts(chosen: Chosen, face: Face, name: str) -> dict[str, Any]:
+    """What an assistant says for itself, and somebody has to say where there is none."""
+    limits = Limits(**chosen.limits)  # pyright: ignore[reportArgumentType]  # named by `choices.LIMITS`, typed by the parser
+    common: dict[str, Any] = {"name": name, "limits": limits, "approver": face.approver}
     if chosen.demo:
         from treadle.cli.demo import parts
 
-        return parts()
+        return {**common, "name": "demo", **parts()}
     return {
-        "model": _shown(model_from(chosen), face),
+        **common,
+        "model": shown(model_from(chosen), face),
         "dialect": chosen.dialect,
-        "tools": load_tools(chosen.tools, chosen.folder),
         "instructions": chosen.instructions,
         "policy": chosen.policy or None,
     }
 
 
-def _shown(model: Model, face: Face) -> Model:
+def shown(model: Model, face: Face) -> Model:
     """A model that shows how far it is while it is loaded, if that is one that has to be."""
     if hasattr(model, "on_load") and face.shows_progress:
         from treadle.cli.bar import show_loading

@@ -33,6 +33,7 @@ class Chosen(Struct, frozen=True):
 
     model: str = ""
     base_url: str = ""
+    assistant: str = ""
     dialect: str = ""
     tools: tuple[str, ...] = ()
     instructions: str = ""
@@ -61,6 +62,7 @@ def chosen_from(args: argparse.Namespace, before: Chosen | None = None) -> Chose
         before,
         model=given.get("model") or before.model,
         base_url=_address(given.get("base_url")) or before.base_url,
+        assistant=given.get("assistant") or before.assistant,
         dialect=given.get("dialect") or before.dialect,
         tools=tuple([absolute(spec) for spec in given["tools"]]) if given.get("tools") else before.tools,
         instructions=_instructions(given.get("instructions")) or before.instructions,

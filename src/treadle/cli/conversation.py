@@ -66,8 +66,9 @@ async def begin(args: argparse.Namespace, face: Face, name: str) -> Conversation
     if not kept and face.approver is None:  # nobody could answer later
         chosen = replace(chosen, attended=False)
     chosen = await with_model(chosen, face)
-    agent = build(chosen, face, name)
-    return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), user=args.user or "", kept=kept)
+    user = args.user or ""
+    agent = build(chosen, face, name, user)
+    return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), user=user, kept=kept)
 
 
 async def _before(run_id: str) -> Chosen | None:

@@ -6,28 +6,34 @@ Nothing else is imported here, so that help is there at once.
 import argparse
 import os
 import sys
+from collections.abc import Callable
 
 from treadle.cli.codes import FAILED, INTERRUPTED, UNREAD, USAGE
-from treadle.cli.options import parser
+from treadle.cli.names import names_of_assistants
+from treadle.cli.options import COMMANDS, parser
 
 
 def main(argv: list[str] | None = None) -> int:
     """Carry a command out; its exit code."""
     _prepare_streams()
-    top = parser()
-    args = top.parse_args([_text(word) for word in (sys.argv[1:] if argv is None else argv)])
+    words = [_text(word) for word in (sys.argv[1:] if argv is None else argv)]
+    name = next((word for word in words if not word.startswith("-")), "")
+    if name and name not in OWN:
+        return _carry_out(lambda: _brought(words, name))
+    top = parser(assistants=() if name else names_of_assistants())
+    args = top.parse_args(words)
     if args.version:
         args.command, args.json = "version", False
     if args.command is None:
         top.print_help(sys.stderr)
         return USAGE
-    return _carry_out(args)
+    return _carry_out(lambda: _command(args))
 
 
-def _carry_out(args: argparse.Namespace) -> int:
+def _carry_out(command: Callable[[], int]) -> int:
     """The command, with whatever it raises made into a sentence."""
     try:
-        code = _command(args)
+        code = command()
         sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -45,6 +51,14 @@ def _command(args: argparse.Namespace) -> int:
     return import_module(f"treadle.cli.{HOMES.get(args.command, args.command)}").run(args)
 
 
+def _brought(words: list[str], name: str) -> int:
+    """A command of an assistant, or nobody's."""
+    from treadle.cli.brought import run
+
+    return run(words, name)
+
+
+OWN = frozenset(entry[0] for entry in COMMANDS)
 HOMES = {"approve": "approvals", "deny": "approvals"}  # commands that share a module
 
 

@@ -3,7 +3,9 @@
 import argparse
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from treadle.app.reserved import add_model_options
 
 EPILOG = """\
 exit codes:
@@ -25,32 +27,40 @@ environment:
 `treadle chat --demo` needs no model and no key.
 """
 
+ASSISTANTS = """\
+assistants:
+  {}
+  `treadle assistants` says what they are for; `treadle ask -a NAME` asks one.
+
+"""
+
 Parser = argparse.ArgumentParser
 
 
-def parser() -> Parser:
-    """All commands."""
+def parser(more: "Sequence[Entry]" = (), assistants: Sequence[str] = ()) -> Parser:
+    """All commands, with `more` that assistants bring; help names the `assistants`."""
     top = Parser(
         prog="treadle",
         description="Any language model working with any tools, safely and durably.",
-        epilog=EPILOG,
+        epilog=(ASSISTANTS.format(", ".join(assistants)) if assistants else "") + EPILOG,
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=_width()),
         allow_abbrev=False,
     )
     top.add_argument("--version", action="store_true", help="print the version")
-    _add(top, "COMMAND", COMMANDS)
+    _add(top, "COMMAND", (*COMMANDS, *more))
     return top
 
 
 Entry = tuple[str, str, str, Callable[[Parser], None]]  # name, what it does, more about it, its options
 
 
-def _add(parent: Parser, metavar: str, entries: tuple[Entry, ...], *, required: bool = False) -> None:
+def _add(parent: Parser, metavar: str, entries: Sequence[Entry], *, required: bool = False) -> None:
     word = metavar.lower()
     commands = parent.add_subparsers(dest=word, metavar=metavar, title=f"{word}s", prog=parent.prog, required=required)
     for name, summary, more, fill in entries:
-        description = f"{summary[0].upper()}{summary[1:]}. {more}".rstrip()
-        fill(commands.add_parser(name, help=summary, description=description, formatter_class=_formatter, allow_abbrev=False))
+        description = f"{summary[:1].upper()}{summary[1:]}. {more}".rstrip()
+        shown = summary.replace("%", "%%")  # argparse formats it once more
+        fill(commands.add_parser(name, help=shown, description=description, formatter_class=_formatter, allow_abbrev=False))
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -92,9 +102,8 @@ def _resume(command: Parser) -> None:
 def _agent(command: Parser) -> None:
     """What an agent is made of."""
     group = command.add_argument_group("agent")
-    default = "(default: TREADLE_MODEL, else a running Ollama's first, else a small one that runs here)"
-    group.add_argument("-m", "--model", help=f"KIND:NAME, such as openai:gpt-4o-mini {default}")
-    group.add_argument("--base-url", metavar="URL", help="where the model's server is")
+    group.add_argument("-a", "--assistant", metavar="NAME", help="ask one that is installed; `treadle assistants` lists them")
+    add_model_options(group.add_argument)
     how = "how the model calls: native, held, or the name of a dialect (default: what suits it)"
     group.add_argument("--dialect", metavar="NAME", help=how)
     group.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told first; @FILE reads it from a file")
@@ -266,6 +275,17 @@ def _models_probe(action: Parser) -> None:
     _quiet(action.add_argument)
 
 
+# the server
+
+
+def _serve(command: Parser) -> None:
+    command.add_argument(
+        "--host", metavar="ADDRESS", default="127.0.0.1", help="where to listen: on this machine (default: 127.0.0.1)"
+    )
+    command.add_argument("--port", type=_count(0), metavar="N", default=8080, help="the port; 0 picks a free one (default: 8080)")
+    add_model_options(command.add_argument)
+
+
 # values
 
 
@@ -322,6 +342,8 @@ COMMANDS: tuple[Entry, ...] = (
     ("tool", "list tools, or try one by hand", "", _tool),
     ("parse", "read a model's reply from stdin", "Prints its calls, words and thinking as JSON.", _parse),
     ("models", "list the kinds of models, what is configured and what is here; fetch local ones", "", _models),
+    ("assistants", "list the assistants that are installed", "", _json),
+    ("serve", "serve the assistants and their pages to a browser on this machine", "Ctrl-C stops it.", _serve),
     ("plugins", "list what installed packages offer", "", _json),
     ("version", "print the version", "", _json),
 )

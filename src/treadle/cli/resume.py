@@ -27,8 +27,8 @@ async def _resume(args: argparse.Namespace) -> int:
     face = Face(args, result_only=chosen.call is not None)
     chosen = await with_model(chosen, face)
     enter(chosen.workspace)
-    agent = build(chosen, face, opened.agent)
     user = args.user or opened.user
+    agent = build(chosen, face, opened.agent, user)
     try:
         result = await take_turn(
             agent, args.run, face, lambda watchers: agent.resume(args.run, journal=True, user=user, watchers=watchers)
@@ -43,6 +43,7 @@ def _before(args: argparse.Namespace, opened: Opened) -> Chosen | None:
     chosen = chosen_for(args.run, opened)
     if chosen is None and not args.model:
         raise SettingsError(
-            f"Run {args.run} was begun by a program, which has to resume it; or name what to go on with: --model and --tools."
+            f"Run {args.run} was begun by a program, which has to resume it; "
+            "or name what to go on with: --model, and --tools or --assistant."
         )
     return chosen

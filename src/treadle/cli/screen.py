@@ -10,7 +10,16 @@ from typing import TextIO
 
 from treadle.cli.render import Cleaner, clean
 
-STYLES = {"dim": "2", "bold": "1", "red": "31", "green": "32", "yellow": "33"}
+STYLES = {  # of letters only: what is behind them is the person's own choice
+    "dim": "2",
+    "bold": "1",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
 NARROWEST, WIDEST = 40, 200  # columns
 
 
@@ -20,6 +29,7 @@ class Stream:
     def __init__(self, file: TextIO) -> None:
         self.file = file
         self.is_terminal = file.isatty()
+        self.is_coloured = wants_colours(file)
         self.is_open = False
         self.cleaner = Cleaner()
 
@@ -31,7 +41,6 @@ class Screen:
         self._out = Stream(out or sys.stdout)
         self._err = Stream(err or sys.stderr)
         self._quiet = quiet
-        self._coloured = wants_colours(self._err.file)
         self._is_shared = self._out.is_terminal and self._err.is_terminal
         self.on_broken: Callable[[], None] | None = None  # what to do when nobody reads any more; without it that is raised
         self.is_broken = False
@@ -54,10 +63,10 @@ class Screen:
         """A piece of what a model thinks."""
         self._stream(self._err, self._out, text, "dim")
 
-    def line(self, text: str = "") -> None:
+    def line(self, text: str = "", style: str = "") -> None:
         """A line of data."""
         self._end(self._out)
-        self._write(self._out, f"{clean(text)}\n")
+        self._write(self._out, f"{painted(self._out, clean(text), style)}\n")
 
     def note(self, text: str, style: str = "dim") -> None:
         """A line about what happens."""
@@ -68,13 +77,13 @@ class Screen:
         """A line that a person has to see."""
         self._make_way(self._out)
         self._end(self._err)
-        self._write(self._err, f"{self._painted(clean(text), style)}\n")
+        self._write(self._err, f"{painted(self._err, clean(text), style)}\n")
 
     def ask(self, question: str) -> None:
         """A question; the answer is written on the same line."""
         self._make_way(self._out)
         self._end(self._err)
-        self._write(self._err, self._painted(clean(question), "bold") + " ")
+        self._write(self._err, painted(self._err, clean(question), "bold") + " ")
 
     def end_line(self) -> None:
         """End the line of the answer, if it is in the middle of one."""
@@ -84,7 +93,7 @@ class Screen:
         shown = stream.cleaner.feed(text)
         if shown:
             self._make_way(other)
-            self._write(stream, self._painted(shown, style))
+            self._write(stream, painted(stream, shown, style))
             stream.is_open = not shown.endswith("\n")
 
     def _make_way(self, other: Stream) -> None:
@@ -97,9 +106,6 @@ class Screen:
             self._write(stream, "\n")
             stream.is_open = False
 
-    def _painted(self, text: str, style: str) -> str:
-        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if self._coloured and style else text
-
     def _write(self, stream: Stream, text: str) -> None:
         if self.is_broken:
             return
@@ -111,6 +117,12 @@ class Screen:
                 raise
             self.is_broken = True
             self.on_broken()
+
+
+def painted(stream: Stream, text: str, style: str) -> str:
+    """Text in a style, which may be of several words: `bold red`. A word that is none means nothing."""
+    codes = ";".join([STYLES[word] for word in style.split() if word in STYLES]) if stream.is_coloured and style else ""
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
 
 def wants_colours(file: TextIO) -> bool:

@@ -65,14 +65,15 @@ def policy_of(value: Policy | Iterable[Rule] | Rule | Judge | Mapping[str, Any] 
             raise SettingsError(f"A policy is a list of rules, a policy object or a function, not {value!r}.")
 
 
-def policy_from(mapping: Mapping[str, Any]) -> Rules:
+def policy_from(mapping: Mapping[str, Any], besides: Iterable[Rule] = ()) -> Rules:
     """The policy of a file, as read from TOML or JSON: rules under `allow`, `ask` and `deny`, beside the settings of `Rules`.
 
-    A rule is a glob, or a table of `tool`, `toolset`, `effect`, `where`, `reason` and (to allow) `untrusted`.
+    A rule is a glob, or a table of `tool`, `toolset`, `effect`, `where`, `reason` and (to allow) `untrusted`. `besides` are rules
+    that hold too.
     """
     _known(mapping, ("allow", "ask", "deny", "allowed_tools", "denied_tools", "default"), "A policy file")
     return Rules(
-        [_rule_from(decision, line) for decision in DECISIONS for line in _list(mapping, decision)],
+        [*besides, *[_rule_from(decision, line) for decision in DECISIONS for line in _list(mapping, decision)]],
         allowed_tools=_names(mapping, "allowed_tools") if "allowed_tools" in mapping else None,
         denied_tools=_names(mapping, "denied_tools"),
         default=mapping.get("default"),

@@ -1,0 +1,103 @@
+"""An assistant: a ready agent that people use, with its own commands, routes and panel where it has them. A value, not a class.
+
+Packages register one under the entry-point group `treadle.assistants`; ours do it the same way. Importing it must be cheap:
+whatever is heavy is imported by the functions it names. How they are found and become agents is `assistants`.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from treadle.app.home import Home
+from treadle.core.seams import Model, Policy, Toolset
+from treadle.engine.setup import Approver, Instructions
+from treadle.guard.policy import Rule
+from treadle.loop.limits import Limits
+
+
+class Terminal(Protocol):
+    """Where a command shows things. Whatever could take a terminal over is taken out of what it is given."""
+
+    @property
+    def width(self) -> int | None:
+        """Columns for data; None where it doesn't go to a terminal."""
+        ...
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """A line of data, on stdout."""
+        ...
+
+    def note(self, text: str, style: str = "dim") -> None:
+        """A line about what happens, on stderr; left out where the person asked for quiet."""
+        ...
+
+    def tell(self, text: str, style: str = "") -> None:
+        """A line that the person has to see, on stderr."""
+        ...
+
+
+class Host(Struct, frozen=True):
+    """What a face lends to an assistant, for one person.
+
+    home      the folder their data is kept in
+    model     gives the model they chose, or the one to use where they chose none; `UnknownModel` says what to do without one
+    user      who they are
+    terminal  where a command shows things; None where no command runs, as on a server
+    approver  answers approvals on the spot; None where nobody can: a run then stops as "waiting"
+    """
+
+    home: Home
+    model: Callable[[], Awaitable[Model]]
+    user: str = ""
+    terminal: Terminal | None = None
+    approver: Approver | None = None
+
+
+class Command(Struct, frozen=True):
+    """A command of an assistant: `treadle NAME …`.
+
+    summary    what it does, in a few words without a full stop
+    run        does it, and returns the exit code, at once or as an awaitable
+    arguments  adds to what can be typed; `--model`, `--base-url`, `--user`, `--yes` and `--quiet` are there already
+    more       a sentence for its help
+    """
+
+    name: str
+    summary: str
+    run: Callable[[Namespace, Host], int | Awaitable[int]]
+    arguments: Callable[[ArgumentParser], object] | None = None
+    more: str = ""
+
+
+class Panel(Struct, frozen=True):
+    """A page of an assistant: a folder with an `index.html`, which is served at `/NAME/`, the name being the assistant's."""
+
+    title: str
+    folder: Path
+
+
+class Assistant(Struct, frozen=True):
+    """A ready agent.
+
+    name          one lower-case word; it is picked by it
+    summary       a sentence on what it is for
+    instructions  what its model is told
+    toolsets      makes its tools, for each run anew
+    questions     what a newcomer may ask it
+    routes        makes its HTTP routes: Starlette's, at the paths they say
+    """
+
+    name: str
+    title: str
+    summary: str
+    instructions: Instructions = ""
+    toolsets: Callable[[Host], Sequence[Toolset]] | None = None
+    policy: Policy | Sequence[Rule] | None = None
+    limits: Limits = Limits()
+    questions: tuple[str, ...] = ()
+    commands: tuple[Command, ...] = ()
+    routes: Callable[[Host], Sequence[Any]] | None = None
+    panel: Panel | None = None

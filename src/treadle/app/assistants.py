@@ -1,0 +1,176 @@
+"""The assistants that are installed: found by their entry points, told apart from what is broken, and made into agents.
+
+What an assistant is says `assistant`; what Treadle keeps for itself says `reserved`.
+"""
+
+import re
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from treadle.app.agent import Agent
+from treadle.app.assistant import Assistant, Command, Host
+from treadle.app.plugins import names
+from treadle.app.reserved import COMMANDS, add_common_options
+from treadle.core.errors import SettingsError
+from treadle.core.seams import Model
+from treadle.tools.names import nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+OURS = "treadle"  # the package whose assistants go first
+
+
+class Installed(Struct, frozen=True):
+    """An assistant, and the package that brings it."""
+
+    assistant: Assistant
+    package: str = ""
+    version: str = ""
+
+
+class Broken(Struct, frozen=True):
+    """What was registered as an assistant and can't be used, and why, in a sentence."""
+
+    name: str
+    package: str
+    why: str
+
+    def __str__(self) -> str:
+        package = f" of the package {self.package}" if self.package else ""
+        return f"The assistant {self.name}{package} can't be used: {self.why}"
+
+
+class Offer(Struct, frozen=True):
+    """A command, and the assistant whose it is."""
+
+    assistant: Assistant
+    command: Command
+
+
+def find(name: str = "") -> tuple[list[Installed], list[Broken]]:
+    """All that are installed, or all by one name: those that can be used, and those that can't. Sorted by name."""
+    from importlib.metadata import entry_points
+
+    points = entry_points(group="treadle.assistants")
+    found: dict[str, Installed] = {}
+    broken: list[Broken] = []
+    for point in sorted(points.select(name=name) if name else points, key=_order):
+        made = _taken(point, found[point.name]) if point.name in found else _loaded(point)
+        if isinstance(made, Broken):
+            broken.append(made)
+        else:
+            found[point.name] = made
+    return list(found.values()), broken
+
+
+def assistants() -> list[Assistant]:
+    """Those that can be used, sorted by name."""
+    return [each.assistant for each in find()[0]]
+
+
+def assistant(name: str) -> Assistant:
+    """The one by this name."""
+    found, broken = find(name)
+    if found:
+        return found[0].assistant
+    if broken:
+        raise SettingsError(str(broken[0]))
+    known = names("assistants")
+    near = f" Did you mean {' or '.join(nearest(name, known))}?" if nearest(name, known) else ""
+    there = f"There are: {', '.join(known)}." if known else "None is installed."
+    raise SettingsError(f"There is no assistant {name!r}.{near} {there}")
+
+
+def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) -> Agent[Any]:
+    """The assistant as an agent, for the person whose host it is.
+
+    `more` is what `Agent` takes. It comes before what the assistant says, but for tools and toolsets, which are added to its own.
+    """
+    own = () if assistant.toolsets is None else assistant.toolsets(host)
+    parts: dict[str, Any] = {
+        "name": assistant.name,
+        "instructions": assistant.instructions,
+        "policy": assistant.policy,
+        "limits": assistant.limits,
+        "approver": host.approver,
+        **more,
+        "toolsets": (*own, *more.get("toolsets", ())),
+    }
+    return Agent(model, **parts)
+
+
+def commands(found: Iterable[Installed]) -> tuple[dict[str, Offer], list[str]]:
+    """What can be typed as `treadle NAME …`; and a sentence for each command whose name somebody else has already.
+
+    Treadle's own commands go first, then those of its own assistants, then all others by the name of the assistant.
+    """
+    offers: dict[str, Offer] = {}
+    clashes: list[str] = []
+    for each in sorted(found, key=lambda each: (each.package != OURS, each.assistant.name)):
+        for command in each.assistant.commands:
+            owner = _owner(command.name, offers)
+            if owner:
+                clashes.append(f"{_named(command, each.assistant)} can't be used: {owner} has one of that name.")
+            else:
+                offers[command.name] = Offer(each.assistant, command)
+    return offers, clashes
+
+
+def add_options(parser: ArgumentParser, offer: Offer) -> None:
+    """What can be typed after a command: its own options, and those that all of them have."""
+    try:
+        if offer.command.arguments is not None:
+            offer.command.arguments(parser)
+        add_common_options(parser)
+    except Exception as error:
+        what = _named(offer.command, offer.assistant)
+        raise SettingsError(f"{what} can't be used: its options can't be read: {type(error).__name__}: {error}") from error
+
+
+def _order(point: "EntryPoint") -> tuple[str, bool, str]:
+    package = _package(point)[0]
+    return point.name, package != OURS, package
+
+
+def _package(point: "EntryPoint") -> tuple[str, str]:
+    return (point.dist.name, point.dist.version) if point.dist else ("", "")
+
+
+def _taken(point: "EntryPoint", by: Installed) -> Broken:
+    return Broken(point.name, _package(point)[0], f"the package {by.package} has one of that name.")
+
+
+def _loaded(point: "EntryPoint") -> Installed | Broken:
+    package, version = _package(point)
+    try:
+        value = point.load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's module raises, the others are still there
+        return Broken(point.name, package, f"{point.value} can't be loaded: {type(error).__name__}: {error}")
+    flaw = _flaw(point, value)
+    return Broken(point.name, package, flaw) if flaw else Installed(value, package, version)
+
+
+def _flaw(point: "EntryPoint", value: object) -> str:
+    """What keeps this from being the assistant that was registered; empty where nothing does."""
+    if not isinstance(value, Assistant):
+        return f"{point.value} is no `treadle.Assistant`, but of type {type(value).__name__}."
+    if value.name != point.name:
+        return f"it calls itself {value.name!r}; the name in the package's entry point has to be the same."
+    if NAME.fullmatch(value.name) is None:
+        return "a name is one word of up to 40 small letters, digits and hyphens, a letter first."
+    return ""
+
+
+def _owner(name: str, offers: dict[str, Offer]) -> str:
+    if name in COMMANDS:
+        return "Treadle itself"
+    return f"the assistant {offers[name].assistant.name}" if name in offers else ""
+
+
+def _named(command: Command, assistant: Assistant) -> str:
+    return f"The command {command.name} of the assistant {assistant.name}"

@@ -1,0 +1,58 @@
+"""What is Treadle's own: the names of its commands, the options of every command of an assistant, the paths of its server.
+
+An assistant can't have them for itself. Next to nothing is imported here, so that help comes at once.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+
+COMMANDS = (
+    "ask",
+    "chat",
+    "resume",
+    "runs",
+    "show",
+    "approve",
+    "deny",
+    "fork",
+    "audit",
+    "tool",
+    "parse",
+    "models",
+    "assistants",
+    "serve",
+    "plugins",
+    "version",
+)
+
+PATHS = (  # and all below them
+    "/health",
+    "/ready",
+    "/metrics",
+    "/v1",
+    "/mcp",
+    "/static",
+    "/api/assistants",
+    "/api/runs",
+    "/api/approvals",
+    "/api/jobs",
+    "/api/audit",
+    "/api/stats",
+)
+
+_DEFAULT = "(default: TREADLE_MODEL, else a running Ollama's first, else a small one that runs here)"
+
+
+def add_model_options(add_argument: Callable[..., object]) -> None:
+    """Which model, and where it is."""
+    add_argument("-m", "--model", help=f"KIND:NAME, such as openai:gpt-4o-mini {_DEFAULT}")
+    add_argument("--base-url", metavar="URL", help="where the model's server is")
+
+
+def add_common_options(parser: ArgumentParser) -> None:
+    """What every command of an assistant has besides its own."""
+    group = parser.add_argument_group("common options")
+    add_model_options(group.add_argument)
+    group.add_argument("--user", help="on whose behalf")
+    group.add_argument("--yes", action="store_true", help="say yes to everything that would be asked")
+    group.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")

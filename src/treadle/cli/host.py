@@ -1,0 +1,76 @@
+"""What the command line lends to assistants; and the agent that is made of one, with what a person typed beside it."""
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from treadle.app.agent import Agent
+from treadle.app.assistant import Assistant, Host
+from treadle.app.assistants import agent_of, assistant
+from treadle.app.home import open_home
+from treadle.cli.agents import model_from, shown, with_model
+from treadle.cli.choices import Chosen, chosen_from
+from treadle.cli.face import Face
+from treadle.core.context import RunContext
+from treadle.core.errors import SettingsError
+from treadle.core.seams import Model
+from treadle.engine.setup import Instructions
+from treadle.guard.policy import policy_from
+
+
+def host_for_command(args: Namespace) -> Host:
+    """For a command of an assistant. Of what was typed, only the options that all of them have are looked at."""
+    common = Namespace(model=args.model, base_url=args.base_url, user=args.user, yes=args.yes, quiet=args.quiet)
+    face = Face(common)
+
+    async def model() -> Model:
+        return shown(model_from(await with_model(chosen_from(common), face)), face)
+
+    return Host(open_home(), model, args.user or "", face.screen, face.approver)
+
+
+def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
+    """The assistant that was chosen. Tools, rules and instructions that were typed are added to its own; limits replace its own."""
+    made = assistant(chosen.assistant)
+    model = shown(model_from(chosen), face)
+
+    async def same() -> Model:
+        return model
+
+    return agent_of(
+        made,
+        Host(open_home(), same, user, approver=face.approver),
+        model,
+        instructions=_told(made.instructions, chosen.instructions),
+        policy=_policy(made, chosen),
+        limits=replace(made.limits, **chosen.limits),
+        dialect=chosen.dialect,
+        **how,
+    )
+
+
+def _told(own: Instructions, added: str) -> Instructions:
+    """What its model is told, with what was typed after it."""
+    if isinstance(own, str) or not added:
+        return f"{own}\n\n{added}".strip() if isinstance(own, str) else own
+
+    async def both(context: RunContext[Any]) -> str:
+        said = own(context)
+        return f"{said if isinstance(said, str) else await said}\n\n{added}"
+
+    return both
+
+
+def _policy(made: Assistant, chosen: Chosen) -> Any:
+    """Its rules, with those that were typed among them: deny beats ask beats allow, whoever said it."""
+    if not chosen.policy:
+        return made.policy
+    own = () if made.policy is None else made.policy
+    if not isinstance(own, Sequence):
+        raise SettingsError(
+            f"The assistant {made.name} judges by a policy of its own, to which no rules can be added; "
+            "leave --allow, --ask, --deny and --policy out."
+        )
+    return policy_from(chosen.policy, own)

@@ -1,0 +1,96 @@
+"""What goes wrong, as an answer: JSON for programs (`/api/…`), a page for people. Always a sentence, never a traceback.
+
+Whatever nobody foresaw is in the log, for developers.
+"""
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treadle.core.errors import (
+    ApprovalError,
+    BadPrompt,
+    MissingKey,
+    ModelError,
+    ModelUnavailable,
+    RunNotFound,
+    RunTaken,
+    TreadleError,
+    UnknownModel,
+)
+from treadle.core.log import log
+from treadle.guard.redaction import Redactor
+from treadle.server.pages import error_page
+
+STATUSES: dict[type[TreadleError], int] = {
+    BadPrompt: 400,
+    RunNotFound: 404,
+    RunTaken: 409,
+    ApprovalError: 409,
+    UnknownModel: 503,
+    MissingKey: 503,
+    ModelUnavailable: 503,
+    ModelError: 502,
+    TreadleError: 500,
+}
+SENTENCES = {404: "There is nothing at {path}.", 405: "{path} can't be asked with {method}."}
+UNFORESEEN = "Something went wrong in the server; its log says what."
+
+
+def is_for_programs(path: str) -> bool:
+    """Whether what is at this path speaks JSON."""
+    return path == "/api" or path.startswith("/api/")
+
+
+def refusal(path: str, status: int, sentence: str) -> Response:
+    """The answer that says what went wrong, in the form that suits the path."""
+    if is_for_programs(path):
+        return JSONResponse({"success": False, "error": sentence}, status)
+    return HTMLResponse(error_page(status, sentence), status)
+
+
+async def on_http_exception(request: Request, error: Exception) -> Response:
+    """What Starlette, or an assistant's route, refused."""
+    assert isinstance(error, HTTPException), "it is registered for these"
+    path, status = request.url.path, error.status_code
+    words = SENTENCES.get(status, "") if error.detail == HTTPException(status).detail else ""
+    response = refusal(path, status, words.format(path=path, method=request.method) or _sentence(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "!", "?", "…")) else f"{words}."
+
+
+async def on_treadle_error(request: Request, error: Exception) -> Response:
+    """What Treadle says, as it says it to everybody: without secrets."""
+    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    return refusal(request.url.path, status, Redactor().text(str(error)))
+
+
+class Caught:
+    """An ASGI layer that answers where nobody else could. It is inside of `Gate`, so that these answers are as safe as any."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on; answer for what failed, unless an answer has begun already."""
+        has_begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            return
+        except Exception:
+            log.exception("%s %s failed", scope.get("method", scope["type"]), scope.get("path", ""))
+            if has_begun or scope["type"] != "http":
+                raise
+            await refusal(scope["path"], 500, UNFORESEEN)(scope, receive, send)

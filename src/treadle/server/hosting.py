@@ -1,0 +1,35 @@
+"""What the server lends to assistants: the home of whoever started it, and the model they chose, found when it is first needed."""
+
+from collections.abc import Awaitable, Callable
+
+from treadle.app.assistant import Host
+from treadle.app.home import open_home
+from treadle.app.models import default_model, model_of
+from treadle.core.errors import SettingsError
+from treadle.core.seams import Model
+
+
+def make_host(model: str = "", base_url: str = "") -> Host:
+    """The host for the one person there is. `model` is a name; without one, the default is used."""
+    return Host(home=open_home(), model=found_later(model, base_url))
+
+
+def found_later(name: str = "", base_url: str = "") -> Callable[[], Awaitable[Model]]:
+    """Finds the model at the first call and keeps it. A failure is that call's alone: the next one looks again."""
+    found: list[Model] = []
+
+    async def model() -> Model:
+        if not found:
+            found.append(_made(name or await default_model(), base_url))
+        return found[0]
+
+    return model
+
+
+def _made(name: str, base_url: str) -> Model:
+    if not base_url:
+        return model_of(name)
+    try:
+        return model_of(name, base_url=base_url)
+    except TypeError as error:
+        raise SettingsError(f"{name} has no server, so an address means nothing to it.") from error

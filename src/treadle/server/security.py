@@ -1,0 +1,114 @@
+"""Who may talk to the server, and what browsers are told: one ASGI layer around everything else.
+
+A page of somebody else's, open in the same browser, can send requests here. It can't when the request has to name this server
+as its `Host` (no other name may lead here), when what changes something has to come from one of our own pages, and when JSON is
+all that is taken, which a foreign page can't send unasked.
+"""
+
+from collections.abc import Sequence
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from treadle.server.errors import is_for_programs, refusal
+
+SAFE = ("GET", "HEAD", "OPTIONS")
+CONTENT = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",  # with none at all, browsers would hide the origin of our own forms
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+Refusal = tuple[int, str]  # a status and a sentence
+
+
+class Gate:
+    """Lets in what may come in, and sends out nothing without the headers that browsers go by."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], body_limit: int) -> None:
+        self._app = app
+        self._hosts = frozenset([host.lower() for host in hosts])
+        self._body_limit = body_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it here."""
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        refused = self._refusal(scope)
+        if scope["type"] == "websocket":
+            return await (send({"type": "websocket.close", "code": 1008}) if refused else self._app(scope, receive, send))
+        if refused:
+            return await refusal(scope["path"], *refused)(scope, receive, _hardened(send))
+        return await self._app(scope, _bounded(receive, self._body_limit), _hardened(send))
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        headers, method = Headers(scope=scope), scope.get("method", "WEBSOCKET")
+        host = headers.get("host", "").lower()
+        if _name(host) not in self._hosts:
+            return 400, f"This server isn't called {host or 'nothing'}; use the address that it printed when it started."
+        if method in SAFE:
+            return None
+        if not _is_ours(headers.get("origin"), host):
+            return 403, "This request comes from another page, which may not do anything here."
+        if is_for_programs(scope["path"]) and _has_body(headers) and not _is_json(headers.get("content-type", "")):
+            return 415, "Send JSON here, with the content type application/json."
+        if int(headers.get("content-length", "0")) > self._body_limit:
+            return 413, _too_large(self._body_limit)
+        return None
+
+
+def _name(host: str) -> str:
+    """A host without its port."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdecimal() else host
+
+
+def _is_ours(origin: str | None, host: str) -> bool:
+    """Whether a request was made by a page of this server, or by no page at all: only browsers name an origin."""
+    return origin is None or origin.lower() in (f"http://{host}", f"https://{host}")
+
+
+def _has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _is_json(content_type: str) -> bool:
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+def _too_large(limit: int) -> str:
+    return f"This is more than the {limit:,} bytes that are taken at once."
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
+    """The body as it comes, as long as it isn't too large: not every request says before how long it is."""
+    come = 0
+
+    async def receiving() -> Message:
+        nonlocal come
+        message = await receive()
+        come += len(message.get("body", b""))
+        if come > limit:
+            raise HTTPException(413, _too_large(limit))
+        return message
+
+    return receiving
+
+
+def _hardened(send: Send) -> Send:
+    """Every answer with the headers that browsers go by. A stricter policy of an assistant's holds besides ours."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            headers.append("content-security-policy", CONTENT)
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return sending

@@ -1,0 +1,73 @@
+"""A stranger's package, built and installed as anybody would, is an assistant like ours: command, listing, questions."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.running import asks, environment, script, treadle
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sixth-assistant"
+OFFLINE = ("--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A copy of the example."""
+    return Path(shutil.copytree(EXAMPLE, tmp_path_factory.mktemp("built") / "almanac"))
+
+
+@pytest.fixture(scope="module")
+def path(built, tmp_path_factory):
+    """What puts it on the path: the folder it was installed into."""
+    target = tmp_path_factory.mktemp("installed")
+    command = [sys.executable, "-m", "pip", "install", *OFFLINE, "--target", str(target), str(built)]
+    subprocess.run(command, check=True, env=environment(target, PIP_CONFIG_FILE=os.devnull))
+    return {"PYTHONPATH": str(target)}
+
+
+def test_its_command_is_there(tmp_path, path):
+    ran = treadle(tmp_path, "almanac", "2026-03-20", **path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == "moon  waxing crescent, 3% lit\nsun   rises at 06:03, sets at 18:11 (UTC)\n"
+
+
+def test_its_command_refuses_what_is_no_date_and_no_place(tmp_path, path):
+    ran = treadle(tmp_path, "almanac", "tomorrow", **path)
+    assert ran.code == 2
+    assert "argument DATE: 'tomorrow' is no date such as 2026-03-20" in ran.err
+    assert "'here' is no place" in treadle(tmp_path, "almanac", "2026-03-20", "--at", "here", **path).err
+
+
+def test_it_is_listed(tmp_path, path):
+    ran = treadle(tmp_path, "assistants", **path)
+    assert ran.code == 0
+    assert "almanac: Almanac (treadle-almanac 0.1.0)\n  Knows how full the moon is" in ran.out
+    assert "treadle almanac: print the moon and the sun of a day" in ran.out
+    assert "  almanac" in treadle(tmp_path, "--help", **path).out
+
+
+def test_it_can_be_asked(tmp_path, path):
+    model = script(tmp_path, asks(("moon", {"day": "2026-03-03"})), "It is full.")
+    ran = treadle(tmp_path, "ask", "-a", "almanac", "-m", model, "Is", "the", "moon", "full?", **path)
+    assert (ran.code, ran.out) == (0, "It is full.\n")
+    assert "The moon on 2026-03-03: full moon, 100% lit." in ran.err
+
+
+def test_its_own_tests_pass(built, path):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(built / "tests")]
+    done = subprocess.run(command, cwd=built, capture_output=True, text=True, check=False, env=environment(built, **path))
+    assert done.returncode == 0, done.stdout
+
+
+def test_it_uses_nothing_but_public_names():
+    import treadle
+
+    words = [line.split() for file in EXAMPLE.rglob("*.py") for line in file.read_text().splitlines()]
+    used = [line for line in words if line[:1] in (["from"], ["import"]) and line[1].split(".")[0] == "treadle"]
+    assert {line[1] for line in used} == {"treadle", "treadle.testing"}
+    names = {name.strip(",") for line in used if line[1] == "treadle" for name in line[3:]}
+    assert names <= set(treadle.__all__)

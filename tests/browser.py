@@ -1,0 +1,305 @@
+"""A real browser for tests: Chromium, headless, driven over the DevTools protocol with nothing but a websocket.
+
+    async with Browser() as browser:
+        page = await browser.open(url, width=390, scheme="dark")
+        await page.click("h2 a")
+        await page.wait_for("document.title === 'Reading'")
+        page.check()                                     # nothing on the console, nothing thrown, nothing failed to load
+
+Tests that need it carry `needs_browser`: where there is no Chromium they are skipped, and say so.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import shutil
+import signal
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import aiohttp
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+SWITCHES = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--remote-debugging-port=0",
+)
+PATIENCE = 20.0  # seconds
+CODES = {"Backspace": 8, "Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "Delete": 46} | {
+    f"Arrow{way}": 37 + number for number, way in enumerate(("Left", "Up", "Right", "Down"))
+}
+KEYS = {name: ("", code) for name, code in CODES.items()} | {"Enter": ("\r", 13), " ": (" ", 32)}
+Scheme = Literal["light", "dark"]
+
+
+def chromium() -> str | None:
+    """The browser's program: TREADLE_CHROMIUM, else whichever is on PATH."""
+    chosen = os.environ.get("TREADLE_CHROMIUM")
+    return shutil.which(chosen) if chosen else next(filter(None, map(shutil.which, NAMES)), None)
+
+
+needs_browser = pytest.mark.skipif(chromium() is None, reason="no Chromium on PATH, and TREADLE_CHROMIUM names none")
+
+
+class BrowserError(AssertionError):
+    """The browser, or a page in it, did something else than the test wants."""
+
+
+class Browser:
+    """One process with a profile of its own, which both are gone at the end."""
+
+    async def __aenter__(self) -> Self:
+        program = chromium()
+        assert program, "mark the test with `needs_browser`"
+        self._profile = Path(tempfile.mkdtemp(prefix="treadle-browser-"))
+        self._log = (self._profile / "log").open("wb")
+        self._process = await asyncio.create_subprocess_exec(
+            program,
+            *SWITCHES,
+            f"--user-data-dir={self._profile}",
+            "about:blank",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env={"PATH": os.environ["PATH"], "HOME": str(self._profile), "LANG": "C.UTF-8", "TZ": "UTC"},
+            start_new_session=True,
+        )
+        try:
+            self._wire = await Wire.to(await self._address())
+        except BaseException:
+            await self._end()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with suppress(BrowserError, ConnectionError, TimeoutError):
+            await self._wire.send("Browser.close")
+        await self._wire.close()
+        await self._end()
+
+    async def open(self, url: str, *, width: int = 1280, height: int = 800, scheme: Scheme = "light") -> "Page":
+        """A new page at this address, once it is loaded."""
+        target = (await self._wire.send("Target.createTarget", url="about:blank"))["targetId"]
+        session = (await self._wire.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
+        page = Page(self._wire, session)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            await page.send(f"{domain}.enable")
+        await page.resize(width, height)
+        await page.prefer(scheme)
+        await page.go(url)
+        return page
+
+    async def _address(self) -> str:
+        """Where it can be talked to, which it writes down once it is up."""
+        written, deadline = self._profile / "DevToolsActivePort", time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and self._process.returncode is None:
+            with suppress(FileNotFoundError):
+                lines = written.read_text().split()
+                if len(lines) == 2:
+                    return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
+            await asyncio.sleep(0.02)
+        raise BrowserError(f"the browser didn't come up: {(self._profile / 'log').read_text(errors='replace')[-2000:]}")
+
+    async def _end(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), 5)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # its own group: everything it has started, and nothing else
+        await self._process.wait()
+        self._log.close()
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+
+class Page:
+    """A page, and what went wrong in it: `problems`."""
+
+    def __init__(self, wire: "Wire", session: str) -> None:
+        self.problems: list[str] = []
+        self._wire = wire
+        self._session = session
+        self._loaded = asyncio.Event()
+        wire.hearers[session] = self._hear
+
+    async def send(self, method: str, **params: Any) -> dict[str, Any]:
+        """A command of the protocol, for what isn't here."""
+        return await self._wire.send(method, session=self._session, **params)
+
+    async def go(self, url: str) -> None:
+        """Open another address, and wait until it is loaded."""
+        self._loaded.clear()
+        said = await self.send("Page.navigate", url=url)
+        if said.get("errorText"):
+            raise BrowserError(f"{url} can't be opened: {said['errorText']}")
+        await asyncio.wait_for(self._loaded.wait(), PATIENCE)
+
+    async def evaluate(self, script: str) -> Any:
+        """The value of an expression; a promise's value where it is one."""
+        said = await self.send(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True, timeout=PATIENCE * 1000
+        )
+        if "exceptionDetails" in said:
+            raise BrowserError(f"{script} failed: {_thrown(said['exceptionDetails'])}")
+        return said["result"].get("value")
+
+    async def wait_for(self, condition: str, seconds: float = PATIENCE) -> Any:
+        """Look until an expression is true; its value. What it throws meanwhile counts as not yet."""
+        deadline, last = time.monotonic() + seconds, "it was never true"
+        while time.monotonic() < deadline:
+            try:
+                value = await self.evaluate(condition)
+            except BrowserError as error:  # the page may be between two addresses
+                last = str(error)
+            else:
+                if value:
+                    return value
+            await asyncio.sleep(0.02)
+        raise BrowserError(f"waited {seconds:g} s for {condition}: {last}; the page says: {await self.text()}; {self.problems}")
+
+    async def text(self, selector: str = "body") -> str:
+        """What can be read in the first such element."""
+        return await self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+
+    async def click(self, selector: str) -> None:
+        """Click in the middle of the first such element, as a mouse does: whatever lies over it gets the click."""
+        x, y = await self._middle(selector)
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    async def hover(self, selector: str) -> None:
+        """Put the mouse over the first such element."""
+        await self._middle(selector)
+
+    async def press(self, key: str) -> None:
+        """Press a key by its name, such as Enter, Tab, ArrowDown or a."""
+        assert key in KEYS or len(key) == 1, f"{key} is no key that is known here"
+        text, code = KEYS[key] if key in KEYS else (key, ord(key.upper()) if key.isalnum() else 0)
+        named = {"key": key, "code": key if len(key) > 1 else "", "windowsVirtualKeyCode": code}
+        await self.send("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **named)
+        await self.send("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    async def write(self, text: str) -> None:
+        """Write into whatever has the focus."""
+        await self.send("Input.insertText", text=text)
+
+    async def resize(self, width: int, height: int = 800) -> None:
+        """How large the window is, in CSS pixels."""
+        await self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+
+    async def prefer(self, scheme: Scheme, *, still: bool = False) -> None:
+        """What the person prefers: light or dark, and `still` where they want no motion."""
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce" if still else "no-preference"}
+        await self.send("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features.items()])
+
+    async def screenshot(self, path: Path, *, whole: bool = True) -> Path:
+        """What it looks like, as a PNG; `whole` is the page to its end, otherwise what the window shows."""
+        shown = await self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        await asyncio.to_thread(path.write_bytes, base64.b64decode(shown["data"]))
+        return path
+
+    def check(self) -> None:
+        """Nothing went wrong so far."""
+        assert self.problems == [], self.problems
+
+    async def _middle(self, selector: str) -> tuple[float, float]:
+        """Where the middle of the first such element is, scrolled into view and with the mouse over it."""
+        quoted = json.dumps(selector)
+        script = f"""(() => {{
+            const found = document.querySelector({quoted});
+            if (!found) return null;
+            found.scrollIntoView({{block: "center", inline: "center", behavior: "instant"}});
+            const box = found.getClientRects()[0];
+            return box ? [box.x + box.width / 2, box.y + box.height / 2] : null;
+        }})()"""
+        x, y = await self.wait_for(script)
+        await self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        return x, y
+
+    def _hear(self, method: str, params: dict[str, Any]) -> None:
+        match method:
+            case "Page.loadEventFired":
+                self._loaded.set()
+            case "Runtime.consoleAPICalled" if params["type"] in ("error", "assert"):
+                said = [str(value.get("value", value.get("description"))) for value in params["args"]]
+                self.problems.append(f"console: {' '.join(said)}")
+            case "Runtime.exceptionThrown":
+                self.problems.append(f"thrown: {_thrown(params['exceptionDetails'])}")
+            case "Log.entryAdded" if params["entry"]["level"] == "error":
+                self.problems.append(f"{params['entry']['source']}: {params['entry']['text']} {params['entry'].get('url', '')}")
+            case "Network.loadingFailed" if not params.get("canceled"):
+                self.problems.append(f"network: {params['errorText']}")
+            case _:
+                pass
+
+
+def _thrown(details: dict[str, Any]) -> str:
+    return details.get("exception", {}).get("description") or details["text"]
+
+
+class Wire:
+    """The websocket: commands out, answers and events in."""
+
+    def __init__(self, http: aiohttp.ClientSession, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.hearers: dict[str, Any] = {}
+        self._http, self._socket = http, socket
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._number = 0
+        self._reader = asyncio.create_task(self._read())
+
+    @classmethod
+    async def to(cls, address: str) -> "Wire":
+        http = aiohttp.ClientSession()
+        try:
+            return cls(http, await http.ws_connect(address, max_msg_size=0))
+        except BaseException:
+            await http.close()
+            raise
+
+    async def send(self, method: str, *, session: str | None = None, **params: Any) -> dict[str, Any]:
+        self._number += 1
+        number = self._number
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        await self._socket.send_json(
+            {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        )
+        try:
+            said = await asyncio.wait_for(answer, PATIENCE + 5)
+        finally:
+            self._waiting.pop(number, None)
+        if "error" in said:
+            raise BrowserError(f"{method}: {said['error']['message']}")
+        return said.get("result", {})
+
+    async def close(self) -> None:
+        await self._socket.close()
+        await self._reader
+        await self._http.close()
+
+    async def _read(self) -> None:
+        async for message in self._socket:
+            said = json.loads(message.data)
+            if "id" in said:
+                waiting = self._waiting.get(said["id"])
+                if waiting and not waiting.done():
+                    waiting.set_result(said)
+            elif said.get("sessionId") in self.hearers:
+                self.hearers[said["sessionId"]](said["method"], said["params"])
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(BrowserError("the browser is gone"))

@@ -1,0 +1,52 @@
+import asyncio
+
+import pytest
+
+from cli.running import script
+from treadle.core.errors import SettingsError, UnknownModel
+from treadle.server.hosting import found_later, make_host
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set_up(tmp_path, monkeypatch):
+    monkeypatch.delenv("TREADLE_MODEL", raising=False)
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    monkeypatch.setenv("TREADLE_MODELS", str(tmp_path / "models"))
+    monkeypatch.setenv("TREADLE_HOME", str(tmp_path / "home"))
+
+
+def test_the_model_is_made_at_first_need_and_kept(tmp_path):
+    model = found_later(script(tmp_path, "hello"))
+
+    async def both():
+        return await model(), await model()
+
+    one, other = asyncio.run(both())
+    assert one is other
+    assert one.name == f"scripted:{tmp_path / 'script.json'}"
+
+
+def test_a_model_that_is_not_there_is_told_when_it_is_needed():
+    model = found_later("nonsense:x")
+    with pytest.raises(UnknownModel, match="No kind of model is called 'nonsense'"):
+        asyncio.run(model())
+
+
+def test_a_model_that_comes_later_is_found_then(tmp_path, monkeypatch):
+    model = found_later()
+    with pytest.raises(UnknownModel, match="No model was named"):
+        asyncio.run(model())
+    monkeypatch.setenv("TREADLE_MODEL", script(tmp_path, "hello"))
+    assert asyncio.run(model()).name.startswith("scripted:")
+
+
+def test_an_address_goes_with_the_model_that_can_use_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test-key")
+    assert asyncio.run(found_later("openai:x", "http://127.0.0.1:9/v1")()).name == "openai:x"
+    with pytest.raises(SettingsError, match=r"scripted:.* has no server, so an address means nothing to it\."):
+        asyncio.run(found_later(script(tmp_path, "hello"), "http://127.0.0.1:9")())
+
+
+def test_the_host_is_at_home_and_makes_nothing_there(tmp_path):
+    assert make_host().home.folder == tmp_path / "home"
+    assert not (tmp_path / "home").exists()

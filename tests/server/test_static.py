@@ -1,0 +1,49 @@
+"""The colours that pages and panels share can be read, light and dark, by the measure of WCAG AA."""
+
+import re
+
+import pytest
+
+from treadle.server.app import STATIC
+
+CSS = (STATIC / "treadle.css").read_text()
+TEXT = [(ink, ground) for ink in ("ink", "soft", "accent", "good", "warn", "bad") for ground in ("paper", "surface", "sunken")] + [
+    ("on-accent", "accent"),
+    ("on-accent", "accent-strong"),
+    ("accent-strong", "surface"),
+    ("ink", "tint"),
+]
+EDGES = [(edge, ground) for edge in ("edge", "accent") for ground in ("paper", "surface")]
+
+
+def colours(scheme):
+    light, dark = [
+        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r":root {(.*?)}", CSS, re.DOTALL)
+    ]
+    assert light.keys() == dark.keys()
+    return {"light": light, "dark": dark}[scheme]
+
+
+def luminance(colour):
+    channels = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    bright, dim = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_and_edges_stand_out(scheme):
+    known = colours(scheme)
+    faint = [(a, b, round(contrast(known[a], known[b]), 2)) for a, b in TEXT if contrast(known[a], known[b]) < 4.5]
+    thin = [(a, b, round(contrast(known[a], known[b]), 2)) for a, b in EDGES if contrast(known[a], known[b]) < 3]
+    assert (faint, thin) == ([], [])
+
+
+def test_nothing_is_fetched_from_elsewhere():
+    files = [path for path in STATIC.iterdir() if path.suffix in (".css", ".js")]
+    assert len(files) == 2
+    assert [path.name for path in files if re.search(r"url\(|@import|https?://", path.read_text())] == []
