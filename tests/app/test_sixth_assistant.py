@@ -1,14 +1,16 @@
 """A stranger's package, built and installed as anybody would, is an assistant like ours: command, listing, questions."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
-from cli.running import asks, environment, script, treadle
+from cli.running import asks, environment, script, start, treadle
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sixth-assistant"
 OFFLINE = ("--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--quiet")
@@ -71,3 +73,20 @@ def test_it_uses_nothing_but_public_names():
     assert {line[1] for line in used} == {"treadle", "treadle.testing"}
     names = {name.strip(",") for line in used if line[1] == "treadle" for name in line[3:]}
     assert names <= set(treadle.__all__)
+
+
+def test_its_route_and_its_panel_are_served(tmp_path, path):
+    with start(tmp_path, "serve", "--port", "0", **path) as server:
+        url = server.stdout.readline().strip().rstrip("/")
+        try:
+            assert "full moon" in fetched(f"{url}/api/almanac/2026-03-03")
+            assert "/static/treadle.css" in fetched(f"{url}/almanac/")
+            assert [each["name"] for each in json.loads(fetched(f"{url}/api/assistants"))] == ["almanac", "reading"]
+        finally:
+            server.terminate()
+    assert server.returncode == 0
+
+
+def fetched(url):
+    with urlopen(url) as answer:
+        return answer.read().decode()

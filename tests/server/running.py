@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from treadle.app.assistant import Assistant, Host, Panel
 from treadle.app.home import open_home
+from treadle.core.seams import Model
 from treadle.models.scripted import Scripted
 from treadle.server.app import create_app
 from treadle.server.serving import Server, hosts_of, listen, url_of
@@ -15,11 +16,11 @@ from treadle.server.serving import Server, hosts_of, listen, url_of
 PATIENCE = 20  # seconds
 
 
-def host(folder: Path) -> Host:
+def host(folder: Path, answers: Model | None = None) -> Host:
     """What assistants are lent here."""
 
-    async def model() -> Scripted:
-        return Scripted("hello")
+    async def model() -> Model:
+        return answers or Scripted("hello")
 
     return Host(home=open_home(folder / "data"), model=model)
 
@@ -42,9 +43,9 @@ def assistant(name: str, **more: Any) -> Assistant:
 class Serving:
     """The server, for as long as the block lasts. `url` has no slash at its end."""
 
-    def __init__(self, folder: Path, assistants: Sequence[Assistant] = (), **more: Any) -> None:
+    def __init__(self, folder: Path, assistants: Sequence[Assistant] = (), model: Model | None = None, **more: Any) -> None:
         self._listening = listen(port=0)
-        app = create_app(assistants, host(folder), hosts=hosts_of(self._listening), **more)
+        app = create_app(assistants, host(folder, model), hosts=hosts_of(self._listening), **more)
         self._up = threading.Event()
         self._server = Server(app, self._listening, lambda url: self._up.set())
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -343,3 +343,20 @@ def test_an_answer_that_breaks_off_is_not_made_to_look_whole(tmp_path):
         with pytest.raises(aiohttp.ClientPayloadError):
             ask(server, "/api/breaks/")
         assert ask(server, "/health")[0] == 200
+
+
+def test_what_an_assistant_has_opened_is_closed_at_the_end_whatever_fails(tmp_path):
+    closed = []
+
+    def routes(host):
+        async def later():
+            closed.append("awaited")
+
+        host.at_end(lambda: closed.append("called"))
+        host.at_end(lambda: 1 / 0)
+        host.at_end(later)
+        return []
+
+    with Serving(tmp_path, [assistant("rivers", routes=routes)]):
+        assert closed == []
+    assert closed == ["awaited", "called"]

@@ -7,15 +7,17 @@ whatever is heavy is imported by the functions it names. How they are found and 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from treadle.app.home import Home
 from treadle.core.seams import Model, Policy, Toolset
 from treadle.engine.setup import Approver, Instructions
 from treadle.guard.policy import Rule
 from treadle.loop.limits import Limits
+
+if TYPE_CHECKING:
+    from treadle.app.home import Home  # its stores take longer to import than all of this
 
 
 class Terminal(Protocol):
@@ -39,6 +41,10 @@ class Terminal(Protocol):
         ...
 
 
+def _nothing_ends(close: Callable[[], object]) -> None:
+    """For faces that end with their process, which takes everything with it."""
+
+
 class Host(Struct, frozen=True):
     """What a face lends to an assistant, for one person.
 
@@ -47,13 +53,15 @@ class Host(Struct, frozen=True):
     user      who they are
     terminal  where a command shows things; None where no command runs, as on a server
     approver  answers approvals on the spot; None where nobody can: a run then stops as "waiting"
+    at_end    takes what has to be closed when the face ends: a function, or one that gives an awaitable
     """
 
-    home: Home
+    home: "Home"
     model: Callable[[], Awaitable[Model]]
     user: str = ""
     terminal: Terminal | None = None
     approver: Approver | None = None
+    at_end: Callable[[Callable[[], object]], None] = _nothing_ends
 
 
 class Command(Struct, frozen=True):

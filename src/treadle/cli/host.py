@@ -25,8 +25,12 @@ def host_for_command(args: Namespace) -> Host:
     common = Namespace(model=args.model, base_url=args.base_url, user=args.user, yes=args.yes, quiet=args.quiet)
     face = Face(common)
 
+    found: list[Model] = []
+
     async def model() -> Model:
-        return shown(model_from(await with_model(chosen_from(common), face)), face)
+        if not found:  # the same one each time: it may be large, or remember what it has said
+            found.append(shown(model_from(await with_model(chosen_from(common), face)), face))
+        return found[0]
 
     return Host(open_home(), model, args.user or "", face.screen, face.approver)
 

@@ -3,10 +3,11 @@
 One person uses it, and their `Host` is what every assistant gets.
 """
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -16,7 +17,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from treadle.app.assistant import Assistant, Host
 from treadle.core.errors import SettingsError, TreadleError
-from treadle.server.closing import close_all
+from treadle.server.closing import close_all, close_one
 from treadle.server.errors import Caught, on_http_exception, on_treadle_error
 from treadle.server.files import Folder
 from treadle.server.pages import home_page, panel_path
@@ -29,11 +30,12 @@ BODY_LIMIT = 64 * 1024 * 1024  # bytes
 
 def create_app(assistants: Sequence[Assistant], host: Host, *, hosts: Sequence[str], body_limit: int = BODY_LIMIT) -> Starlette:
     """The application for these assistants. `hosts` are the names it may be called by, without ports: `localhost`, `[::1]`."""
+    opened: list[Callable[[], object]] = []
     return Starlette(
-        routes=_routes(assistants, host),
+        routes=_routes(assistants, replace(host, at_end=opened.append)),
         middleware=[Middleware(Gate, hosts=hosts, body_limit=body_limit), Middleware(Caught)],
         exception_handlers={HTTPException: on_http_exception, TreadleError: on_treadle_error},
-        lifespan=_lifespan,
+        lifespan=_closing(opened),
     )
 
 
@@ -87,9 +89,16 @@ def _panel(assistant: Assistant) -> list[BaseRoute]:
     return [Mount(f"/{assistant.name}", Folder(directory=folder, html=True))]
 
 
-@asynccontextmanager
-async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
-    try:
-        yield
-    finally:
-        await close_all()
+def _closing(opened: Sequence[Callable[[], object]]) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """At the end, what assistants have opened is closed, the last first, and then what everybody shares."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            for close in reversed(opened):
+                await close_one(close)
+            await close_all()
+
+    return lifespan

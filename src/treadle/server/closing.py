@@ -1,12 +1,25 @@
-"""What is let go of when a server stops: connections to models, models that run here, and the files of homes."""
+"""What is let go of when a server stops: what assistants opened, connections to models, models that run here, homes' files."""
 
 import asyncio
 import sys
 import threading
+from collections.abc import Callable
+from inspect import isawaitable
 
 from treadle.app.home import close_homes
+from treadle.core.log import log
 
 PATIENCE = 3.0  # seconds that a local model has to end; it ends with the process in any case
+
+
+async def close_one(close: Callable[[], object]) -> None:
+    """Close what an assistant has opened. What can't be closed keeps nothing else open."""
+    try:
+        closing = close()
+        if isawaitable(closing):
+            await closing
+    except Exception:  # noqa: BLE001 - a stranger's, at the end of everything
+        log.exception("Something that an assistant had opened couldn't be closed")
 
 
 async def close_all() -> None:

@@ -1,0 +1,216 @@
+"""`python -m bench.reading`: what each path costs on real files; `--live MODEL` also asks a real model, where its context allows.
+
+The table goes to standard output and to `bench/results/reading.md`.
+"""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from bench.reading.counting import Count, Counting
+from bench.reading.files import files
+from treadle.app.models import model_of
+from treadle.assistants.reading.files import open_source
+from treadle.assistants.reading.outline.compact import compact
+from treadle.assistants.reading.outline.seed_json import seed_json
+from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.paths import Asked, fast, tool_calling, two_stage
+from treadle.assistants.reading.source import Source
+from treadle.core.errors import TreadleError
+from treadle.core.seams import Model
+from treadle.models.http import close_all
+from treadle.models.llamacpp.child import close_children
+from treadle.models.llamacpp.model import LlamaCpp
+
+RESULTS = Path(__file__).parents[1] / "results" / "reading.md"
+LARGE = 500  # lines above which the goal about raw source holds
+WINDOW = 16_384
+
+
+class Cost(Struct, frozen=True):
+    """Tokens of one path, all requests together, and seconds where a real model was asked."""
+
+    tokens: int
+    seconds: float = 0.0
+    note: str = ""
+
+
+class Row(Struct, frozen=True):
+    """One file on all paths."""
+
+    name: str
+    language: str
+    lines: int
+    source: int
+    outline: int
+    raw: Cost
+    single: Cost
+    two: Cost
+    two_compact: Cost
+
+
+Way = Callable[[Model, Source], Awaitable[Asked]]
+
+
+async def _two_json(model: Model, source: Source) -> Asked:
+    """Two stages as the original has them: the syntax tree is sent twice, as indented JSON."""
+    tree = msgspec.json.encode(seed_json(source.text, source.language))
+    return await two_stage(model, source, msgspec.json.format(tree, indent=2).decode())
+
+
+async def _counted(source: Source, way: Way, count: Count) -> Cost:
+    model = Counting(source, count)
+    await way(model, source)
+    return Cost(model.input + model.output)
+
+
+async def _row(source: Source, count: Count) -> Row:
+    return Row(
+        source.filename,
+        source.language,
+        len(source.lines),
+        count(source.text),
+        count(compact(source.outline)),
+        await _counted(source, fast, count),
+        await _counted(source, tool_calling, count),
+        await _counted(source, _two_json, count),
+        await _counted(source, two_stage, count),
+    )
+
+
+async def _live(source: Source, way: Way, model: Model) -> Cost:
+    began = time.perf_counter()
+    try:
+        asked = await way(model, source)
+    except TreadleError as error:
+        return Cost(0, time.perf_counter() - began, str(error)[:60])
+    return Cost(sum(stage.tokens.total for stage in asked.stages), time.perf_counter() - began, f"{len(asked.reads)} reads")
+
+
+HEAD = (
+    "file",
+    "language",
+    "lines",
+    "source",
+    "outline",
+    "raw",
+    "single",
+    "two, JSON",
+    "two, outline",
+    "single : two",
+    "single : raw",
+)
+
+
+def table(rows: list[Row]) -> str:
+    """Tokens of every file on every path, and the shares that matter."""
+    lines = [f"| {' | '.join(HEAD)} |", f"|---|---|{'--:|' * (len(HEAD) - 2)}"]
+    for row in rows:
+        outline = f"{row.outline:,} ({row.outline / row.source:.0%})"
+        cells = [row.name, row.language, f"{row.lines:,}", f"{row.source:,}", outline]
+        cells += [f"{cost.tokens:,}" for cost in (row.raw, row.single, row.two, row.two_compact)]
+        cells += [f"{row.single.tokens / row.two.tokens:.0%}", f"{row.single.tokens / row.raw.tokens:.0%}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def summary(rows: list[Row]) -> str:
+    """The goals, and what came of them."""
+    large = [row for row in rows if row.lines > LARGE]
+    by_two, by_compact = _shares(rows, lambda row: row.two.tokens), _shares(rows, lambda row: row.two_compact.tokens)
+    by_raw, by_source = _shares(large, lambda row: row.raw.tokens), _shares(large, lambda row: row.source)
+    outline = max(row.outline / row.source for row in large)
+    return f"""\
+- {len(rows)} files in {len({row.language for row in rows})} languages.
+- Single stage by two stages: {by_two} (goal: at most 40 %). With our outline in place of the JSON tree: {by_compact}.
+- Single stage by raw source in one request, files over {LARGE} lines: {by_raw} (goal: at most 60 %). By the bare source, without
+  line numbers, instructions and answer: {by_source}.
+- Outline by source, files over {LARGE} lines: {outline:.0%} at worst (goal: at most 25 %)."""
+
+
+def _shares(rows: list[Row], of: Callable[[Row], int]) -> str:
+    """What a single stage takes of that, over all files and in the worst of them."""
+    whole = sum(row.single.tokens for row in rows) / sum(of(row) for row in rows)
+    return f"{whole:.0%} over all, {max(row.single.tokens / of(row) for row in rows):.0%} at worst"
+
+
+async def _sources(folder: Path, only: list[str]) -> list[Source]:
+    async with Outliner() as outliner:
+        return [await open_source(path, outliner) for path in files(folder) if not only or path.name in only]
+
+
+async def _tokenizer(name: str) -> tuple[Callable[[str], Awaitable[int]], LlamaCpp]:
+    model = LlamaCpp(name, context=512)
+    caller, _ = await model._ready()
+
+    async def count(text: str) -> int:
+        return len((await caller.post("/tokenize", {"content": text}))["tokens"])
+
+    return count, model
+
+
+async def _run(wanted: argparse.Namespace) -> str:
+    sources = await _sources(wanted.folder, wanted.only)
+    asked: dict[str, int] = {}
+    count, _ = await _tokenizer(wanted.tokenizer)
+
+    def known(text: str) -> int:
+        return asked.setdefault(text, 0)
+
+    # A model that counts can't wait for a tokenizer in another process, so everything is asked for once, and then counted.
+    for source in sources:
+        await _row(source, known)
+    for text in asked:
+        asked[text] = await count(text)
+    rows = [await _row(source, known) for source in sources]
+    page = f"{table(rows)}\n\n{summary(rows)}\n"
+    if wanted.live:
+        page += await _live_page(sources, wanted)
+    return page
+
+
+async def _live_page(sources: list[Source], wanted: argparse.Namespace) -> str:
+    """The same with a real model, as far as its context allows."""
+    model = model_of(wanted.live, context=WINDOW) if wanted.live.startswith("llamacpp:") else model_of(wanted.live)
+    lines = [f"\nWith {wanted.live}:\n", "| file | lines | path | tokens | seconds | |", "|---|--:|---|--:|--:|---|"]
+    for source in sources:
+        for name, way in (("single stage", tool_calling), ("raw source", fast), ("two stages, JSON tree", _two_json)):
+            cost = await _live(source, way, model)
+            lines.append(
+                f"| {source.filename} | {len(source.lines)} | {name} | {cost.tokens:,} | {cost.seconds:.0f} | {cost.note} |"
+            )
+            print(lines[-1], flush=True)
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Measure, and write it down."""
+    parser = argparse.ArgumentParser(prog="python -m bench.reading", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--folder", type=Path, default=Path(tempfile.gettempdir()) / "treadle-bench-reading", help="where files are kept"
+    )
+    parser.add_argument("--tokenizer", default="qwen2.5-coder-1.5b", help="a local model, whose tokenizer counts")
+    parser.add_argument("--live", default="", metavar="MODEL", help="ask this model too")
+    parser.add_argument("--only", nargs="*", default=[], metavar="FILE", help="only these files, by name")
+    wanted = parser.parse_args()
+
+    async def work() -> str:
+        try:
+            return await _run(wanted)
+        finally:
+            await close_all()
+            close_children()
+
+    page = asyncio.run(work())
+    RESULTS.write_text(page, "utf-8")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""`treadle read`: what a file or a folder is for, on the command line."""
+
+import asyncio
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import msgspec
+
+from treadle import Host
+from treadle.assistants.reading import show
+from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
+from treadle.assistants.reading.files import load, open_source
+from treadle.assistants.reading.folder import AT_ONCE, FileRead, read_folder
+from treadle.assistants.reading.outline.source import read_source
+from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.report import report, write
+from treadle.assistants.reading.source import hash_of
+
+PATHS: tuple[Wanted, ...] = ("auto", "fast-path", "tool-calling", "two-stage")
+REPORTS = "debug_reports"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """What can be typed."""
+    parser.add_argument("path", metavar="FILE", help="a source file, or a folder of them")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--no-model", action="store_true", help="a sketch, without asking a model")
+    parser.add_argument("--path", dest="way", choices=PATHS, default="auto", help="how to ask (default: what suits the file)")
+    parser.add_argument("--language", default="", metavar="NAME", help="what it is written in (default: as its name tells)")
+    parser.add_argument("--fresh", action="store_true", help="ask again, even where an answer is kept")
+    parser.add_argument("--debug", action="store_true", help=f"write a report into {REPORTS}/")
+    parser.add_argument("--outline", action="store_true", help="print the outline that a model is shown, and ask nobody")
+    parser.add_argument("-j", "--jobs", type=int, default=AT_ONCE, metavar="N", help="files of a folder at once (default: 4)")
+
+
+async def run(args: Namespace, host: Host) -> int:
+    """Read it, and show what was found."""
+    path = Path(args.path)
+    wanted: Wanted = "sketch" if args.no_model else args.way
+    how = How(host.model, host.home.cache, wanted, args.fresh)
+    async with Outliner() as outliner:
+        if await asyncio.to_thread(path.is_dir):
+            return await _read_folder(path, how, outliner, args, host)
+        return await _read_file(path, how, outliner, args, host)
+
+
+async def _read_file(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:
+    terminal = _terminal(host)
+    source = await open_source(path, outliner, args.language)
+    if args.outline:
+        from treadle.assistants.reading.outline.compact import compact
+
+        terminal.line(compact(source.outline))
+        return 0
+    found = await analyse(source, how)
+    if args.json:
+        terminal.line(msgspec.json.format(msgspec.json.encode(found.reading)).decode())
+    elif args.markdown:
+        terminal.line(show.markdown(path.name, found.reading))
+    else:
+        show.show(found, terminal)
+    if args.debug:
+        await _write_report(found, outliner, host)
+    if _has_changed(path, found):
+        terminal.tell(f"{path} has changed while it was read: line numbers are those of before.", "yellow")
+    return 0
+
+
+async def _write_report(found: Analysis, outliner: Outliner, host: Host) -> None:
+    source = found.source
+    metrics = await outliner.metrics(source.text, source.language)
+    tree = await outliner.seed_json(source.text, source.language)
+    page, _ = write(Path(REPORTS), report(found, metrics, tree), found)
+    _terminal(host).tell(f"Report: {page}")
+
+
+def _has_changed(path: Path, found: Analysis) -> bool:
+    try:
+        return hash_of(read_source(load(path)).text) != found.reading.metadata.content_hash
+    except Exception:  # noqa: BLE001 - gone, or no longer readable: either way it isn't what was read
+        return True
+
+
+async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:
+    terminal = _terminal(host)
+
+    def told(done: int, of: int, file: FileRead) -> None:
+        what = f"not read: {file.problem}" if file.reading is None else file.reading.file_intent.partition("\n")[0]
+        terminal.note(f"{done}/{of} {file.path}: {what}")
+
+    found = await read_folder(path, how, outliner, told, max(1, args.jobs))
+    if args.json:
+        terminal.line(msgspec.json.format(msgspec.json.encode(found)).decode())
+    elif args.markdown:
+        terminal.line(show.folder_markdown(path.name or "This folder", found))
+    else:
+        show.show_folder(found, terminal)
+    return 0
+
+
+def _terminal(host: Host):  # noqa: ANN202 - a `Terminal`, which commands always have
+    assert host.terminal is not None
+    return host.terminal

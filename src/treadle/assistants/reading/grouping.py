@@ -1,0 +1,89 @@
+"""Every part into exactly one group: first by what was claimed for a group, then by what belongs together. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from treadle.assistants.reading.affinity import NEIGHBOUR, Graph
+from treadle.assistants.reading.parts import Part, names_of
+from treadle.assistants.reading.values import Range
+
+NOBODY = -1
+
+
+class Claim(Struct, frozen=True):
+    """What was said to belong to a group: lines, and names."""
+
+    ranges: tuple[Range, ...]
+    names: frozenset[str] = frozenset()
+
+
+def assign(parts: Sequence[Part], claims: Sequence[Claim]) -> list[int]:
+    """The group of each part: the one that claims most of its lines, else one that names it, else nobody."""
+    return [_claimed(part, claims) for part in parts]
+
+
+def _claimed(part: Part, claims: Sequence[Claim]) -> int:
+    lines = [sum([_shared(part, claimed) for claimed in claim.ranges]) for claim in claims]
+    most = max(lines, default=0)
+    if most > 0:
+        return lines.index(most)
+    names = set(names_of(part.node))
+    return next((number for number, claim in enumerate(claims) if names & claim.names), NOBODY)
+
+
+def _shared(part: Part, claimed: Range) -> int:
+    return max(0, min(part.end, claimed[1]) - max(part.start, claimed[0]) + 1)
+
+
+def attach(groups: list[int], graph: Graph) -> list[int]:
+    """With the parts that nobody claimed added where they belong: to what they have most to do with, else to what stands beside."""
+    found = list(groups)
+    for least in (3 * NEIGHBOUR, 0.0):  # what uses what goes before what stands where
+        while _attach_some(found, graph, least):
+            pass
+    return [max(group, 0) for group in found]
+
+
+def _attach_some(found: list[int], graph: Graph, least: float) -> bool:
+    attached = False
+    for number, group in enumerate(found):
+        if group == NOBODY:
+            nearest, pull = _pull(number, found, graph)
+            if pull > least:
+                found[number], attached = nearest, True
+    return attached
+
+
+def _pull(number: int, groups: Sequence[int], graph: Graph) -> tuple[int, float]:
+    """The group that a part has most to do with, and how much."""
+    pulls: dict[int, float] = {}
+    for other, weight in graph.get(number, {}).items():
+        if groups[other] != NOBODY:
+            pulls[groups[other]] = pulls.get(groups[other], 0.0) + weight
+    if not pulls:
+        return NOBODY, 0.0
+    return max(pulls.items(), key=lambda item: (item[1], -item[0]))
+
+
+def merge_down(groups: list[int], sizes: Sequence[int], graph: Graph, most: int) -> list[int]:
+    """No more than `most` groups: the smallest joins the one it has most to do with."""
+    found = list(groups)
+    while len({*found}) > most:
+        totals: dict[int, int] = {}
+        for group, size in zip(found, sizes, strict=True):
+            totals[group] = totals.get(group, 0) + size
+        smallest = min(totals, key=lambda group: (totals[group], group))
+        target = _nearest(smallest, found, graph, totals)
+        found = [target if group == smallest else group for group in found]
+    return found
+
+
+def _nearest(group: int, groups: Sequence[int], graph: Graph, totals: Iterable[int]) -> int:
+    pulls: dict[int, float] = dict.fromkeys(totals, 0.0)
+    for number, mine in enumerate(groups):
+        if mine == group:
+            for other, weight in graph.get(number, {}).items():
+                pulls[groups[other]] += weight
+    del pulls[group]
+    return max(pulls, key=lambda other: (pulls[other], -other))

@@ -1,0 +1,147 @@
+"""The comments of a file by where they are, and their words without the marks around them.
+
+Taken from the tree, so what looks like a comment inside a string is none.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from treadle.assistants.reading.outline.draft import last_row
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as Syntax
+
+_MOST = 1000  # characters of a comment that are kept
+_MOST_SENTENCE = 500
+_LINE_MARKS = re.compile(r"^(?://[/!]?|#+|--|;+)[ \t]?")
+_BLOCK_MARKS = re.compile(r"^/\*[*!]*<?|\*+/$|^=begin|=end$")
+_STARS = re.compile(r"^[ \t]*\*+(?!/)[ \t]?")
+_RULERS = re.compile(r"[\W_]*")
+_PRAGMAS = re.compile(
+    r"^!|^\s*(?:-\*-|coding[:=]|encoding:|frozen_string_literal|typed: |vim?:|ex: |pragma|<reference|language=|sourceMappingURL"
+    r"|eslint|jshint|jslint|tslint|biome-|deno-lint|prettier-ignore|istanbul|c8 |webpack|@ts-|@flow|global "
+    r"|noqa|type: ?ignore|pylint|pyright|mypy|ruff|fmt:|isort|rubocop|swiftlint|checkstyle|ReSharper|lint:|cspell"
+    r"|clang-format|NOLINT|go:build|\+build|nolint|MARK: -$|endregion|region$)"
+)
+_LICENCE = re.compile(r"(?i)copyright|licen[sc]e|spdx|all rights reserved|permission is hereby|redistribution and use")
+_TAGS = re.compile(r"</?[a-zA-Z][^<>]*>|\{@\w+\s*|(?<=\w)\}")
+_FILE_TAGS = re.compile(
+    r"^\s*[@\\](?:file(?:overview)?|module|package(?:Documentation)?|brief|summary|description|desc)\b:?[ \t]*(?:\S+\.\w+[ \t]*$)?",
+    re.MULTILINE,
+)
+_ATTRIBUTES = re.compile(r"^\s*(?:[@\\]\w+|:\w+[^:]*:|#+ |Args:|Parameters?:|Returns?:|Raises:|- Parameter|```|>>>)", re.MULTILINE)
+_SENTENCE_END = re.compile(r"[.!?。](?=\s|$)")
+
+
+class Comments:
+    """All comments of a file."""
+
+    def __init__(self, nodes: "Sequence[Syntax]", source: bytes) -> None:
+        self._source = source
+        self._nodes = nodes
+        self._starts = [node.start_byte for node in nodes]
+        self._rows = [node.start_point.row for node in nodes]
+        self._last = [last_row(node) for node in nodes]
+        self._ending = {row: index for index, row in enumerate(self._last)}
+        self._beginning = {row: index for index, row in enumerate(self._rows)}
+
+    def above(self, row: int) -> list[str]:
+        """The comments directly above a row, each alone on its lines; a blank line ends them."""
+        found: list[str] = []
+        while (index := self._ending.get(row - 1)) is not None and self._is_alone(index):
+            found.append(self._text(index))
+            row = self._rows[index]
+        return found[::-1]
+
+    def beside(self, row: int) -> str:
+        """The comment that follows code on a row."""
+        index = self._beginning.get(row)
+        return "" if index is None or self._is_alone(index) else self._text(index)
+
+    def runs_before(self, row: int) -> "list[tuple[int, list[str]]]":
+        """All comments above a row, those without a line between them together; each run with the row of its end."""
+        runs: list[tuple[int, list[str]]] = []
+        for index, start in enumerate(self._rows):
+            if start >= row:
+                break
+            if runs and runs[-1][0] + 1 >= start:
+                runs[-1] = (self._last[index], [*runs[-1][1], self._text(index)])
+            else:
+                runs.append((self._last[index], [self._text(index)]))
+        return runs
+
+    def rows(self) -> set[int]:
+        """The rows that begin inside a comment or with one."""
+        return {
+            row
+            for index, first in enumerate(self._rows)
+            for row in range(first + (not self._is_alone(index)), self._last[index] + 1)
+        }
+
+    def cut(self, start: int, end: int) -> str:
+        """The text between two bytes, without the comments in it."""
+        at = bisect_left(self._starts, start)
+        pieces: list[bytes] = []
+        while at < len(self._starts) and self._starts[at] < end:
+            pieces.append(self._source[start : self._starts[at]])
+            start = max(start, self._nodes[at].end_byte)
+            at += 1
+        pieces.append(self._source[start:end])
+        return b" ".join(pieces).decode("utf-8", "replace")
+
+    def _text(self, index: int) -> str:
+        node = self._nodes[index]
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _is_alone(self, index: int) -> bool:
+        """Whether nothing is written before it on its line."""
+        node = self._nodes[index]
+        return not self._source[node.start_byte - node.start_point.column : node.start_byte].strip()
+
+
+def words(comments: Iterable[str]) -> str:
+    """What comments say, line by line, without marks, rulers, and what is meant for tools."""
+    lines = [line for comment in comments for line in _plain(comment.strip())]
+    kept = [line for line in lines if not _PRAGMAS.match(line) and (not line or not _RULERS.fullmatch(line))]
+    return "\n".join(kept).strip()[:_MOST]
+
+
+def _plain(comment: str) -> list[str]:
+    if comment.startswith(("/*", "=begin")):
+        return [_STARS.sub("", line).strip() for line in _BLOCK_MARKS.sub("", comment).removesuffix("*/").split("\n")]
+    return [_LINE_MARKS.sub("", comment).rstrip()]
+
+
+def documents(comment: str) -> bool:
+    """Whether a comment is written as documentation."""
+    return comment.startswith(("/**", "///", "//!", "/*!"))
+
+
+def first_line(doc: str) -> str:
+    """The first line of a docstring that has words."""
+    return next((line.strip() for line in doc.split("\n") if line.strip()), "")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a documentation comment, in plain words."""
+    text = _TAGS.sub("", _FILE_TAGS.sub("", text[:_MOST_SENTENCE])).strip()
+    attributes = _ATTRIBUTES.search(text)
+    paragraph = (text[: attributes.start()] if attributes else text).strip().partition("\n\n")[0]
+    flat = " ".join(paragraph.split())
+    for end in _SENTENCE_END.finditer(flat):
+        if end.start() > 2 and flat[end.start() - 2] not in ". ":  # neither dots nor an initial
+            return flat[: end.end()]
+    return flat
+
+
+def first_paragraph(text: str) -> str:
+    """The first paragraph that isn't about rights; nothing where those come first."""
+    text = _TAGS.sub("", _FILE_TAGS.sub("", text))
+    for paragraph in re.split(r"\n\s*\n", text):
+        if _LICENCE.search(paragraph):
+            return ""
+        if paragraph.strip() and not _ATTRIBUTES.match(paragraph):
+            return "\n".join([line.strip() for line in paragraph.strip().split("\n")])
+    return ""

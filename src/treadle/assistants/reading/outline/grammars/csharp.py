@@ -1,0 +1,162 @@
+"""How C# is read. Properties and events are fields, indexers and operators methods."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from treadle.assistants.reading.outline.draft import Draft, Shell, Shelled
+from treadle.assistants.reading.outline.grammar import Grammar, Spot
+from treadle.assistants.reading.outline.rules import (
+    apart,
+    brings,
+    child_of,
+    conditional,
+    defines,
+    definition,
+    has_token,
+    held,
+    skip,
+    statement,
+    through,
+)
+from treadle.assistants.reading.outline.values import Imported
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as Syntax
+
+    from treadle.assistants.reading.outline.grammar import Opened
+
+_MODIFIERS = (
+    r"\s*(?:(?:public|private|protected|internal|static|sealed|abstract|partial|readonly|async|override|virtual|new|extern|unsafe|ref)"
+    r"\s+)*"
+)
+_NO_HEADER = r"(?!return\b|new\b|else\b|throw\b|await\b)"
+_DIRECTIVES = ("region", "endregion", "pragma", "nullable", "define", "undef", "line", "error", "warning")
+
+
+def _using(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    alias = spot.field(node, "name")
+    path = [spot.text(child) for child in node.named_children][-1:]
+    source = path[0] if path else ""
+    yield brings(node, source, Imported("namespace", source, namespace=alias) if alias else Imported("named", source, ("*",)))
+
+
+def _namespace(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    yield definition("module", node, spot, spot.field(node, "name"), node.child_by_field_name("body"))
+
+
+def _fields(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
+    """Fields, events, and variables at the top."""
+    listed = child_of(node, "variable_declaration")
+    constant = any(spot.text(child) == "const" for child in node.named_children if child.type == "modifier")
+    if listed is None:
+        return
+    for declarator in listed.named_children:
+        if declarator.type == "variable_declarator":
+            value = declarator.named_children[-1] if has_token(declarator, "=") else None
+            draft = held(node, spot, spot.field(declarator, "name"), value, constant=constant)
+            yield apart(draft, declarator, child_of(listed, "variable_declarator") or declarator, value)
+
+
+def _property(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    """A property, without what its accessors do."""
+    value, accessors = node.child_by_field_name("value"), node.child_by_field_name("accessors")
+    simple = value if value is not None and value.type != "arrow_expression_clause" else None
+    draft = held(node, spot, _explicit(node, spot), simple, constant=False)
+    ending = accessors or value
+    draft.tail = ending.start_byte if ending is not None else draft.tail
+    yield draft
+
+
+def _explicit(node: "Syntax", spot: Spot) -> str:
+    """A name with the interface it is given for: `IShelf.Put`."""
+    return spot.text(child_of(node, "explicit_interface_specifier")) + spot.field(node, "name")
+
+
+def _method(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    name = _explicit(node, spot)
+    match node.type:
+        case "destructor_declaration":
+            name = f"~{name}"
+        case "indexer_declaration":
+            name = "this[]"
+        case "operator_declaration":
+            name = f"operator {spot.field(node, 'operator')}"
+        case "conversion_operator_declaration":
+            name = f"operator {spot.field(node, 'type')}"
+        case _:
+            pass
+    body = node.child_by_field_name("body") or node.child_by_field_name("accessors")
+    yield definition("method" if spot.among_members else "function", node, spot, name, body)
+
+
+def _record(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    yield definition(
+        "struct" if has_token(node, "struct") else "class", node, spot, spot.field(node, "name"), node.child_by_field_name("body")
+    )
+
+
+def _member(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    yield held(node, spot, spot.field(node, "name"), node.child_by_field_name("value"), constant=True)
+
+
+def _global(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
+    for child in node.named_children:
+        yield Shelled(child, Shell(node, whole=True))
+
+
+CSHARP = Grammar(
+    module="tree_sitter_c_sharp",
+    rules={
+        "using_directive": _using,
+        "namespace_declaration": _namespace,
+        "file_scoped_namespace_declaration": _namespace,
+        "class_declaration": defines("class"),
+        "record_declaration": _record,
+        "struct_declaration": defines("struct"),
+        "interface_declaration": defines("interface"),
+        "enum_declaration": defines("enum"),
+        "delegate_declaration": defines("type"),
+        "enum_member_declaration": _member,
+        "field_declaration": _fields,
+        "event_field_declaration": _fields,
+        "local_declaration_statement": _fields,
+        "property_declaration": _property,
+        "event_declaration": _property,
+        **dict.fromkeys(
+            (
+                "method_declaration",
+                "constructor_declaration",
+                "destructor_declaration",
+                "indexer_declaration",
+                "operator_declaration",
+                "conversion_operator_declaration",
+                "local_function_statement",
+            ),
+            _method,
+        ),
+        "declaration_list": through,
+        "global_statement": _global,
+        "empty_statement": skip,
+        "global_attribute": skip,
+        "extern_alias_directive": statement,
+        **dict.fromkeys(("preproc_if", "preproc_elif", "preproc_else"), conditional),
+        **dict.fromkeys([f"preproc_{directive}" for directive in _DIRECTIVES], skip),
+    },
+    names=("identifier",),
+    adorning=frozenset(("attribute_list",)),
+    selves=(b"this",),
+    implicit_self=True,
+    parameters="type name",
+    label=rb"\s*:(?!:)",
+    headers=(
+        (_MODIFIERS + r"(?:class|record)\s+(?P<name>\w+)", "class"),
+        (_MODIFIERS + r"struct\s+(?P<name>\w+)", "struct"),
+        (_MODIFIERS + r"interface\s+(?P<name>\w+)", "interface"),
+        (_MODIFIERS + r"enum\s+(?P<name>\w+)", "enum"),
+        (r"\s*namespace\s+(?P<name>[\w.]+)", "module"),
+        (
+            _MODIFIERS + _NO_HEADER + r"[\w.<>\[\],? ]+\s+(?P<name>\w+)(?:<[^>]*>)?\s*\([^;=]*\)?\s*(?:where\b.*|=>.*|\{.*)?$",
+            "function",
+        ),
+    ),
+)

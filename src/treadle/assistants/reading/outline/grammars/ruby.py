@@ -1,0 +1,166 @@
+"""How Ruby is read. What `attr_accessor`, `define_method` and `Struct.new` define counts as defined."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from treadle.assistants.reading.outline.draft import Draft, Shell, Shelled
+from treadle.assistants.reading.outline.grammar import Grammar, Spot
+from treadle.assistants.reading.outline.rules import brings, definition, held, opens, skip, statement, string_of, through
+from treadle.assistants.reading.outline.values import Imported, Kind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as Syntax
+
+    from treadle.assistants.reading.outline.grammar import Opened
+
+_REQUIRING = ("require", "require_relative", "load", "autoload")
+_ACCESSORS = ("attr_accessor", "attr_reader", "attr_writer", "attr")
+_VISIBILITY = ("private", "public", "protected", "module_function", "private_class_method", "private_constant")
+_CLAUSES = ("then", "else", "elsif", "rescue", "ensure", "body_statement", "begin")
+_LONG = 20  # rows from which on the block of a call is opened: `describe "…" do`
+_SHORT = 2  # rows from which on such a call goes by its own name
+
+
+def _singleton(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    yield _headed("method", node, spot, f"{spot.field(node, 'object')}.{spot.field(node, 'name')}")
+
+
+def _method(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    yield _headed("method" if spot.inside else "function", node, spot, spot.field(node, "name"))
+
+
+def _headed(kind: Kind, node: "Syntax", spot: Spot, name: str) -> Draft:
+    draft = definition(kind, node, spot, name, node.child_by_field_name("body"))
+    parameters = node.child_by_field_name("parameters") or node.child_by_field_name("name")
+    draft.tail = parameters.end_byte if parameters is not None else draft.tail
+    return draft
+
+
+def _class(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    """A class or module; what follows its name and parent, also a comment, is its inside."""
+    kind: Kind = "class" if node.type == "class" else "module"
+    draft = definition(kind, node, spot, spot.field(node, "name"), node.child_by_field_name("body"))
+    head = node.child_by_field_name("superclass") or node.child_by_field_name("name")
+    draft.tail = head.end_byte if head is not None else draft.tail
+    yield draft
+
+
+def _assigned(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    targets = (
+        left.named_children if left is not None and left.type == "left_assignment_list" else [left] if left is not None else []
+    )
+    names = [
+        target
+        for target in targets
+        if target.type in ("constant", "identifier", "class_variable", "instance_variable", "global_variable")
+    ]
+    if not names:
+        yield from statement(node, spot)
+    for target in names:
+        yield _value(node, spot, target, right)
+
+
+def _value(node: "Syntax", spot: Spot, target: "Syntax", value: "Syntax | None") -> Draft:
+    name = spot.text(target)
+    block = value.child_by_field_name("block") if value is not None and value.type == "call" else None
+    if block is not None and value is not None and spot.field(value, "method") == "new" and target.type == "constant":
+        draft = definition("class", node, spot, name, block)
+        draft.members = _inside(block)
+        return draft
+    if value is not None and value.type == "lambda":
+        return definition("function", node, spot, name, value.child_by_field_name("body"))
+    return held(node, spot, name, value, constant=target.type == "constant")
+
+
+def _inside(block: "Syntax") -> "list[Syntax]":
+    body = block.child_by_field_name("body")
+    return body.named_children if body is not None else []
+
+
+def _call(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
+    method = spot.field(node, "method")
+    arguments = node.child_by_field_name("arguments")
+    given = arguments.named_children if arguments is not None else []
+    if method in _REQUIRING and given:
+        path = string_of(given[-1], spot)
+        names = (spot.text(given[0]).lstrip(":"),) if method == "autoload" else ()
+        yield brings(node, path, Imported("named" if names else "side_effect", path, names))
+    elif method in _ACCESSORS and spot.inside:
+        for part in given:
+            yield held(node, spot, string_of(part, spot).lstrip(":"), None, constant=False)
+    elif method == "define_method" and given:
+        yield definition("method", node, spot, string_of(given[0], spot).lstrip(":"), node.child_by_field_name("block"))
+    elif method in _VISIBILITY:
+        for part in given:
+            if part.type in ("method", "singleton_method", "call"):
+                yield Shelled(part, Shell(node))
+    else:
+        yield _run(node, spot)
+
+
+def _run(node: "Syntax", spot: Spot) -> Draft:
+    """A call; a long block that it is given is opened."""
+    draft = Draft("statement", node, tail=node.child_by_field_name("block"))
+    draft.extra = 1
+    block = node.child_by_field_name("block")
+    if block is not None and draft.end_row - draft.row >= _SHORT:
+        arguments = node.child_by_field_name("arguments")
+        first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+        draft.name = string_of(first, spot) if first is not None and first.type in ("string", "simple_symbol", "constant") else ""
+        draft.members = _inside(block) if draft.end_row - draft.row >= _LONG else ()
+    return draft
+
+
+def _word(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
+    """A lone word: `private` says nothing by itself."""
+    if spot.text(node) not in _VISIBILITY:
+        yield from statement(node, spot)
+
+
+def _modifier(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
+    """`NAME = 1 unless defined?(NAME)`."""
+    body = node.child_by_field_name("body")
+    if body is not None and body.type in ("assignment", "call"):
+        yield Shelled(body, Shell(node, whole=True))
+    else:
+        yield from statement(node, spot)
+
+
+RUBY = Grammar(
+    module="tree_sitter_ruby",
+    rules={
+        "class": _class,
+        "module": _class,
+        "singleton_class": opens("body_statement"),
+        "body_statement": through,
+        "method": _method,
+        "singleton_method": _singleton,
+        "assignment": _assigned,
+        "operator_assignment": _assigned,
+        "call": _call,
+        "identifier": _word,
+        "if_modifier": _modifier,
+        "unless_modifier": _modifier,
+        "then": through,
+        "begin": through,
+        "else": through,
+        "ensure": through,
+        "rescue": opens("then"),
+        **dict.fromkeys(("if", "unless", "elsif"), opens(*_CLAUSES)),
+        "uninterpreted": skip,
+        "empty_statement": skip,
+    },
+    names=("identifier", "constant"),
+    around=frozenset(("if", "unless", "begin")),
+    selves=(b"self",),
+    implicit_self=True,
+    label=rb":(?!:)",
+    parameters="name: type",
+    plain_docs=True,
+    headers=(
+        (r"\s*class\s+(?P<name>[\w:]+)", "class"),
+        (r"\s*module\s+(?P<name>[\w:]+)", "module"),
+        (r"\s*def\s+(?P<name>[\w.]+[?!=]?)", "function"),
+    ),
+)

@@ -1,0 +1,169 @@
+"""Outlines made in a child process, so that a parser's crash, endless loop or hunger for memory is a sentence and no more.
+
+One child serves one file after another. It starts with the first file, ends with the outliner, and is replaced after a crash, after
+a file that took too long, and now and then so that its memory can't grow.
+"""
+
+import asyncio
+import subprocess
+import sys
+from threading import Lock, Timer
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from treadle.assistants.reading.outline import errors, frames
+from treadle.assistants.reading.outline.errors import OutlineError, OutlineFailed, TooLarge
+from treadle.assistants.reading.outline.metrics import Metrics
+from treadle.assistants.reading.outline.values import Outline
+
+SECONDS = 10.0
+MOST_BYTES = 10_000_000
+MEMORY = 2 << 30
+MOST_FILES = 500
+_CHILD = "treadle.assistants.reading.outline.child"
+_decode_outline = msgspec.msgpack.Decoder(Outline).decode
+_decode_metrics = msgspec.msgpack.Decoder(Metrics).decode
+
+
+class Outliner:
+    """Makes outlines in a child process. Any number of tasks and threads may share one; their files wait for each other.
+
+    `seconds` is how long one file may take, `most_bytes` how large it may be, `memory` what the child may take, and
+    `most_files` how many files one child serves.
+    """
+
+    def __init__(
+        self, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES, memory: int = MEMORY, most_files: int = MOST_FILES
+    ) -> None:
+        self._seconds = seconds
+        self._most_bytes = most_bytes
+        self._memory = memory
+        self._most_files = most_files
+        self._lock = Lock()
+        self._child: _Child | None = None
+
+    async def outline(self, text: str, language: str) -> Outline:
+        """The outline of a text."""
+        return await asyncio.to_thread(self.outline_sync, text, language)
+
+    async def seed_json(self, text: str, language: str, max_depth: int = 2) -> dict[str, Any]:
+        """The shallow syntax tree of a text."""
+        return await asyncio.to_thread(self.seed_json_sync, text, language, max_depth)
+
+    async def metrics(self, text: str, language: str) -> Metrics:
+        """How much smaller the shallow syntax tree of a text is."""
+        return await asyncio.to_thread(self.metrics_sync, text, language)
+
+    def outline_sync(self, text: str, language: str) -> Outline:
+        """The outline of a text; this thread waits for it."""
+        return _decode_outline(self._ask(frames.Job("outline", text, language)))
+
+    def seed_json_sync(self, text: str, language: str, max_depth: int = 2) -> dict[str, Any]:
+        """The shallow syntax tree of a text; this thread waits for it."""
+        return msgspec.msgpack.decode(self._ask(frames.Job("seed_json", text, language, max_depth)))
+
+    def metrics_sync(self, text: str, language: str) -> Metrics:
+        """How much smaller the shallow syntax tree of a text is; this thread waits for it."""
+        return _decode_metrics(self._ask(frames.Job("metrics", text, language)))
+
+    def close(self) -> None:
+        """End the child. A later file starts another."""
+        with self._lock:
+            self._end_child()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id, if there is a child."""
+        child = self._child
+        return child.pid if child is not None else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await asyncio.to_thread(self.close)
+
+    def _ask(self, job: frames.Job) -> msgspec.Raw:
+        size = len(job.text.encode("utf-8", "replace"))
+        if size > self._most_bytes:
+            raise TooLarge(f"It has {size / 1e6:.1f} MB; files up to {self._most_bytes / 1e6:g} MB are outlined.")
+        job = msgspec.structs.replace(job, text=job.text.encode("utf-8", "replace").decode())  # without stray surrogates
+        with self._lock:
+            answer = self._answered(job) or self._answered(job)  # a child may have been ended by somebody else: one more try
+            if answer is None:
+                raise OutlineFailed("The parser crashed on it, twice.")
+        if isinstance(answer, frames.Refused):
+            found = getattr(errors, answer.error, OutlineError)
+            raise found(answer.message)
+        return answer.value
+
+    def _answered(self, job: frames.Job) -> frames.Answer | None:
+        """What a child makes of a job; None where it crashed."""
+        if self._child is not None and self._child.served >= self._most_files:
+            self._end_child()
+        if self._child is None:
+            self._child = _Child(self._memory)
+        answer = self._child.ask(job, self._seconds)
+        if answer is None:
+            late = self._child.late
+            self._end_child()
+            if late:
+                raise OutlineFailed(f"Parsing it took more than {self._seconds:g} seconds.")
+        return answer
+
+    def _end_child(self) -> None:
+        if self._child is not None:
+            self._child.end()
+            self._child = None
+
+
+class _Child:
+    """One child process."""
+
+    def __init__(self, memory: int) -> None:
+        # -P: modules in the current folder, which may be a stranger's, must not be imported
+        command = [sys.executable, "-P", "-m", _CHILD, str(memory)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - our own module
+        self.pid = self._process.pid
+        self.served = 0
+        self.late = False
+
+    def ask(self, job: frames.Job, seconds: float) -> frames.Answer | None:
+        """Its answer; None where it died, or was ended because it took too long."""
+        assert self._process.stdin is not None, "it is a pipe"
+        assert self._process.stdout is not None, "it is a pipe"
+        timer = Timer(seconds, self._kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            frames.send(self._process.stdin, job)
+            answer = frames.receive(self._process.stdout)
+        except OSError:  # it is gone
+            answer = None
+        finally:
+            timer.cancel()
+        self.served += 1
+        return None if answer is None else frames.decode_answer(answer)
+
+    def _kill(self) -> None:
+        self.late = True
+        self._process.kill()
+
+    def end(self) -> None:
+        """Kill it, wherever it is, and wait until it is gone."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None, "both are pipes"
+            try:
+                pipe.close()
+            except OSError:
+                continue
+        self._process.wait()

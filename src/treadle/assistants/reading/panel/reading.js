@@ -1,0 +1,128 @@
+// The panel of the reading assistant: starts it, and joins what belongs to no single view: keys, the address, noticing changes, and
+// what is said aloud to those who don't see the page. What there is to know is in state.js; the views draw it.
+
+import { element, question } from "/static/treadle.js";
+import { drawSide } from "./blocks.js";
+import { drawPicker, look as lookForFiles, toggle } from "./picker.js";
+import { drawSource } from "./source.js";
+import { blocks, linesOf, loadFiles, loadHealth, look, open, phaseOf, pin, read, state, step, unpin, watch } from "./state.js";
+import { languageOf, titleOf } from "./tint.js";
+
+const OFTEN = 2000;  // milliseconds between looks for a change
+const byId = (id) => document.getElementById(id);
+
+// the bar
+
+function drawBar({ source }, before) {
+  if (source === before.source) return;
+  byId("name").replaceChildren(...(source ? nameOf(source) : ["Pick a file"]));
+  byId("facts").textContent = source ? factsOf(source) : "";
+  document.title = `${source ? `${source.name} · ` : ""}Reading · Treadle`;
+}
+
+/** The folder is what may be cut off. */
+function nameOf({ name }) {
+  const cut = name.lastIndexOf("/") + 1;
+  return [element("span", { class: "folder" }, name.slice(0, cut)), element("span", {}, name.slice(cut))];
+}
+
+function factsOf({ name, language, text }) {
+  const title = titleOf(language || languageOf(name)), amount = linesOf(text).length;
+  const lines = `${amount.toLocaleString("en")} ${amount === 1 ? "line" : "lines"}`;
+  return title ? `${title} · ${lines}` : lines;
+}
+
+// the address: #file=…&block=…
+
+function written({ source, pinned, wanted }) {
+  if (source?.kind !== "file") return "";
+  const block = blocks()[pinned]?.id ?? wanted;
+  const words = new URLSearchParams({ file: source.name, ...(block ? { block } : {}) });
+  return `#${words}`.replaceAll("%2F", "/");
+}
+
+function drawAddress(now, before) {
+  if (now.source === null) return;
+  const address = `${location.pathname}${location.search}${written(now)}`;
+  const isAnother = before.source !== null && now.source.name !== before.source.name;
+  if (written(now) !== location.hash) history[isAnother ? "pushState" : "replaceState"](null, "", address);
+}
+
+function named() {
+  return new URLSearchParams(location.hash.slice(1));
+}
+
+/** Show what the address names. A block that is named there has been read before, and is read again. */
+async function follow() {
+  const file = named().get("file"), id = named().get("block") ?? "";
+  if (!file || written(state) === location.hash || !(await open(file, id))) return;
+  const known = blocks().findIndex((block) => block.id === id);
+  if (known >= 0) pin(known);
+  else if (id && !state.reading) await read();
+  else if (state.pinned >= 0) unpin();
+}
+
+// keys
+
+function onKey(event) {
+  const isWriting = event.target.matches("input, textarea, select");
+  if (event.key === "Escape") return escape();
+  if (event.key === "/" && !isWriting && !event.ctrlKey && !event.metaKey) return taken(event, () => toggle(true));
+  const by = event.ctrlKey ? { ArrowUp: -1, ArrowDown: 1 }[event.key] : { "[": -1, "]": 1 }[event.key];
+  if (by && !isWriting && state.pinned >= 0) taken(event, () => step(by));
+}
+
+function taken(event, act) {
+  event.preventDefault();
+  act();
+}
+
+function escape() {
+  if (state.picking) toggle(false);
+  else if (state.pinned >= 0) unpin();
+}
+
+// said aloud
+
+function announce(now, before) {
+  const words = newsOf(now, before);
+  if (words) byId("said").textContent = words;
+}
+
+function newsOf(now, before) {
+  if (!now.source) return "";
+  const phase = phaseOf(now), { name } = now.source;
+  if (phase !== phaseOf(before) || now.reading !== before.reading) {
+    if (phase === "analyzing") return `Reading ${name}.`;
+    if (phase === "analyzed") return `${name} was read: ${now.reading.blocks.length} blocks.`;
+    if (phase === "stale") return `${name} has changed since it was read.`;
+  }
+  if (name !== before.source?.name) return `${name} is shown.`;
+  return now.pinned !== before.pinned || now.place !== before.place ? pinnedNews(now) : "";
+}
+
+function pinnedNews({ pinned, place }) {
+  const block = blocks()[pinned];
+  if (!block) return "No block is pinned.";
+  const [from, to] = block.ranges[place] ?? [];
+  if (!from) return `${block.label} is pinned.`;
+  return `${block.label}, place ${place + 1} of ${block.ranges.length}: lines ${from} to ${to}.`;
+}
+
+// the start
+
+function lookWhileSeen() {
+  if (document.visibilityState === "visible") look();
+}
+
+state.picking = !named().get("file");
+for (const draw of [drawBar, drawPicker, drawSource, drawSide, drawAddress, announce]) watch(draw);
+document.addEventListener("keydown", onKey);
+document.addEventListener("visibilitychange", lookWhileSeen);
+addEventListener("focus", lookWhileSeen);
+addEventListener("hashchange", follow);
+setInterval(lookWhileSeen, OFTEN);
+lookForFiles(question().match(/[\w./-]+\.\w+/)?.[0] ?? "");
+loadHealth();
+loadFiles();
+follow();

@@ -1,0 +1,281 @@
+// What the panel knows, in one place, and everything that may change it. No element is touched here: views watch, and draw what
+// they see.
+
+import { ask } from "/static/treadle.js";
+
+const NONE = new Set();
+
+export const state = {
+  folder: "",
+  files: null,             // paths; null until they are known
+  model: "",               // why there is no model; "" where there is one
+  picking: true,
+  tab: "files",
+  draft: { name: "", language: "", text: "" },
+  source: null,            // what is shown: { kind, name, language, hash, text }
+  latest: "",              // the hash of what is there now, on disk or in the draft
+  reading: null,           // of `source`: { intent, blocks, how }
+  running: null,           // the analysis under way: { began, abort }
+  wanted: "",              // the id of the block to pin once it is there
+  error: null,             // what failed: { text, again }
+  trouble: "",             // why changes can't be noticed at the moment
+  hovered: -1,             // numbers of blocks; -1 is none
+  pinned: -1,
+  place: 0,                // which range of the pinned block one is at
+  folded: -1,              // the block that alone is shown
+  opened: NONE,            // first lines of folds that were opened again
+  jump: null,              // the lines to be shown: { from, to }
+};
+const NOTHING_CHOSEN = { hovered: -1, pinned: -1, place: 0, folded: -1, opened: NONE, jump: null };
+const NOTHING_READ = { reading: null, running: null, error: null, trouble: "" };
+const watchers = [];
+let opening = 0;
+let looking = false;
+
+/** Have a view drawn, now and whenever something changes: draw(state, before). */
+export function watch(draw) {
+  watchers.push(draw);
+  draw(state, {});
+}
+
+/** Change the state. */
+export function update(changes) {
+  const before = { ...state };
+  Object.assign(state, changes);
+  for (const draw of watchers) draw(state, before);
+}
+
+/** Where things stand: idle, analyzing, analyzed or stale. */
+export function phaseOf({ running, reading, source, latest }) {
+  if (running) return "analyzing";
+  if (!reading) return "idle";
+  return latest === source.hash ? "analyzed" : "stale";
+}
+
+/** The lines of a text; a line feed at its very end opens no further one. */
+export function linesOf(text) {
+  const lines = text.split("\n");
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}
+
+/** The blocks of what was read; none before. */
+export function blocks() {
+  return state.reading?.blocks ?? [];
+}
+
+// what can be read
+
+/** Ask for the files of the folder. */
+export async function loadFiles() {
+  try {
+    const { folder, files } = await ask("/api/reading/files");
+    update({ folder, files, error: state.error?.again === loadFiles ? null : state.error });
+  } catch (error) {
+    failed(error, loadFiles);
+  }
+}
+
+/** Ask whether there is a model. Not knowing it stops nobody. */
+export async function loadHealth() {
+  const said = await ask("/api/iris/health").catch(() => ({ agent_ready: true }));
+  update({ model: said.agent_ready ? "" : said.agent_error ?? "No model is set up." });
+}
+
+/** Show a file; `block` is the id of the one to pin once it has been read. True where it is shown now. */
+export async function open(name, block = "") {
+  const mine = ++opening;
+  if (isFile(state.source) && state.source.name === name) {
+    update({ picking: false });
+    return true;
+  }
+  try {
+    const source = await loadFile(name);
+    if (mine !== opening) return false;
+    show(source, block);
+    return true;
+  } catch (error) {
+    if (mine !== opening) return false;
+    update({ picking: state.picking || !state.source });
+    failed(error, () => open(name, block));
+    return false;
+  }
+}
+
+/** Show what was pasted. */
+export function openDraft() {
+  opening++;
+  if (state.source?.kind !== "pasted") show(draftSource());
+  else update({ picking: false, ...(state.reading || state.running ? {} : { source: draftSource() }) });
+}
+
+/** Change what is pasted. */
+export function setDraft(changes) {
+  const draft = { ...state.draft, ...changes };
+  update(state.source?.kind === "pasted" ? { draft, latest: tagOf(draft) } : { draft });
+}
+
+function show(source, wanted = "") {
+  state.running?.abort.abort();
+  update({ ...NOTHING_CHOSEN, ...NOTHING_READ, source, latest: source.hash, picking: false, wanted });
+}
+
+function isFile(source) {
+  return source?.kind === "file";
+}
+
+async function loadFile(name, { signal } = {}) {
+  const said = await ask(`/api/reading/file?path=${encodeURIComponent(name)}`, undefined, { signal });
+  return fileSource(said);
+}
+
+function fileSource({ path, language, content_hash, text }) {
+  return { kind: "file", name: path, language: language ?? "", hash: content_hash, text };
+}
+
+function draftSource() {
+  const { name, language, text } = state.draft;
+  return { kind: "pasted", name: name || "pasted", language, hash: tagOf(state.draft), text };
+}
+
+function tagOf({ name, language, text }) {
+  return [name, language, text].join("\0");
+}
+
+function failed(error, again) {
+  update({ error: { text: error.message, again } });
+}
+
+// reading it
+
+/** Have what is shown read, as it is now. Nothing happens while that is under way. */
+export async function read() {
+  if (state.running || !state.source) return;
+  const abort = new AbortController(), { signal } = abort;
+  const isOver = () => state.running?.abort !== abort;
+  update({ running: { began: Date.now(), abort }, error: null });
+  try {
+    const source = same(isFile(state.source) ? await loadFile(state.source.name, { signal }) : draftSource());
+    if (isOver()) return;
+    update(state.reading ? { latest: source.hash } : { latest: source.hash, source });
+    const said = await ask("/api/iris/analyze", asked(source), { signal });
+    if (!isOver()) take(source, said);
+  } catch (error) {
+    if (isOver()) return;
+    update({ running: null });
+    failed(error, read);
+  }
+}
+
+/** What is shown already, where nothing in it has changed. */
+function same(source) {
+  return source.hash === state.source?.hash ? state.source : source;
+}
+
+/** Stop reading; what was there before stays. */
+export function cancel() {
+  state.running?.abort.abort();
+  update({ running: null });
+}
+
+function asked({ name, language, text }) {
+  return { filename: name, source_code: text, language, metadata: {} };
+}
+
+function take(source, said) {
+  const wanted = state.wanted || blocks()[state.pinned]?.id;
+  const reading = readingOf(said, linesOf(source.text).length);
+  update({ ...NOTHING_CHOSEN, source, reading, running: null, wanted: "" });
+  const found = reading.blocks.findIndex((block) => block.id === wanted);
+  if (found >= 0) pin(found);
+}
+
+function readingOf({ file_intent, responsibilities, metadata }, last) {
+  const found = responsibilities ?? [];
+  const tidied = found.map((block) => ({ ...block, elements: block.elements ?? {}, ranges: rangesOf(block, last) }));
+  return { intent: file_intent, blocks: tidied, how: metadata ?? {} };
+}
+
+function rangesOf({ ranges }, last) {
+  const inside = (ranges ?? []).map(([from, to]) => [Math.max(from, 1), Math.min(to, last)]).filter(([from, to]) => from <= to);
+  return inside.sort(([one], [other]) => one - other);
+}
+
+/** See whether the file has changed. What was read stays as it was; what wasn't read yet is shown anew. */
+export async function look() {
+  const { source } = state;
+  if (!isFile(source) || looking) return;
+  looking = true;
+  try {
+    const known = state.reading || state.running ? state.latest : source.hash;
+    const said = await ask(`/api/reading/file?path=${encodeURIComponent(source.name)}&unless=${encodeURIComponent(known)}`);
+    if (state.source === source) notice(said);
+  } catch (error) {
+    if (state.source === source && state.trouble !== error.message) update({ trouble: error.message });
+  } finally {
+    looking = false;
+  }
+}
+
+function notice(said) {
+  const trouble = said.gone ? "The file is gone." : "";
+  if (state.trouble !== trouble) update({ trouble });
+  if (said.text === undefined) return;
+  const shown = state.reading || state.running;
+  update(shown ? { latest: said.content_hash } : { source: fileSource(said), latest: said.content_hash });
+}
+
+// looking at what was found
+
+/** Point at a block without pinning it; -1 at none. */
+export function hover(index) {
+  if (state.hovered !== index) update({ hovered: index });
+}
+
+/** Pin a block, at one of its ranges, and show that one unless told not to. */
+export function pin(index, place = 0, { jump = true } = {}) {
+  const range = blocks()[index].ranges[place];
+  const folds = state.folded === index ? {} : { folded: -1, opened: NONE };
+  update({ pinned: index, place, ...folds, jump: jump && range ? { from: range[0], to: range[1] } : state.jump });
+}
+
+/** Let go of the pinned block. */
+export function unpin() {
+  update({ ...NOTHING_CHOSEN, jump: state.jump });
+}
+
+/** Go to the pinned block's next range, or with -1 to the one before; after the last comes the first. */
+export function step(by) {
+  const amount = blocks()[state.pinned]?.ranges.length;
+  if (amount) pin(state.pinned, (state.place + by + amount) % amount);
+}
+
+/** Show a block alone, or everything again. */
+export function fold(index, on = state.folded !== index) {
+  update({ folded: on ? index : -1, opened: NONE });
+  pin(index, state.pinned === index ? state.place : 0);
+}
+
+/** Open one of the folds. */
+export function unfold(from) {
+  update({ opened: new Set([...state.opened, from]) });
+}
+
+/** Show lines. */
+export function jumpTo(from, to = from) {
+  update({ jump: { from, to } });
+}
+
+/** Show where a name of a block is: the first of the block's lines that has it. */
+export function find(name, index) {
+  const lines = linesOf(state.source.text), { ranges } = blocks()[index];
+  const numbers = ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, more) => from + more));
+  for (const words of [name, name.split(/[.:#]+/).at(-1)]) {
+    const found = numbers.find((number) => has(lines[number - 1], words));
+    if (found) return update({ jump: { from: found, to: found } });
+  }
+}
+
+function has(line, words) {
+  const quoted = words.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`(?<![\\w$])${quoted}(?![\\w$])`, "u").test(line);
+}

@@ -1,0 +1,47 @@
+"""What a model is told on each path. Short: every token is read before the first word comes, and a small machine reads slowly."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from treadle.assistants.reading.values import Range
+
+_TASK = "You tell a developer what a source file is for, before they read it: why it is there and what its parts do, never how."
+_ANSWER = """\
+Answer with one JSON object and nothing else:
+{"file_intent": "in 1 to 4 lines, why this file exists", "responsibilities": [{"label": "2 to 5 words", \
+"description": "what this part is for", "ranges": [[first line, last line]]}]}
+Give 3 to 6 responsibilities. Each holds all that serves one purpose: functions, state, imports, types and constants, also where \
+they are scattered. Every definition belongs to exactly one; give the line ranges as they are numbered. No catch-all such as \
+"helpers" or "misc"."""
+
+FAST = f"{_TASK}\nYou get the file with numbered lines.\n{_ANSWER}"
+TOOLS = f"""\
+{_TASK}
+You get its outline: line ranges, definitions, the first words of comments. Where names and comments leave open what a part is \
+for (names such as process, handle, data; long code without a comment), read its lines with refer_to_source_code, several \
+ranges in one reply. What is clear needs no reading.
+{_ANSWER}"""
+IDENTIFY = f"""\
+{_TASK}
+You get the file's shallow syntax tree. Which lines have to be read before that can be said? Answer with one JSON object and \
+nothing else: {{"ranges_to_read": [{{"start_line": 1, "end_line": 9, "reason": "…", "element_type": "function", \
+"element_name": "…", "priority": "high"}}]}}. What is clear from names and comments needs no reading."""
+ANALYSE = f"{_TASK}\nYou get the file's shallow syntax tree, and the lines that had to be read.\n{_ANSWER}"
+AGAIN = "That can't be used yet:\n{problems}\nGive the whole JSON object again, put right."
+
+
+def numbered(lines: Sequence[str]) -> str:
+    """Source with its line numbers, at the margin: models count badly."""
+    return "\n".join([f"{number}|{line}" for number, line in enumerate(lines, 1)])
+
+
+def about(filename: str, language: str, what: str, content: str) -> str:
+    """The one message about a file."""
+    return f"{filename} ({language}), {what}:\n{content}"
+
+
+def with_snippets(filename: str, language: str, tree: str, snippets: Iterable[tuple[Range, str]]) -> str:
+    """The second message of the two-stage path: the tree once more, and what was read."""
+    read = {f"{start}-{end}": text for (start, end), text in snippets}
+    return about(filename, language, "its syntax tree", f"{tree}\n\nLines read:\n{msgspec.json.encode(read).decode()}")

@@ -1,0 +1,139 @@
+"""The debug report of a reading: what was sent, what it cost, what was read, how good the outline was. As JSON and as Markdown."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from treadle.assistants.reading.analyse import Analysis
+from treadle.assistants.reading.outline.metrics import Metrics
+from treadle.assistants.reading.values import Stage
+
+MOST_REPORTS = 50  # of each kind are kept in a folder; older ones go
+
+
+def report(analysis: Analysis, metrics: Metrics, tree: dict[str, Any]) -> dict[str, Any]:
+    """Everything, as JSON."""
+    source, metadata = analysis.source, analysis.reading.metadata
+    reads = [
+        {
+            "tool_name": "refer_to_source_code",
+            "args": {"start_line": read.start_line, "end_line": read.end_line},
+            "reason": read.reason,
+            "result_content": (content := "\n".join(source.lines[read.start_line - 1 : read.end_line])),
+            "result_length": len(content),
+        }
+        for read in metadata.tool_reads
+    ]
+    return {
+        "filename": source.filename,
+        "language": source.language,
+        "snapshots": {"raw_source": source.text, "shallow_ast": tree},
+        "metrics": msgspec.to_builtins(metrics),
+        "llm_stages": dict(_stages(analysis.stages)),
+        "tool_calls": reads,
+        "tool_call_count": len(reads),
+        "summary": summary(metrics),
+    }
+
+
+def summary(metrics: Metrics) -> dict[str, Any]:
+    """The few figures that go with an answer."""
+    return {
+        "integrity_score": metrics.integrity_score,
+        "has_quality_warning": metrics.integrity_score < 100,
+        "node_reduction_ratio": metrics.node_reduction_ratio,
+        "context_compression_ratio": metrics.context_compression_ratio,
+        "comment_retention_score": metrics.comment_retention_score,
+    }
+
+
+def _stages(stages: tuple[Stage, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, stage in enumerate(stages):
+        again = sum(other.name == stage.name for other in stages[:number])
+        yield (
+            f"{stage.name}_{again + 1}" if again else stage.name,
+            {
+                "name": stage.name,
+                "start_time": stage.start_time,
+                "end_time": stage.end_time,
+                "elapsed_time_seconds": round(stage.end_time - stage.start_time, 3),
+                "input_tokens": stage.tokens.input,
+                "output_tokens": stage.tokens.output,
+                "total_tokens": stage.tokens.total,
+                "cached_tokens": stage.tokens.cached,
+                "requests": stage.tokens.requests,
+                "llm_response": stage.response,
+                "parsed_output": stage.parsed_output,
+            },
+        )
+
+
+def markdown(found: dict[str, Any], analysis: Analysis) -> str:
+    """The report for people."""
+    metadata = analysis.reading.metadata
+    lines = [
+        f"# How {found['filename']} was read",
+        "",
+        f"Path: **{metadata.execution_path}** ({metadata.why}).",
+        f"{metadata.tokens.total:,} tokens in {metadata.tokens.requests} requests, {metadata.seconds:.1f} s.",
+        "",
+        "## Outline",
+        "",
+        *_table(("measure", "value"), [(name.replace("_", " "), value) for name, value in found["metrics"].items()]),
+        "",
+        "## Requests",
+        "",
+        *_table(
+            ("stage", "input", "output", "seconds"),
+            [(name, s["input_tokens"], s["output_tokens"], s["elapsed_time_seconds"]) for name, s in found["llm_stages"].items()],
+        ),
+        "",
+        "## Lines that were read",
+        "",
+        *_table(
+            ("#", "lines", "characters", "why"),
+            [
+                (number, f"{call['args']['start_line']}-{call['args']['end_line']}", call["result_length"], call["reason"])
+                for number, call in enumerate(found["tool_calls"], 1)
+            ],
+        ),
+        "",
+    ]
+    for call in found["tool_calls"]:
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", call["result_content"])), default=0))
+        span = f"{call['args']['start_line']}-{call['args']['end_line']}"
+        lines += [f"### Lines {span}", "", f"{fence}{found['language']}", call["result_content"], fence, ""]
+    return "\n".join(lines)
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
+    if not rows:
+        return ["None."]
+    return [
+        f"| {' | '.join(head)} |",
+        f"|{'---|' * len(head)}",
+        *[f"| {' | '.join([_cell(cell) for cell in row])} |" for row in rows],
+    ]
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def write(folder: Path, found: dict[str, Any], analysis: Analysis, *, raw_source: bool = False) -> tuple[Path, Path]:
+    """Both files of a report; only the newest are kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp = datetime.now(UTC).strftime("%Y%m%d_%H%M%S_%f")
+    way = ("_fast_path" if analysis.reading.metadata.execution_path == "fast-path" else "") + ("_raw_source" if raw_source else "")
+    base = re.sub(r"[^\w.-]+", "_", Path(found["filename"]).name) or "source"
+    page, tree = folder / f"{base}{way}_{stamp}_debug.md", folder / f"{base}{way}_{stamp}_shallow_ast.json"
+    page.write_text(markdown(found, analysis), "utf-8")
+    tree.write_bytes(msgspec.json.format(msgspec.json.encode(found)))
+    for kind in ("*_debug.md", "*_shallow_ast.json"):
+        for old in sorted(folder.glob(kind), key=lambda path: path.stat().st_mtime_ns)[:-MOST_REPORTS]:
+            old.unlink(missing_ok=True)
+    return page, tree

@@ -1,0 +1,114 @@
+"""A reading as people see it: on a terminal, with the source's blocks in colours, and as Markdown."""
+
+from collections.abc import Sequence
+
+from treadle import Terminal
+from treadle.assistants.reading.analyse import Analysis
+from treadle.assistants.reading.folder import FolderReading
+from treadle.assistants.reading.values import Block, Range, Reading
+
+STYLES = ("cyan", "yellow", "green", "magenta", "blue", "red")
+_MARKS = "①②③④⑤⑥"
+_SHOWN = 24  # lines of a range that are shown; its middle is left out
+
+
+def show(analysis: Analysis, terminal: Terminal, *, source: bool = True) -> None:
+    """The intent, the blocks, and then the source of each."""
+    reading = analysis.reading
+    terminal.line(reading.file_intent, "bold")
+    for number, block in enumerate(reading.responsibilities):
+        style = STYLES[number % len(STYLES)]
+        terminal.line()
+        terminal.line(f"{_mark(number)} {block.label}  {told_ranges(block.ranges)}", style)
+        terminal.line(f"  {block.description}")
+    if source and terminal.width is not None:
+        for number, block in enumerate(reading.responsibilities):
+            _show_source(number, block, analysis.source.lines, terminal)
+    terminal.note(summary(reading))
+
+
+def _mark(number: int) -> str:
+    return _MARKS[number] if number < len(_MARKS) else f"({number + 1})"
+
+
+def _show_source(number: int, block: Block, lines: Sequence[str], terminal: Terminal) -> None:
+    style = STYLES[number % len(STYLES)]
+    terminal.line()
+    terminal.line(f"── {_mark(number)} {block.label} ──", style)
+    digits = len(str(len(lines)))
+    for start, end in block.ranges:
+        for line in _shortened(start, end):
+            text = f"{line:>{digits}} {lines[line - 1].expandtabs(4)}" if line else f"{'⋮':>{digits}}"
+            terminal.line(text[: terminal.width], style)
+
+
+def _shortened(start: int, end: int) -> list[int]:
+    """The lines of a range to show; 0 stands for those left out."""
+    if end - start < _SHOWN:
+        return list(range(start, end + 1))
+    half = _SHOWN // 2
+    return [*range(start, start + half), 0, *range(end - half + 1, end + 1)]
+
+
+def told_ranges(ranges: Sequence[Range]) -> str:
+    """Ranges in words: `12-40, 51`."""
+    return ", ".join([f"{start}-{end}" if end > start else str(start) for start, end in ranges])
+
+
+def summary(reading: Reading) -> str:
+    """How it was read, in a line."""
+    metadata = reading.metadata
+    tokens = metadata.tokens
+    spent = f"{tokens.total:,} tokens, {metadata.seconds:.1f} s" if tokens.requests else f"{metadata.seconds:.1f} s"
+    reads = f", {metadata.tool_call_count} reads" if metadata.tool_call_count else ""
+    kept = " (kept from before)" if metadata.cached else ""
+    by = f" by {metadata.model}" if metadata.model else ""
+    notes = f" {metadata.notes}" if metadata.notes else ""
+    return f"{metadata.execution_path}{by}{kept}: {metadata.why}; {spent}{reads}.{notes}"
+
+
+def markdown(filename: str, reading: Reading) -> str:
+    """A reading as Markdown."""
+    lines = [f"# {filename}", "", reading.file_intent, ""]
+    for block in reading.responsibilities:
+        lines += [f"## {block.label}", "", block.description, "", f"Lines {told_ranges(block.ranges)}.", ""]
+        for kind in ("functions", "types", "state", "constants", "imports"):
+            names = getattr(block.elements, kind)
+            if names:
+                lines += [f"- {kind}: {', '.join([f'`{name}`' for name in names])}"]
+        lines += [""]
+    return "\n".join([*lines, f"*{summary(reading)}*", ""])
+
+
+def show_folder(found: FolderReading, terminal: Terminal) -> None:
+    """What a folder is for."""
+    intents = {file.path: file for file in found.files}
+    terminal.line(found.folder_intent, "bold")
+    for number, group in enumerate(found.groups):
+        terminal.line()
+        terminal.line(group.label, STYLES[number % len(STYLES)])
+        if group.description:
+            terminal.line(f"  {group.description}")
+        for path in group.files:
+            file = intents[path]
+            words = file.reading.file_intent.partition("\n")[0] if file.reading else f"not read: {file.problem}"
+            terminal.line(f"  {path}: {words}")
+    kept = sum([bool(file.reading and file.reading.metadata.cached) for file in found.files])
+    failed = sum([file.reading is None for file in found.files])
+    told = f"{len(found.files)} files, {kept} of them kept from before, {failed} not read; {found.tokens.total:,} tokens."
+    terminal.note(f"{told} {found.notes}".rstrip())
+
+
+def folder_markdown(name: str, found: FolderReading) -> str:
+    """A folder's reading as Markdown."""
+    intents = {file.path: file for file in found.files}
+    lines = [f"# {name}", "", found.folder_intent, ""]
+    for group in found.groups:
+        lines += [f"## {group.label}", "", group.description, ""]
+        for path in group.files:
+            file = intents[path]
+            lines.append(
+                f"- `{path}`: {file.reading.file_intent if file.reading else f'not read: {file.problem}'}".replace("\n", " ")
+            )
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""A file that is to be read: its text and what is known of it before any model is asked. And the one tool that reads its lines."""
+
+from hashlib import sha256
+
+from msgspec import Struct
+
+from treadle import ToolProblem
+from treadle.assistants.reading.outline.values import Outline
+from treadle.assistants.reading.parts import Part
+from treadle.assistants.reading.values import ToolRead
+
+FAST_LINES, FAST_TOKENS = 200, 2000
+
+
+class Source(Struct, frozen=True):
+    """A file, read and outlined. `notes` is what a reader of the answer should know."""
+
+    filename: str
+    language: str
+    text: str
+    lines: tuple[str, ...]
+    outline: Outline
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_small(self) -> bool:
+        """Whether sending all of it costs less than anything else."""
+        return len(self.lines) <= FAST_LINES and estimated_tokens(self.text) <= FAST_TOKENS
+
+
+def estimated_tokens(text: str) -> int:
+    """About how many tokens a text has."""
+    return len(text) // 4
+
+
+def hash_of(text: str) -> str:
+    """What a text is known by."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Reads:
+    """The tool `refer_to_source_code`, bound to one file, with a record of what it was asked for."""
+
+    def __init__(self, source: Source) -> None:
+        self._lines = source.lines
+        self.log: list[ToolRead] = []
+
+    def refer_to_source_code(self, start_line: int, end_line: int) -> str:
+        """Read lines of the file.
+
+        :param start_line: the first line, from 1
+        :param end_line: the last line
+        """
+        return self.read(start_line, end_line, "the model asked")
+
+    def read(self, start: int, end: int, reason: str) -> str:
+        """The lines, and one more entry in the record."""
+        last = len(self._lines)
+        if start < 1 or end < start or start > last:
+            raise ToolProblem(f"Invalid line range: {start} to {end}. The file has lines 1 to {last}.")
+        end = min(end, last)
+        self.log.append(ToolRead(start, end, reason))
+        return "\n".join(self._lines[start - 1 : end])

@@ -1,0 +1,95 @@
+"""What a reading is made of: the intent of a file, its responsibility blocks, and how they were found. Values only.
+
+Names of fields are those of the HTTP contract; lines are 1-based and inclusive.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+Path = Literal["fast-path", "tool-calling", "two-stage", "sketch", "empty"]
+Range = tuple[int, int]
+
+
+class Elements(Struct, frozen=True):
+    """What belongs to a block, by name."""
+
+    functions: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    constants: tuple[str, ...] = ()
+
+
+class Block(Struct, frozen=True):
+    """All that serves one purpose in a file, also where it is scattered."""
+
+    id: str
+    label: str
+    description: str
+    elements: Elements
+    ranges: tuple[Range, ...]
+
+
+class ToolRead(Struct, frozen=True):
+    """Lines that a model asked to see."""
+
+    start_line: int
+    end_line: int
+    reason: str
+
+
+class Tokens(Struct, frozen=True):
+    """What a reading cost. `cached` is the part of the input that its server had read before."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    requests: int = 0
+
+    @property
+    def total(self) -> int:
+        """Input and output together."""
+        return self.input + self.output
+
+    def __add__(self, other: "Tokens") -> "Tokens":
+        return Tokens(
+            self.input + other.input, self.output + other.output, self.cached + other.cached, self.requests + other.requests
+        )
+
+
+class Metadata(Struct, frozen=True):
+    """How a reading was made. `why` says what led to the path, `notes` what a reader should know."""
+
+    execution_path: Path
+    why: str
+    tool_reads: tuple[ToolRead, ...] = ()
+    tool_call_count: int = 0
+    tokens: Tokens = Tokens()
+    seconds: float = 0.0
+    model: str = ""
+    language: str = ""
+    content_hash: str = ""
+    cached: bool = False
+    coverage: float = 1.0
+    notes: str = ""
+
+
+class Reading(Struct, frozen=True):
+    """What a file is for, and which of its parts belong together."""
+
+    file_intent: str
+    responsibilities: tuple[Block, ...]
+    metadata: Metadata
+
+
+class Stage(Struct, frozen=True):
+    """One conversation with a model, for the debug report."""
+
+    name: str
+    start_time: float
+    end_time: float
+    tokens: Tokens
+    prompt: str
+    response: str
+    parsed_output: dict[str, Any] = field(default_factory=dict[str, Any])

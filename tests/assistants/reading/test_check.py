@@ -1,0 +1,135 @@
+"""A model's answer, checked and mended, whatever it says."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assistants.reading.files import SHOP, parts
+from treadle.assistants.reading.check import MOST, settle
+
+FOUND = parts(*SHOP)
+LINES = 50
+GOOD = {
+    "file_intent": "Keeps a shop's shelf and knows its prices.",
+    "responsibilities": [
+        {"label": "Keeping the shelf", "description": "Puts and takes.", "ranges": [[1, 1], [6, 30], [46, 50]]},
+        {"label": "Knowing prices", "description": "Adds up.", "ranges": [[2, 4], [32, 44]]},
+    ],
+}
+
+
+def answer(**changes):
+    return {**GOOD, **changes}
+
+
+def block(label="Keeping the shelf", ranges=((1, 50),), **more):
+    return {"label": label, "description": "d", "ranges": [list(pair) for pair in ranges], **more}
+
+
+def test_a_good_answer_stays_as_it_is():
+    settled = settle(GOOD, FOUND, LINES)
+    assert settled.coverage == 1
+    assert settled.notes == ()
+    assert [(found.id, found.label, found.ranges) for found in settled.blocks] == [
+        ("keeping-the-shelf", "Keeping the shelf", ((1, 1), (6, 30), (46, 50))),
+        ("knowing-prices", "Knowing prices", ((2, 4), (32, 44))),
+    ]
+    assert settled.blocks[1].elements.functions == ("price", "total")
+    assert settled.problems == ("Only 2 of 3 to 6 responsibilities are told apart.",)
+
+
+def test_ranges_are_snapped_to_whole_parts_and_shared_by_none():
+    settled = settle(answer(responsibilities=[block(ranges=[(1, 33)]), block("Knowing prices", [(33, 60)])]), FOUND, LINES)
+    assert [found.ranges for found in settled.blocks] == [((1, 30),), ((32, 50),)]
+
+
+def test_ranges_the_wrong_way_round_or_outside_are_put_right():
+    settled = settle(
+        answer(responsibilities=[block(ranges=[(30, -4), (90, 99)]), block("Knowing prices", [(44, 32)])]), FOUND, LINES
+    )
+    assert [found.ranges for found in settled.blocks] == [((1, 30), (46, 50)), ((32, 44),)]
+
+
+def test_what_was_left_out_is_added_and_said():
+    settled = settle(answer(responsibilities=[block(ranges=[(9, 30)]), block("Knowing prices", [(32, 44)])]), FOUND, LINES)
+    assert "RATE" in settled.blocks[1].elements.constants
+    assert settled.coverage < 1
+    assert "left out" in settled.notes[0]
+
+
+def test_much_left_out_is_a_problem_that_names_it():
+    problems = settle(answer(responsibilities=[block(ranges=[(4, 4)])]), FOUND, LINES).problems
+    assert any("price (32-36)" in problem for problem in problems)
+
+
+def test_generic_labels_are_a_problem_and_are_replaced():
+    settled = settle(answer(responsibilities=[block("Helpers", [(32, 44)]), block(ranges=[(1, 30)])]), FOUND, LINES)
+    assert any("'Helpers'" in problem for problem in settled.problems)
+    assert [found.label for found in settled.blocks] == ["Price total functions", "Keeping the shelf"]
+
+
+def test_labels_of_one_word_or_many_are_a_problem_and_are_mended():
+    settled = settle(answer(responsibilities=[block("Prices", [(32, 44)]), block("a b c d e f g", [(1, 30)])]), FOUND, LINES)
+    assert sum("words" in problem for problem in settled.problems) == 2
+    assert [found.label for found in settled.blocks] == ["Prices functions", "a b c d e"]
+
+
+def test_names_that_are_not_in_the_file_are_dropped_and_said():
+    said = block(ranges=[(9, 30)], elements={"functions": ["put()", "burn"], "types": "Shelf"})
+    settled = settle(answer(responsibilities=[said]), FOUND, LINES)
+    assert settled.notes[0] == "Names that aren't in the file were dropped: burn."
+
+
+def test_a_block_may_say_where_it_is_by_names_alone():
+    settled = settle(
+        answer(responsibilities=[{"label": "Knowing prices", "elements": {"functions": ["price", "total"]}}]), FOUND, LINES
+    )
+    assert settled.blocks[0].elements.functions[-3:] == ("price", "total", "restock")
+
+
+def test_more_blocks_than_anyone_keeps_in_mind_are_joined():
+    many = [block(f"Number {part.number}", [(part.start, part.end)]) for part in FOUND]
+    settled = settle(answer(responsibilities=many), FOUND, LINES)
+    assert len(settled.blocks) == MOST
+    assert any("join them" in problem for problem in settled.problems)
+
+
+def test_two_blocks_of_one_label_have_ids_of_their_own():
+    settled = settle(answer(responsibilities=[block(ranges=[(1, 30)]), block(ranges=[(32, 44)])]), FOUND, LINES)
+    assert [found.id for found in settled.blocks] == ["keeping-the-shelf", "keeping-the-shelf-2"]
+
+
+def test_a_long_intent_is_cut_to_four_lines():
+    assert settle(answer(file_intent="a\n\nb\nc\nd\ne"), FOUND, LINES).file_intent == "a\nb\nc\nd"
+
+
+def test_no_intent_and_no_blocks_are_problems():
+    settled = settle({"responsibilities": [block(ranges=[(90, 99)])]}, FOUND, LINES)
+    assert settled.blocks == ()
+    assert len(settled.problems) == 2
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 60)
+    | st.floats(allow_nan=False, allow_infinity=False, width=16)
+    | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["label", "ranges", "elements", "description"]), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["file_intent", "responsibilities", "blocks"]), ANYTHING) | ANYTHING)
+@settings(max_examples=300)
+def test_whatever_a_model_answers_the_blocks_are_right(anything):
+    settled = settle(anything, FOUND, LINES)
+    lines = [line for found in settled.blocks for start, end in found.ranges for line in range(start, end + 1)]
+    assert len(lines) == len(set(lines))
+    assert all(1 <= line <= LINES for line in lines)
+    assert len(settled.blocks) <= MOST
+    assert all(2 <= len(found.label.split()) <= 5 and found.ranges for found in settled.blocks)
+    if settled.blocks:
+        assert all(set(range(part.start, part.end + 1)) <= set(lines) for part in FOUND if part.defines)

@@ -1,0 +1,231 @@
+"""`treadle read`, as a person types it."""
+
+import json
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from cli.running import Terminal, asks, script, treadle
+
+SHOP = '''"""Keeps a shop's shelf and knows its prices."""
+
+RATE = 1.19
+
+
+class Shelf:
+    """Where things lie."""
+
+    def put(self, item):
+        self.items.append(item)
+
+
+def price(item):
+    return item.cost * RATE
+
+
+def total(items):
+    return sum(price(item) for item in items)
+'''
+ANSWER = {
+    "file_intent": "Runs a shop.",
+    "responsibilities": [
+        {"label": "Keeping the shelf", "description": "Puts things.", "ranges": [[6, 10]]},
+        {"label": "Knowing prices", "description": "Adds up.", "ranges": [[3, 3], [13, 18]]},
+    ],
+}
+
+
+@pytest.fixture
+def shop(tmp_path):
+    file = tmp_path / "shop.py"
+    file.write_text(SHOP)
+    return file
+
+
+def answers(tmp_path, *replies):
+    return script(tmp_path, *[reply if isinstance(reply, str) else json.dumps(reply) for reply in replies])
+
+
+def test_a_file_is_read(tmp_path, shop):
+    ran = treadle(tmp_path, "read", str(shop), "-m", answers(tmp_path, ANSWER))
+    assert ran.code == 0
+    assert ran.out.startswith("Runs a shop.\n\n① Keeping the shelf  6-10\n  Puts things.\n")
+    assert "fast-path by scripted:" in ran.err
+
+
+def test_its_source_is_shown_at_a_terminal(tmp_path, shop):
+    with Terminal(tmp_path, "read", str(shop), "-m", answers(tmp_path, ANSWER)) as terminal:
+        shown = terminal.until("fast-path")
+    assert " 9     def put(self, item):" in shown
+    assert "\x1b[36m" in shown
+
+
+def test_json_is_the_contract(tmp_path, shop):
+    found = treadle(tmp_path, "read", str(shop), "--json", "-m", answers(tmp_path, ANSWER)).json
+    assert set(found) == {"file_intent", "responsibilities", "metadata"}
+    assert found["responsibilities"][1]["elements"] == {
+        "functions": ["price", "total"],
+        "state": [],
+        "imports": [],
+        "types": [],
+        "constants": ["RATE"],
+    }
+    assert found["responsibilities"][0]["ranges"] == [[6, 10]]
+
+
+def test_markdown_is_for_pages(tmp_path, shop):
+    out = treadle(tmp_path, "read", str(shop), "--markdown", "-m", answers(tmp_path, ANSWER)).out
+    assert out.startswith("# shop.py\n\nRuns a shop.\n\n## Keeping the shelf\n")
+    assert "- functions: `price`, `total`" in out
+
+
+def test_without_a_model_it_is_a_sketch_and_says_so(tmp_path, shop):
+    for more in ((), ("--no-model",)):
+        ran = treadle(tmp_path, "read", str(shop), *more)
+        assert ran.code == 0
+        assert ran.out.startswith("Keeps a shop's shelf and knows its prices.")
+        assert "A sketch, made without a model" in ran.err
+
+
+def test_an_answer_is_kept(tmp_path, shop):
+    model = answers(tmp_path, ANSWER)
+    assert not treadle(tmp_path, "read", str(shop), "--json", "-m", model).json["metadata"]["cached"]
+    assert treadle(tmp_path, "read", str(shop), "--json", "-m", model).json["metadata"]["cached"]
+    assert not treadle(tmp_path, "read", str(shop), "--json", "--fresh", "-m", model).json["metadata"]["cached"]
+    shop.write_text(SHOP + "\n\nX = 1\n")
+    assert not treadle(tmp_path, "read", str(shop), "--json", "-m", model).json["metadata"]["cached"]
+
+
+def test_a_report_is_written(tmp_path, shop):
+    ran = treadle(tmp_path, "read", str(shop), "--debug", "-m", answers(tmp_path, ANSWER), cwd=tmp_path)
+    page = next((tmp_path / "debug_reports").glob("shop.py_fast_path_*_debug.md"))
+    assert f"Report: debug_reports/{page.name}" in ran.err
+    tree = json.loads(next((tmp_path / "debug_reports").glob("*_shallow_ast.json")).read_text())
+    assert set(tree) == {"filename", "language", "snapshots", "metrics", "llm_stages", "tool_calls", "tool_call_count", "summary"}
+    assert tree["llm_stages"]["fast_path_analysis"]["llm_response"] == json.dumps(ANSWER)
+
+
+def test_the_outline_can_be_seen(tmp_path, shop):
+    out = treadle(tmp_path, "read", "--outline", str(shop)).out
+    assert "6-10 class Shelf" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("gone.py", None, "There is no file "),
+        ("what.xyz", b"hello", "can't be told from its name. Known are: python, "),
+        ("prog.py", bytes(range(256)) * 40, "binary"),
+        ("huge.py", b"x = 1\n" * 9_000_000, "54 MB; files up to 10 MB are read"),
+    ],
+)
+def test_what_can_not_be_read_is_said_in_a_sentence(tmp_path, name, data, said):
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    ran = treadle(tmp_path, "read", str(tmp_path / name))
+    assert ran.code == 1
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_an_empty_file_is_empty(tmp_path):
+    (tmp_path / "empty.py").write_text("")
+    assert treadle(tmp_path, "read", str(tmp_path / "empty.py")).out == "Empty file\n"
+
+
+def test_a_language_can_be_said(tmp_path):
+    (tmp_path / "what.xyz").write_text(SHOP)
+    assert treadle(tmp_path, "read", str(tmp_path / "what.xyz"), "--language", "py").code == 0
+    assert "isn't known" in treadle(tmp_path, "read", str(tmp_path / "what.xyz"), "--language", "klingon").err
+
+
+def test_a_file_that_changes_while_it_is_read_is_told(tmp_path, shop):
+    program = tmp_path / "model.sh"
+    program.write_text(f"#!/bin/sh\ncat > /dev/null\necho '# new' >> {shop}\ncat {tmp_path / 'answer.json'}\n")
+    program.chmod(0o755)
+    (tmp_path / "answer.json").write_text(json.dumps(ANSWER))
+    ran = treadle(tmp_path, "read", str(shop), "-m", f"command:{program}")
+    assert ran.out.startswith("Runs a shop.")
+    assert "has changed while it was read" in ran.err
+
+
+def test_a_large_file_takes_the_tool(tmp_path):
+    file = Path(sysconfig.get_path("stdlib"), "argparse.py")
+    lines = file.read_text().count("\n")
+    answer = {
+        "file_intent": "Reads arguments.",
+        "responsibilities": [{"label": "All of it", "description": "x", "ranges": [[1, lines]]}],
+    }
+    model = script(
+        tmp_path, asks(("refer_to_source_code", {"start_line": 1, "end_line": 9})), json.dumps(answer), json.dumps(answer)
+    )
+    metadata = treadle(tmp_path, "read", str(file), "--json", "-m", model).json["metadata"]
+    assert (metadata["execution_path"], metadata["tool_reads"][0]["end_line"]) == ("tool-calling", 9)
+
+
+# Folders
+
+
+@pytest.fixture
+def folder(tmp_path):
+    home = tmp_path / "project"
+    for name, text in {
+        "shop.py": SHOP,
+        "web/page.js": "export function page() { return 1 }\n",
+        "node_modules/x/y.js": "var z = 1\n",
+        ".hidden/a.py": "x = 1\n",
+        "notes.txt": "hello\n",
+        "bin.py": "",
+    }.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return home
+
+
+def test_a_folder_is_read_file_by_file(tmp_path, folder):
+    ran = treadle(tmp_path, "read", "--no-model", str(folder))
+    assert ran.out.startswith("3 source files in 2 folders. A sketch, made without a model.")
+    assert "  shop.py: Keeps a shop's shelf" in ran.out
+    assert "3/3 " in ran.err
+    assert "node_modules" not in ran.out + ran.err
+
+
+def test_a_folder_is_summed_up_by_a_model(tmp_path, folder):
+    whole = {
+        "folder_intent": "A shop on the web.",
+        "groups": [{"label": "Selling things", "description": "d", "files": ["shop.py", "no.py"]}],
+    }
+    page = {
+        "file_intent": "Makes the page.",
+        "responsibilities": [{"label": "Making pages", "description": "x", "ranges": [[1, 1]]}],
+    }
+    model = answers(tmp_path, ANSWER, page, whole)
+    found = treadle(tmp_path, "read", "--json", "-j", "1", str(folder), "-m", model).json
+    assert found["folder_intent"] == "A shop on the web."
+    assert [group["files"] for group in found["groups"]] == [["shop.py"], ["bin.py", "web/page.js"]]
+    assert [file["path"] for file in found["files"]] == ["bin.py", "shop.py", "web/page.js"]
+    again = treadle(tmp_path, "read", "--json", str(folder), "-m", model).json
+    assert [file["reading"]["metadata"]["cached"] for file in again["files"]] == [False, True, True]
+    markdown = treadle(tmp_path, "read", "--markdown", "--no-model", str(folder)).out
+    assert markdown.startswith("# project\n")
+
+
+def test_a_file_of_a_folder_that_can_not_be_read_stops_nothing(tmp_path, folder):
+    (folder / "odd.py").write_bytes(bytes(range(256)) * 40)
+    ran = treadle(tmp_path, "read", "--no-model", str(folder))
+    assert ran.code == 0
+    assert "odd.py: not read: " in ran.out
+
+
+def test_a_folder_without_code_is_said(tmp_path):
+    (tmp_path / "empty").mkdir()
+    ran = treadle(tmp_path, "read", str(tmp_path / "empty"))
+    assert (ran.code, ran.err.count("\n")) == (1, 1)
+    assert "holds no source code" in ran.err
+
+
+def test_links_that_lead_nowhere_are_passed_by(tmp_path, folder):
+    (folder / "dead.py").symlink_to(folder / "gone.py")
+    assert "dead.py" not in treadle(tmp_path, "read", "--no-model", str(folder)).out

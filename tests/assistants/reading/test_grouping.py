@@ -1,0 +1,35 @@
+"""Every part into exactly one group."""
+
+from assistants.reading.files import SHOP, parts
+from treadle.assistants.reading.affinity import affinity
+from treadle.assistants.reading.grouping import NOBODY, Claim, assign, attach, merge_down
+
+FOUND = parts(*SHOP)
+NAMES = [part.node.name or part.node.imported.names[0] for part in FOUND]
+
+
+def named(groups):
+    return dict(zip(NAMES, groups, strict=True))
+
+
+def test_a_part_belongs_to_whoever_claims_most_of_its_lines():
+    groups = named(assign(FOUND, [Claim(((1, 20),)), Claim(((21, 36),))]))
+    assert (groups["put"], groups["take"], groups["price"], groups["total"]) == (0, 1, 1, NOBODY)
+
+
+def test_a_name_counts_where_no_line_was_claimed():
+    groups = named(assign(FOUND, [Claim(((32, 36),)), Claim((), frozenset({"total", "price"}))]))
+    assert (groups["price"], groups["total"]) == (0, 1)
+
+
+def test_what_nobody_claimed_goes_where_it_is_used():
+    groups = named(attach(assign(FOUND, [Claim(((9, 30),)), Claim(((32, 44),))]), affinity(FOUND)))
+    assert (groups["Empty"], groups["path"], groups["restock"]) == (0, 0, 0)
+    assert (groups["RATE"], groups["Decimal"]) == (1, 1)
+
+
+def test_the_smallest_group_joins_what_it_belongs_to():
+    groups = [0, 1, 1, 2, 0, 0, 0, 1, 1, 0]
+    merged = named(merge_down(groups, [part.size for part in FOUND], affinity(FOUND), 2))
+    assert merged["Empty"] == merged["take"]
+    assert len({*merged.values()}) == 2

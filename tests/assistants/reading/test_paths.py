@@ -1,0 +1,125 @@
+"""The three ways to ask a model about a file."""
+
+import asyncio
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from assistants.reading.files import ANSWER, source
+from treadle import Scripted
+from treadle.assistants.reading.paths import MOST_CALLS, Unusable, fast, tool_calling, two_stage
+from treadle.core.requests import Traits
+from treadle.models.scripted import calls
+
+GOOD = json.dumps(ANSWER)
+LABELS = ["Keeping the shelf", "Knowing prices", "Filling it up"]
+
+
+def reads(*spans):
+    return calls(*[("refer_to_source_code", {"start_line": start, "end_line": end}) for start, end in spans])
+
+
+def run(path, *replies, of=None, **more):
+    model = Scripted(*replies, **more)
+    return asyncio.run(path(model, of or source())), model
+
+
+def last(request):
+    return request.history[-1].parts[0]
+
+
+def test_a_small_file_is_sent_whole_with_numbers():
+    asked, model = run(fast, GOOD)
+    assert (asked.path, [block.label for block in asked.settled.blocks]) == ("fast-path", LABELS)
+    assert "\n7|line 7\n" in last(model.requests[0]).text
+    assert model.requests[0].tools == ()
+
+
+def test_a_large_file_is_shown_as_its_outline_with_a_tool():
+    asked, model = run(tool_calling, reads((9, 30), (32, 36)), GOOD)
+    assert asked.path == "tool-calling"
+    assert [(read.start_line, read.end_line) for read in asked.reads] == [(9, 30), (32, 36)]
+    first, second = model.requests
+    assert [tool.name for tool in first.tools] == ["refer_to_source_code"]
+    assert "line 7" not in last(first).text
+    assert "Shelf" in last(first).text
+    assert [part.content.splitlines()[0] for part in second.history[-1].parts] == ["line 9", "line 32"]
+
+
+def test_lines_that_are_not_there_are_a_problem_and_an_end_beyond_the_file_is_its_end():
+    asked, model = run(tool_calling, reads((0, 5), (9, 3), (60, 70), (48, 99)), GOOD)
+    results = [part.content for part in model.requests[1].history[-1].parts]
+    assert ["Invalid line range" in result for result in results] == [True, True, True, False]
+    assert [(read.start_line, read.end_line) for read in asked.reads] == [(48, 50)]
+
+
+def test_there_is_an_end_to_reading():
+    greedy = [reads(*[(1, round_ * 4 + n) for n in range(1, 5)]) for round_ in range(8)]
+    asked, model = run(tool_calling, *greedy, GOOD)
+    assert len(asked.reads) <= MOST_CALLS
+    assert model.requests[-1].tools == ()
+
+
+def test_an_answer_in_a_fence_with_words_around_it_is_read():
+    asked, _ = run(fast, f"Here it is:\n```json\n{GOOD}\n```\nDone.")
+    assert len(asked.settled.blocks) == 3
+
+
+def test_what_is_wrong_goes_back_once():
+    bad = json.dumps({**ANSWER, "responsibilities": [{**ANSWER["responsibilities"][0], "label": "Helpers", "ranges": [[1, 50]]}]})
+    asked, model = run(tool_calling, reads((9, 30)), bad, GOOD)
+    assert [block.label for block in asked.settled.blocks] == LABELS
+    assert "'Helpers' could stand on anything" in last(model.requests[2]).text
+    assert any(message.role == "tools" for message in model.requests[2].history), "what was read is still known"
+    assert len(asked.stages) == 2
+
+
+def test_the_better_of_two_bad_answers_is_taken():
+    worse, bad = json.dumps({"file_intent": "x"}), json.dumps({**ANSWER, "responsibilities": ANSWER["responsibilities"][:1]})
+    asked, _ = run(fast, bad, worse)
+    assert [block.label for block in asked.settled.blocks] == LABELS[:1]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don't know.",
+        '{"file_intent": "x", "responsibilities": []}',
+        GOOD.replace("Keeps a shop's shelf and knows its prices.", ""),
+    ],
+)
+def test_an_answer_of_no_use_is_none(said):
+    with pytest.raises(Unusable):
+        run(fast, said, said)
+
+
+def test_two_stages_read_what_the_first_asks_for():
+    wanted = {"ranges_to_read": [{"start_line": 9, "end_line": 30, "reason": "unclear"}, {"start_line": 80, "end_line": 99}, "x"]}
+    asked, model = run(lambda model, file: two_stage(model, file, '{"type": "module"}'), json.dumps(wanted), GOOD)
+    assert (asked.path, [stage.name for stage in asked.stages]) == ("two-stage", ["stage_1_identification", "stage_2_analysis"])
+    assert [(read.start_line, read.reason) for read in asked.reads] == [(9, "unclear")]
+    assert '"9-30":"line 9\\n' in last(model.requests[1]).text
+    assert all('{"type": "module"}' in last(request).text for request in model.requests)
+
+
+def test_a_model_that_is_held_to_shapes_is_held_to_its_answer():
+    held = Traits(native_calls=False, holds=True)
+    read = json.dumps({"calls": [{"name": "refer_to_source_code", "arguments": {"start_line": 9, "end_line": 12}}]})
+    answer = json.dumps({"calls": [{"name": "give_answer", "arguments": ANSWER}]})
+    asked, model = run(tool_calling, read, answer, traits=held)
+    assert [block.label for block in asked.settled.blocks] == LABELS
+    assert len(asked.reads) == 1
+    assert all(request.shape["required"] == ["calls"] for request in model.requests)
+
+
+def test_a_failed_run_is_of_no_use():
+    with pytest.raises(Unusable, match="no reply left"):
+        run(fast)
+
+
+def test_a_large_outline_is_cut_to_what_the_model_can_read():
+    file = source()
+    wide = replace(file, outline=replace(file.outline, nodes=file.outline.nodes * 400))
+    _, model = run(tool_calling, GOOD, of=wide, traits=Traits(context=4000))
+    assert len(last(model.requests[0]).text) < 4000 * 3 / 2

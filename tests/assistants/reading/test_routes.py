@@ -1,0 +1,146 @@
+"""The reading assistant over HTTP, with the fields and status codes that clients of the original know."""
+
+import asyncio
+import json
+import threading
+
+import aiohttp
+import pytest
+
+from assistants.reading.test_command import ANSWER, SHOP
+from server.running import Serving
+from treadle.assistants.reading import assistant
+from treadle.core.requests import TextDelta
+from treadle.models.scripted import Scripted
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Serving(tmp_path, [assistant], Scripted(*[json.dumps(ANSWER)] * 3)) as serving:
+        yield serving
+
+
+def call(server, method, path, body=None, **more):
+    async def ask():
+        async with aiohttp.ClientSession() as session, session.request(method, server.url + path, json=body, **more) as answer:
+            return answer.status, await answer.json()
+
+    return asyncio.run(ask())
+
+
+def analyze(server, **body):
+    return call(server, "POST", "/api/iris/analyze", body)
+
+
+def test_source_code_is_analysed(server, tmp_path):
+    status, answer = analyze(
+        server, filename="shop.py", language="python", source_code=SHOP, metadata={"url": "u", "model": "mine"}
+    )
+    assert (status, answer["success"], answer["file_intent"]) == (200, True, "Runs a shop.")
+    block = answer["responsibilities"][0]
+    assert set(block) == {"id", "label", "description", "elements", "ranges"}
+    assert block["ranges"] == [[6, 10]]
+    metadata = answer["metadata"]
+    assert (metadata["execution_path"], metadata["tool_reads"], metadata["tool_call_count"]) == ("fast-path", [], 0)
+    assert (metadata["url"], metadata["model"]) == ("u", "scripted")
+    assert set(metadata["debug_stats"]) >= {"integrity_score", "node_reduction_ratio", "comment_retention_score"}
+    assert len(list((tmp_path / "data" / "debug_reports").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, "filename and source_code are missing or empty."),
+        ({"filename": "a.py"}, "source_code is missing or empty."),
+        ({"filename": "a.py", "source_code": " \n"}, "source_code is missing or empty."),
+        ({"filename": "a.py", "source_code": 5}, "source_code is missing or empty."),
+        ({"filename": "a.py", "source_code": "x", "language": "klingon"}, "The language 'klingon' isn't known"),
+        ({"filename": "a.py", "source_code": "x", "metadata": [1]}, "metadata an object"),
+    ],
+)
+def test_what_can_not_be_analysed_is_400(server, body, said):
+    status, answer = analyze(server, **body)
+    assert (status, answer["success"]) == (400, False)
+    assert said in answer["error"]
+
+
+def test_what_is_no_json_is_400(server):
+    async def ask():
+        headers = {"content-type": "application/json"}
+        url = f"{server.url}/api/iris/analyze"
+        async with aiohttp.ClientSession() as session, session.post(url, data=b"{", headers=headers) as answer:
+            return answer.status, await answer.json()
+
+    status, answer = asyncio.run(ask())
+    assert (status, answer["success"]) == (400, False)
+
+
+def test_health_tells_whether_a_model_is_there_and_how_switches_stand(server):
+    assert call(server, "GET", "/api/iris/health") == (
+        200,
+        {
+            "status": "ok",
+            "agent_ready": True,
+            "agent_error": None,
+            "debug_mode": True,
+            "force_fast_path": False,
+            "use_raw_source": False,
+            "use_tool_calling": True,
+        },
+    )
+
+
+def test_switches_are_shown_and_set(server, tmp_path):
+    status, shown = call(server, "GET", "/api/iris/debug")
+    assert (status, shown["use_tool_calling"], shown["status"]["use_tool_calling"]) == (200, True, "enabled")
+    status, answer = call(server, "POST", "/api/iris/debug", {"debug_mode": False, "force_fast_path": True})
+    assert (status, answer["debug_mode"], answer["message"]) == (200, False, "Set: debug_mode disabled, force_fast_path enabled.")
+    answer = analyze(server, filename="shop.py", language="python", source_code=SHOP + "\n# more\n" * 300)[1]
+    assert answer["metadata"]["execution_path"] == "fast-path"
+    assert "debug_stats" not in answer["metadata"]
+    for wrong in ({"debug": True}, {"debug_mode": "yes"}, {}):
+        assert call(server, "POST", "/api/iris/debug", wrong)[0] == 400
+
+
+def test_files_of_the_folder_are_listed_and_read(server, tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP)
+    (tmp_path / "shop.txt").write_text("hello")
+    assert call(server, "GET", "/api/reading/files")[1] == {"folder": tmp_path.name, "files": ["shop.py"], "truncated": False}
+    status, file = call(server, "GET", "/api/reading/file?path=shop.py")
+    assert (status, file["language"], file["text"]) == (200, "python", SHOP)
+    unchanged = call(server, "GET", f"/api/reading/file?path=shop.py&unless={file['content_hash']}")[1]
+    assert unchanged == {"success": True, "content_hash": file["content_hash"]}
+    (tmp_path / "shop.py").unlink()
+    assert call(server, "GET", "/api/reading/file?path=shop.py&unless=x") == (200, {"success": True, "gone": True})
+
+
+@pytest.mark.parametrize("path", ["../etc/passwd", "/etc/passwd", "gone.py", "link.py", ""])
+def test_nothing_outside_of_the_folder_is_read(server, tmp_path, path):
+    (tmp_path / "link.py").symlink_to("/etc/passwd")
+    status, answer = call(server, "GET", "/api/reading/file", params={"path": path})
+    assert (status, answer["success"]) == (400, False)
+    assert str(tmp_path) not in answer["error"]
+
+
+def test_a_reading_that_nobody_waits_for_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    stopped = threading.Event()
+
+    async def never(request):
+        try:
+            await asyncio.sleep(60)
+            yield TextDelta("")
+        finally:
+            stopped.set()
+
+    async def leave(url):
+        body = {"filename": "shop.py", "language": "python", "source_code": SHOP}
+        timeout = aiohttp.ClientTimeout(total=1)
+        async with aiohttp.ClientSession(timeout=timeout) as session:
+            with pytest.raises(TimeoutError):
+                await session.post(f"{url}/api/iris/analyze", json=body)
+
+    with Serving(tmp_path, [assistant], Scripted(never)) as serving:
+        asyncio.run(leave(serving.url))
+        assert stopped.wait(20)

@@ -1,0 +1,54 @@
+"""What can be said of a file without a model."""
+
+from assistants.reading.files import SHOP, node, outline
+from treadle.assistants.reading.outline.values import Outline
+from treadle.assistants.reading.parts import parts_of
+from treadle.assistants.reading.sketch import sketch
+
+
+def sketched(*nodes, **more):
+    found = outline(*nodes, **more)
+    return sketch(found, parts_of(found))
+
+
+def test_what_uses_each_other_is_one_block():
+    settled = sketched(*SHOP)
+    blocks = {
+        name: found.id for found in settled.blocks for names in (found.elements.functions, found.elements.types) for name in names
+    }
+    assert blocks["put"] == blocks["take"] == blocks["Shelf"] == blocks["Empty"]
+    assert blocks["price"] == blocks["total"] != blocks["put"]
+
+
+def test_the_intent_is_in_the_files_own_words():
+    assert sketched(*SHOP, doc="A shop.\nWith a shelf.").file_intent == "A shop.\nWith a shelf."
+    assert sketched(*SHOP).file_intent == "Defines RATE, Empty, Shelf, price and 2 more."
+    assert sketched(node("statement", "", 1, 3)).file_intent == "Runs top-level code in python; it defines nothing."
+
+
+def test_it_says_that_it_is_one():
+    assert "sketch" in sketched(*SHOP).notes[0]
+
+
+def test_a_block_is_described_in_its_own_words():
+    settled = sketched(
+        node("function", "parse_head", 1, 9, doc="Reads the head."),
+        node("function", "parse_body", 11, 12, uses=["parse_head"]),
+        node("function", "burn", 14, 15),
+        node("function", "burn_all", 17, 18, uses=["burn"]),
+    )
+    assert [found.description for found in settled.blocks] == ["Reads the head.", "Holds burn, burn_all."]
+    assert [found.label for found in settled.blocks] == ["Parse functions", "Burn functions"]
+
+
+def test_no_line_is_in_two_blocks_and_every_definition_in_one():
+    many = [node("function", f"step_{n}", 10 * n + 1, 10 * n + 8, uses=[f"step_{n - 1}"] if n % 7 else []) for n in range(40)]
+    settled = sketched(*many)
+    assert 3 <= len(settled.blocks) <= 6
+    lines = [line for found in settled.blocks for start, end in found.ranges for line in range(start, end + 1)]
+    assert len(lines) == len(set(lines))
+    assert sum(len(found.elements.functions) for found in settled.blocks) == 40
+
+
+def test_a_file_without_parts_has_no_blocks():
+    assert sketch(Outline("python", 0), []).blocks == ()
