@@ -173,7 +173,7 @@ def test_a_server_that_refuses_is_a_failure_that_never_shows_the_key(home):
         (["  "], "The prompt is empty"),
         ([], "The prompt is empty"),
         (["x", "-m", "scripted:missing.json"], "missing.json can't be opened"),
-        (["x", "-m", "scripted:script.json", "--base-url", "http://localhost"], "--base-url means nothing"),
+        (["x", "-m", "scripted:script.json", "--base-url", "http://localhost"], "an address means nothing"),
         (["x", "-m", "openai:m", "--tools", "no_such_module"], "There is no module no_such_module"),
         (["x", "-m", "openai:m", "--tools", f"{TOOLBOX}:untyped"], "untyped"),
         (["x", "-m", "openai:m", "--policy", "missing.toml"], "missing.toml can't be opened"),

@@ -97,7 +97,7 @@ def test_a_model_that_is_not_there_or_has_no_server_is_wrong_usage(home):
     assert probe(home, "nothing").code == 2
     ran = probe(home, script(home, "x"), "--base-url", "http://127.0.0.1:9")
     assert ran.code == 2
-    assert "--base-url means nothing to it" in ran.err
+    assert "an address means nothing to it" in ran.err
 
 
 def test_a_server_that_takes_no_tools_is_tried_by_its_template_too(home):

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from treadle.app.plugins import load, names
-from treadle.core.errors import UnknownModel
+from treadle.core.errors import SettingsError, UnknownModel
 from treadle.core.seams import Model
 
 HINT = "Set TREADLE_MODEL or name one, such as openai:gpt-4o-mini, anthropic:claude-sonnet-4-5 or ollama:qwen3."
@@ -23,6 +23,16 @@ def model_of(model: str | Model, **settings: Any) -> Model:
     if make is None:
         raise UnknownModel(f"No kind of model is called {kind!r}. {_kinds()}")
     return make(name, **settings)
+
+
+def model_at(name: str, base_url: str = "") -> Model:
+    """The model by this name, on the server at that address where one is given."""
+    if not base_url:
+        return model_of(name)
+    try:
+        return model_of(name, base_url=base_url)
+    except TypeError as error:
+        raise SettingsError(f"{name} has no server, so an address means nothing to it.") from error
 
 
 def _kinds() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.app.agent import Agent
-from treadle.app.models import model_of
+from treadle.app.models import model_at
 from treadle.cli.choices import Chosen
 from treadle.cli.face import Face
 from treadle.cli.loading import load_tools
@@ -78,12 +78,7 @@ def model_from(chosen: Chosen) -> Model:
         from treadle.cli.typed import caller
 
         return caller(chosen.call)
-    if not chosen.base_url:
-        return model_of(chosen.model)
-    try:
-        return model_of(chosen.model, base_url=chosen.base_url)
-    except TypeError as error:
-        raise SettingsError(f"{chosen.model} has no server, so --base-url means nothing to it.") from error
+    return model_at(chosen.model, chosen.base_url)
 
 
 def enter(folder: str) -> None:

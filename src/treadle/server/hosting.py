@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from treadle.app.assistant import Host
 from treadle.app.home import open_home
-from treadle.app.models import default_model, model_of
-from treadle.core.errors import SettingsError
+from treadle.app.models import default_model, model_at
 from treadle.core.seams import Model
 
 
@@ -20,16 +19,7 @@ def found_later(name: str = "", base_url: str = "") -> Callable[[], Awaitable[Mo
 
     async def model() -> Model:
         if not found:
-            found.append(_made(name or await default_model(), base_url))
+            found.append(model_at(name or await default_model(), base_url))
         return found[0]
 
     return model
-
-
-def _made(name: str, base_url: str) -> Model:
-    if not base_url:
-        return model_of(name)
-    try:
-        return model_of(name, base_url=base_url)
-    except TypeError as error:
-        raise SettingsError(f"{name} has no server, so an address means nothing to it.") from error

@@ -35,8 +35,8 @@ class Grammar(Struct, frozen=True, kw_only=True):
     `selves` are what members are called on from inside, with `implicit_self` nothing as well; `label` matches what follows a name
     that refers to nothing, as in `put(item=3)`; `parameters` says whether the name of one comes before its type or after it.
 
-    `headers` tell a definition by its line where the text is damaged. `mend` changes text that the grammar is known to stumble on,
-    byte for byte, so that positions stay.
+    `headers` tell a definition by its line where the text is damaged, those with `^` only where it isn't indented. `mend` changes
+    text that the grammar is known to stumble on, byte for byte, so that positions stay.
     """
 
     module: str

@@ -13,7 +13,7 @@ from treadle.assistants.reading.outline.values import CONTAINERS, Kind
 Headers = list[tuple["re.Pattern[bytes]", Kind]]
 
 _MOST = 2000  # definitions are looked for
-_LONGEST = 400  # bytes of a line are looked at
+_LONGEST = 200  # bytes of a line are looked at
 _CLOSES = re.compile(rb"[}\]]|end\b")
 _GOES_ON = (b"{", b")")  # at the same indentation: the body, or the end of the parameters
 _HOLDS = frozenset((*CONTAINERS, "module"))
@@ -21,9 +21,86 @@ _HOLDS = frozenset((*CONTAINERS, "module"))
 
 def salvage(drafts: list[Draft], parsed: Parsed, comments: Comments) -> list[Draft]:
     """The drafts, and those found by their lines among them."""
-    known = {draft.leads for draft in _all(drafts) if draft.kind != "statement"}
-    lost = _lost(parsed, known | comments.rows())
+    lost = _Scan(parsed, comments, drafts).run()
     return _Placing(lost).into(drafts, lost) if lost else drafts
+
+
+class _Scan:
+    """Reads a damaged file line by line.
+
+    A bracket too few lets a definition swallow all that follows it. So where brackets are wrong, a definition ends at the latest where the
+    next one begins that isn't indented more.
+    """
+
+    def __init__(self, parsed: Parsed, comments: Comments, drafts: Sequence[Draft]) -> None:
+        self._parsed = parsed
+        self._headers: Headers = [(re.compile(pattern.encode()), kind) for pattern, kind in parsed.grammar.headers]
+        self._known: dict[int, list[Draft]] = {}
+        for draft in _all(drafts):
+            if draft.kind not in ("statement", "import"):
+                self._known.setdefault(draft.leads, []).append(draft)
+        self._passed = comments.rows()
+        self._everywhere = any(_is_about_brackets(error) for error in parsed.errors[:_MOST_ERRORS])
+        self._damaged = _Rows([(error.start_point.row, last_row(error)) for error in parsed.errors])
+        self._open: list[tuple[int, Draft, bool]] = []  # those that may end with the next line: indentation, draft, whether it was lost
+        self._last = (0, 0)  # the row and the end of the last line with words
+
+    def run(self) -> list[Draft]:
+        """What was lost, in the order of the file; what was known ends where it should."""
+        found: list[Draft] = []
+        start = 0
+        for row, line in enumerate(self._parsed.source.split(b"\n")):
+            header = self._header(row, line, start) if len(found) < _MOST else None
+            self._close(row, line, start, is_header=header is not None or row in self._known)
+            indent = _indent(line)
+            if header is not None:
+                span = Line("ERROR", start + indent, start + len(line), Point(row, indent), Point(row, len(line)))
+                found.append(Draft(header[1], span, header[0]))
+                self._open.append((indent, found[-1], True))
+            self._open.extend([(indent, draft, False) for draft in self._known.get(row, ()) if self._everywhere])
+            start += len(line) + 1
+        self._close(-1, b"end", start, is_header=False)
+        return found
+
+    def _header(self, row: int, line: bytes, start: int) -> tuple[str, Kind] | None:
+        """What is defined on a line, unless that is known."""
+        if row in self._known or row in self._passed or not (self._everywhere or row in self._damaged):
+            return None
+        words = line.strip()[:_LONGEST]
+        for pattern, kind in self._headers:
+            match = pattern.match(words) if line[:1].strip() or not pattern.pattern.startswith(b"^") else None
+            if match and not self._is_text(start + _indent(line)):
+                return match["name"].decode("utf-8", "replace"), kind
+        return None
+
+    def _is_text(self, at: int) -> bool:
+        """Whether a place is inside a string."""
+        node = self._parsed.root.descendant_for_byte_range(at, at + 1)
+        return node is not None and any(word in node.type for word in ("string", "heredoc", "template_chars"))
+
+    def _close(self, row: int, line: bytes, start: int, *, is_header: bool) -> None:
+        """One more line: it ends all that is indented as much as it is, or more; what was known only where it is a header."""
+        words = line.strip()
+        if not words or (words.startswith(b"#") and not is_header):  # neither comments nor what a preprocessor reads end anything
+            return
+        indent, end = _indent(line), start + len(line)
+        while self._open and indent <= self._open[-1][0]:
+            same, draft, was_lost = self._open[-1]
+            if indent == same and words.startswith(_GOES_ON) and row >= 0:
+                break
+            self._open.pop()
+            if was_lost:
+                included = row >= 0 and indent == same and _CLOSES.match(words)
+                draft.end_row, draft.end = (row, end) if included else (max(draft.end_row, self._last[0]), max(draft.end, self._last[1]))
+            elif is_header and draft.end_row >= row > draft.row:
+                draft.end_row, draft.end = max(draft.row, self._last[0]), max(draft.start, self._last[1])
+            elif draft.end_row >= row >= 0:
+                self._waiting.append(self._waiting_of(same, draft))
+        self._last = (row, end)
+
+
+def _is_about_brackets(error: "Syntax") -> bool:
+    return error.is_missing or any(child.type in _BRACKETS for child in error.children)
 
 
 def _all(drafts: Sequence[Draft]) -> Iterator[Draft]:
@@ -34,63 +111,8 @@ def _all(drafts: Sequence[Draft]) -> Iterator[Draft]:
         pending.extend(draft.children)
 
 
-def _lost(parsed: Parsed, passed: set[int]) -> list[Draft]:
-    """Definitions on damaged rows, except on those to be passed over; in the order of the file."""
-    headers: Headers = [(re.compile(pattern.encode()), kind) for pattern, kind in parsed.grammar.headers]
-    damaged = _Rows([(error.start_point.row, last_row(error)) for error in parsed.errors])
-    found: list[Draft] = []
-    unclosed = _Unclosed()
-    start = 0
-    for row, line in enumerate(parsed.source.split(b"\n")):
-        unclosed.read(row, line, start)
-        if row in damaged and row not in passed and len(found) < _MOST and (header := _header(line[:_LONGEST], headers)):
-            indent = _indent(line)
-            span = Line("ERROR", start + indent, start + len(line), Point(row, indent), Point(row, len(line)))
-            draft = Draft(header[1], span, header[0])
-            found.append(draft)
-            unclosed.add(indent, draft)
-        start += len(line) + 1
-    unclosed.read(-1, b"end", start)
-    return found
-
-
 def _indent(line: bytes) -> int:
     return len(line) - len(line.lstrip())
-
-
-def _header(line: bytes, headers: Headers) -> tuple[str, Kind] | None:
-    for pattern, kind in headers:
-        match = pattern.match(line)
-        if match:
-            return match["name"].decode("utf-8", "replace"), kind
-    return None
-
-
-class _Unclosed:
-    """Definitions whose end isn't known yet, by their indentation."""
-
-    def __init__(self) -> None:
-        self._open: list[tuple[int, Draft]] = []
-        self._last = (0, 0)  # the row and the end of the last line with words
-
-    def add(self, indent: int, draft: Draft) -> None:
-        self._open.append((indent, draft))
-
-    def read(self, row: int, line: bytes, start: int) -> None:
-        """One more line: it ends all that is indented as much as it is, or more."""
-        words = line.strip()
-        if not words or words.startswith(b"#"):  # neither comments nor what a preprocessor reads end anything
-            return
-        indent, end = _indent(line), start + len(line)
-        while self._open and indent <= self._open[-1][0]:
-            if indent == self._open[-1][0] and words.startswith(_GOES_ON):
-                break
-            same, draft = self._open.pop()
-            included = row >= 0 and indent == same and _CLOSES.match(words)
-            draft.end_row, draft.end = (
-                (row, end) if included else (max(draft.end_row, self._last[0]), max(draft.end, self._last[1]))
-            )
-        self._last = (row, end)
 
 
 class _Rows:

@@ -223,12 +223,12 @@ _COMMON: dict[str, Rule] = {
     "declaration_list": through,
     "expression_statement": _expression,
 }
-_NO_HEADER = r"(?!else\b|return\b|typedef\b|struct\b[^(]*\{|if\b|for\b|while\b|switch\b)"
+_NO_HEADER = r"^(?!else\b|return\b|typedef\b|struct\b[^(]*\{|if\b|for\b|while\b|switch\b)"
 _C_HEADERS: tuple[tuple[str, Kind], ...] = (
-    (r"(?:typedef\s+)?(?:struct|union)\s+(?P<name>\w+)\s*(?:\{|$)", "struct"),
-    (r"(?:typedef\s+)?enum\s+(?P<name>\w+)\s*(?:\{|$)", "enum"),
+    (r"^(?:typedef\s+)?(?:struct|union)\s+(?P<name>\w+)\s*(?:\{|$)", "struct"),
+    (r"^(?:typedef\s+)?enum\s+(?P<name>\w+)\s*(?:\{|$)", "enum"),
     (r"#\s*define\s+(?P<name>\w+)", "macro"),
-    (r"(?P<name>[A-Z][A-Z0-9_]+\([^()]*\))\s*\{?\s*$", "function"),
+    (r"^(?P<name>[A-Z][A-Z0-9_]+\([^()]*\))\s*\{?\s*$", "function"),
     (
         _NO_HEADER + r"[A-Za-z_][\w\s*]*?\b(?P<name>\w+)\s*\([^;{}=]*\)?\s*\{?\s*$",
         "function",
@@ -265,8 +265,8 @@ CPP = Grammar(
     implicit_self=True,
     parameters="type name",
     headers=(
-        (r"\s*(?:template\s*<[^{]*>\s*)?(?:class|struct|union)\s+(?:[A-Z_]+\s+)?(?P<name>\w+)[^;]*$", "class"),
-        (r"\s*(?:inline\s+)?namespace\s+(?P<name>[\w:]+)\s*\{?\s*$", "module"),
+        (r"(?:template\s*<[^{]*>\s*)?(?:class|struct|union)\s+(?:[A-Z_]+\s+)?(?P<name>\w+)[^;]*$", "class"),
+        (r"(?:inline\s+)?namespace\s+(?P<name>[\w:]+)\s*\{?\s*$", "module"),
         *_C_HEADERS,
     ),
     mend=without_macros,

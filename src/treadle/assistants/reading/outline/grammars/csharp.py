@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from treadle.assistants.reading.outline.grammar import Opened
 
 _MODIFIERS = (
-    r"\s*(?:(?:public|private|protected|internal|static|sealed|abstract|partial|readonly|async|override|virtual|new|extern|unsafe|ref)"
+    r"(?:(?:public|private|protected|internal|static|sealed|abstract|partial|readonly|async|override|virtual|new|extern|unsafe|ref)"
     r"\s+)*"
 )
 _NO_HEADER = r"(?!return\b|new\b|else\b|throw\b|await\b)"
@@ -153,7 +153,7 @@ CSHARP = Grammar(
         (_MODIFIERS + r"struct\s+(?P<name>\w+)", "struct"),
         (_MODIFIERS + r"interface\s+(?P<name>\w+)", "interface"),
         (_MODIFIERS + r"enum\s+(?P<name>\w+)", "enum"),
-        (r"\s*namespace\s+(?P<name>[\w.]+)", "module"),
+        (r"namespace\s+(?P<name>[\w.]+)", "module"),
         (
             _MODIFIERS + _NO_HEADER + r"[\w.<>\[\],? ]+\s+(?P<name>\w+)(?:<[^>]*>)?\s*\([^;=]*\)?\s*(?:where\b.*|=>.*|\{.*)?$",
             "function",

@@ -123,10 +123,10 @@ GO = Grammar(
     names=("identifier", "type_identifier", "field_identifier", "package_identifier"),
     plain_docs=True,
     headers=(
-        (r"func\s+\([^)]*\)\s*(?P<name>\w+)", "method"),
-        (r"func\s+(?P<name>\w+)", "function"),
-        (r"type\s+(?P<name>\w+)(?:\[[^\]]*\])?\s+struct\b", "struct"),
-        (r"type\s+(?P<name>\w+)(?:\[[^\]]*\])?\s+interface\b", "interface"),
-        (r"type\s+(?P<name>\w+)\s+\S", "type"),
+        (r"^func\s+\([^)]*\)\s*(?P<name>\w+)", "method"),
+        (r"^func\s+(?P<name>\w+)", "function"),
+        (r"^type\s+(?P<name>\w+)(?:\[[^\]]*\])?\s+struct\b", "struct"),
+        (r"^type\s+(?P<name>\w+)(?:\[[^\]]*\])?\s+interface\b", "interface"),
+        (r"^type\s+(?P<name>\w+)\s+\S", "type"),
     ),
 )

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
 _CONSTANT = frozenset(("static", "final"))
-_MODIFIERS = r"\s*(?:(?:public|private|protected|static|final|abstract|sealed|strictfp|default|synchronized|native)\s+)*"
+_MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|sealed|strictfp|default|synchronized|native)\s+)*"
 
 
 def _package(node: "Syntax", spot: Spot) -> Iterator[Draft]:

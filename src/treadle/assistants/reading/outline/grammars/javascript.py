@@ -255,8 +255,8 @@ _JAVASCRIPT_NAMES = (
     "private_property_identifier",
     "shorthand_property_identifier",
 )
-_EXPORT = r"\s*(?:export\s+)?(?:default\s+)?(?:declare\s+)?"
-_WORDS = r"\s+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*"
+_EXPORT = r"(?:export\s+)?(?:default\s+)?(?:declare\s+)?"
+_WORDS = r"(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*"
 _NO_METHOD = r"(?!(?:if|for|while|switch|catch|function|return|with|else|do)\b)"
 _FUNCTION_VALUE = r"(?:async\s*)?(?:function\b|\([^)]*\)\s*(?::[^=]+)?=>|[\w$]+\s*=>)"
 _HEADERS: tuple[tuple[str, Kind], ...] = (

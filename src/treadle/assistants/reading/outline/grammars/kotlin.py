@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
 _MODIFIERS = (
-    r"\s*(?:(?:public|private|protected|internal|open|abstract|final|sealed|override|suspend|inline|operator|infix|tailrec|external|data|inner|value|actual|expect"
+    r"(?:(?:public|private|protected|internal|open|abstract|final|sealed|override|suspend|inline|operator|infix|tailrec|external|data|inner|value|actual|expect"
     r"|annotation)\s+)*"
 )
 _TIGHT = re.compile(rb"(?<=[^\s{;]) (?=\s*\})")

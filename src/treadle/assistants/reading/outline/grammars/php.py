@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FUNCTIONS = ("anonymous_function", "anonymous_function_creation_expression", "arrow_function")
 _INCLUDING = ("require_expression", "require_once_expression", "include_expression", "include_once_expression")
 _BLOCKS = ("compound_statement", "else_clause", "else_if_clause", "colon_block", "catch_clause", "finally_clause")
-_MODIFIERS = r"\s*(?:(?:abstract|final|readonly|public|private|protected|static)\s+)*"
+_MODIFIERS = r"(?:(?:abstract|final|readonly|public|private|protected|static)\s+)*"
 
 
 def _use(node: "Syntax", spot: Spot) -> Iterator[Draft]:

@@ -129,7 +129,7 @@ PYTHON = Grammar(
     parameters="name: type",
     docstring=_docstring,
     headers=(
-        (r"\s*(?:async\s+)?def\s+(?P<name>\w+)", "function"),
-        (r"\s*class\s+(?P<name>\w+)", "class"),
+        (r"(?:async\s+)?def\s+(?P<name>\w+)", "function"),
+        (r"class\s+(?P<name>\w+)", "class"),
     ),
 )

@@ -159,8 +159,8 @@ RUBY = Grammar(
     parameters="name: type",
     plain_docs=True,
     headers=(
-        (r"\s*class\s+(?P<name>[\w:]+)", "class"),
-        (r"\s*module\s+(?P<name>[\w:]+)", "module"),
-        (r"\s*def\s+(?P<name>[\w.]+[?!=]?)", "function"),
+        (r"class\s+(?P<name>[\w:]+)", "class"),
+        (r"module\s+(?P<name>[\w:]+)", "module"),
+        (r"def\s+(?P<name>[\w.]+[?!=]?)", "function"),
     ),
 )

@@ -11,7 +11,7 @@ from treadle.assistants.reading.outline.values import Imported
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
-_PUBLIC = r"\s*(?:pub(?:\([^)]*\))?\s+)?"
+_PUBLIC = r"(?:pub(?:\([^)]*\))?\s+)?"
 
 
 def _struct(node: "Syntax", spot: Spot) -> Iterator[Draft]:
@@ -133,6 +133,6 @@ RUST = Grammar(
         (_PUBLIC + r"(?:unsafe\s+)?trait\s+(?P<name>\w+)", "trait"),
         (_PUBLIC + r"mod\s+(?P<name>\w+)\s*\{", "module"),
         (r"(?:unsafe\s+)?impl\b(?:<[^>]*>)?\s+(?P<name>[^{]+?)\s*(?:where\b.*)?\{", "impl"),
-        (r"\s*macro_rules!\s*(?P<name>\w+)", "macro"),
+        (r"macro_rules!\s*(?P<name>\w+)", "macro"),
     ),
 )

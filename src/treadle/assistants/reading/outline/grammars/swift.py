@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _KINDS: dict[str, Kind] = {"class": "class", "actor": "class", "struct": "struct", "enum": "enum", "extension": "impl"}
 _MODIFIERS = (
-    r"\s*(?:(?:@\w+(?:\([^)]*\))?|public|private|fileprivate|internal|open|final|static|class|override|mutating|nonmutating|indirect|required|convenience"
+    r"(?:(?:@\w+(?:\([^)]*\))?|public|private|fileprivate|internal|open|final|static|class|override|mutating|nonmutating|indirect|required|convenience"
     r"|async|nonisolated)\s+)*"
 )
 
