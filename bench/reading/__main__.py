@@ -5,6 +5,7 @@ The table goes to standard output and to `bench/results/reading.md`.
 
 import argparse
 import asyncio
+import os
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -125,7 +126,7 @@ def summary(rows: list[Row]) -> str:
     large = [row for row in rows if row.lines > LARGE]
     by_two, by_compact = _shares(rows, lambda row: row.two.tokens), _shares(rows, lambda row: row.two_compact.tokens)
     by_raw, by_source = _shares(large, lambda row: row.raw.tokens), _shares(large, lambda row: row.source)
-    outline = max(row.outline / row.source for row in large)
+    outline = max((row.outline / row.source for row in large), default=0)
     return f"""\
 - {len(rows)} files in {len({row.language for row in rows})} languages.
 - Single stage by two stages: {by_two} (goal: at most 40 %). With our outline in place of the JSON tree: {by_compact}.
@@ -136,6 +137,8 @@ def summary(rows: list[Row]) -> str:
 
 def _shares(rows: list[Row], of: Callable[[Row], int]) -> str:
     """What a single stage takes of that, over all files and in the worst of them."""
+    if not rows:
+        return "–"
     whole = sum(row.single.tokens for row in rows) / sum(of(row) for row in rows)
     return f"{whole:.0%} over all, {max(row.single.tokens / of(row) for row in rows):.0%} at worst"
 
@@ -177,7 +180,11 @@ async def _run(wanted: argparse.Namespace) -> str:
 
 async def _live_page(sources: list[Source], wanted: argparse.Namespace) -> str:
     """The same with a real model, as far as its context allows."""
-    model = model_of(wanted.live, context=WINDOW) if wanted.live.startswith("llamacpp:") else model_of(wanted.live)
+    model = (
+        model_of(wanted.live, context=WINDOW, threads=os.cpu_count() or 1)
+        if wanted.live.startswith("llamacpp:")
+        else model_of(wanted.live)
+    )
     lines = [f"\nWith {wanted.live}:\n", "| file | lines | path | tokens | seconds | |", "|---|--:|---|--:|--:|---|"]
     for source in sources:
         for name, way in (("single stage", tool_calling), ("raw source", fast), ("two stages, JSON tree", _two_json)):

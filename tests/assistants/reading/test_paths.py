@@ -54,6 +54,12 @@ def test_lines_that_are_not_there_are_a_problem_and_an_end_beyond_the_file_is_it
     assert [(read.start_line, read.end_line) for read in asked.reads] == [(48, 50)]
 
 
+def test_the_whole_of_a_large_file_is_not_read():
+    asked, model = run(tool_calling, reads((1, 400)), GOOD, of=source(lines=400))
+    assert asked.reads == ()
+    assert "That is 400 lines; at most 150 are read at once." in model.requests[1].history[-1].parts[0].content
+
+
 def test_there_is_an_end_to_reading():
     greedy = [reads(*[(1, round_ * 4 + n) for n in range(1, 5)]) for round_ in range(8)]
     asked, model = run(tool_calling, *greedy, GOOD)
@@ -103,14 +109,12 @@ def test_two_stages_read_what_the_first_asks_for():
     assert all('{"type": "module"}' in last(request).text for request in model.requests)
 
 
-def test_a_model_that_is_held_to_shapes_is_held_to_its_answer():
+def test_a_model_that_is_held_to_shapes_is_held_to_its_answer_from_the_outline_alone():
     held = Traits(native_calls=False, holds=True)
-    read = json.dumps({"calls": [{"name": "refer_to_source_code", "arguments": {"start_line": 9, "end_line": 12}}]})
-    answer = json.dumps({"calls": [{"name": "give_answer", "arguments": ANSWER}]})
-    asked, model = run(tool_calling, read, answer, traits=held)
+    asked, model = run(tool_calling, json.dumps({"calls": [{"name": "give_answer", "arguments": ANSWER}]}), traits=held)
     assert [block.label for block in asked.settled.blocks] == LABELS
-    assert len(asked.reads) == 1
-    assert all(request.shape["required"] == ["calls"] for request in model.requests)
+    assert "refer_to_source_code" not in model.requests[0].instructions
+    assert model.requests[0].shape["required"] == ["calls"]
 
 
 def test_a_failed_run_is_of_no_use():

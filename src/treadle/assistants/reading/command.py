@@ -77,6 +77,8 @@ async def _write_report(found: Analysis, outliner: Outliner, host: Host) -> None
 
 
 def _has_changed(path: Path, found: Analysis) -> bool:
+    if path.exists() and not path.is_file():
+        return False  # a pipe, which can be read but once
     try:
         return hash_of(read_source(load(path)).text) != found.reading.metadata.content_hash
     except Exception:  # noqa: BLE001 - gone, or no longer readable: either way it isn't what was read

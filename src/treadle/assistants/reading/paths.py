@@ -71,10 +71,15 @@ async def fast(model: Model, source: Source) -> Asked:
 
 
 async def tool_calling(model: Model, source: Source) -> Asked:
-    """The outline, and a tool for what it leaves open."""
+    """The outline, and a tool for what it leaves open.
+
+    A model that has to be held to calls is a small one. Given the tool it asks for the whole file, piece by piece, and reading
+    takes it minutes: it answers from the outline alone.
+    """
     reads = Reads(source)
     prompt = prompts.about(source.filename, source.language, f"{len(source.lines)} lines, its outline", _outline(model, source))
-    agent = _agent(model, "reading", prompts.TOOLS, _Answer, reads)
+    alone = _is_held(model)
+    agent = _agent(model, "reading", prompts.OUTLINE if alone else prompts.TOOLS, _Answer, None if alone else reads)
     settled, stages = await _settled(agent, prompt, source, "tool_calling_analysis")
     return Asked("tool-calling", settled, stages, tuple(reads.log))
 
@@ -114,7 +119,6 @@ def _outline(model: Model, source: Source) -> str:
 
 def _agent(model: Model, name: str, instructions: str, shape: type, reads: Reads | None = None) -> Agent[Any]:
     """An agent for one path. A model that is held to shapes is held to its answer; any other writes JSON as it was told."""
-    held = model.traits.holds and not model.traits.native_calls
     tools = [tool(reads.refer_to_source_code, effect="read")] if reads else []
     return Agent(
         model,
@@ -122,11 +126,15 @@ def _agent(model: Model, name: str, instructions: str, shape: type, reads: Reads
         instructions=instructions,
         tools=tools,
         policy=[allow("refer_to_source_code"), allow("give_answer")],
-        output_type=shape if held else str,
+        output_type=shape if _is_held(model) else str,
         limits=_LIMITS,
         options=_OPTIONS,
         attended=False,
     )
+
+
+def _is_held(model: Model) -> bool:
+    return model.traits.holds and not model.traits.native_calls
 
 
 async def _settled(agent: Agent[Any], prompt: str, source: Source, name: str) -> tuple[Settled, tuple[Stage, ...]]:

@@ -16,6 +16,7 @@ they are scattered. Every definition belongs to exactly one; give the line range
 "helpers" or "misc"."""
 
 FAST = f"{_TASK}\nYou get the file with numbered lines.\n{_ANSWER}"
+OUTLINE = f"{_TASK}\nYou get its outline: line ranges, definitions, the first words of comments.\n{_ANSWER}"
 TOOLS = f"""\
 {_TASK}
 You get its outline: line ranges, definitions, the first words of comments. Where names and comments leave open what a part is \

@@ -10,6 +10,7 @@ from treadle.assistants.reading.parts import Part
 from treadle.assistants.reading.values import ToolRead
 
 FAST_LINES, FAST_TOKENS = 200, 2000
+MOST_LINES = 150  # of one read: a small model asks for the whole file, which is what the outline is there to save
 
 
 class Source(Struct, frozen=True):
@@ -52,6 +53,12 @@ class Reads:
         :param start_line: the first line, from 1
         :param end_line: the last line
         """
+        lines = min(end_line, len(self._lines)) - start_line + 1
+        if lines > MOST_LINES:
+            raise ToolProblem(
+                f"That is {lines} lines; at most {MOST_LINES} are read at once. The outline tells what is in the file:"
+                " read only what it leaves open, or answer."
+            )
         return self.read(start_line, end_line, "the model asked")
 
     def read(self, start: int, end: int, reason: str) -> str:

@@ -119,6 +119,11 @@ def documents(comment: str) -> bool:
     return comment.startswith(("/**", "///", "//!", "/*!"))
 
 
+def is_about_rights(text: str) -> bool:
+    """Whether a comment says whose the file is, and not what it is for."""
+    return bool(_LICENCE.search(text))
+
+
 def first_line(doc: str) -> str:
     """The first line of a docstring that has words."""
     return next((line.strip() for line in doc.split("\n") if line.strip()), "")

@@ -10,12 +10,13 @@ What doesn't fit is shed by the steps in `detail`; what stays longest is the lin
 
 from treadle.assistants.reading.outline.detail import STEPS, Detail
 from treadle.assistants.reading.outline.lines import written
+from treadle.assistants.reading.outline.signatures import shortened
 from treadle.assistants.reading.outline.tokens import estimated_tokens
 from treadle.assistants.reading.outline.values import Outline
 
 LONG = 500  # lines from which on an outline takes at most a quarter of its file
 _SHARE = 0.25
-_TOKEN_SHARE = 0.22  # as the count of tokens is a rough one
+_TOKEN_SHARE = 0.205  # as the count of tokens is a rough one
 _HEADER = 200
 
 
@@ -55,8 +56,3 @@ def _cut(text: str, most: int) -> str:
         return text
     kept = text[: max(0, most - 1)]
     return f"{kept.rpartition(chr(10))[0] or kept}…"[:most]
-
-
-def shortened(text: str, most: int) -> str:
-    """At most so many characters."""
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -25,6 +25,16 @@ class Line(NamedTuple):
     start_point: Point
     end_point: Point
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether the tree lacks something here, as it does."""
+        return True
+
+    @property
+    def children(self) -> "Sequence[Syntax]":
+        """None."""
+        return ()
+
 
 class Draft:
     """A node in the making. Bytes say where its text and its signature begin and end, rows (from 0) where its lines do.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from treadle.assistants.reading.outline.grammar import Opened
 
 DEEPEST = 12  # levels of definitions in definitions
+_SHELLS = 4  # around one definition; more are nonsense
 
 
 def drafted(nodes: "Sequence[Opened]", spot: Spot, deep: int = 0) -> list[Draft]:
@@ -81,7 +82,8 @@ class _Opening:
             if isinstance(item, Draft):
                 self._take(item, pending)
             elif isinstance(item, Shelled):
-                self._pending.append(_Pending(item.node, (*pending.shells[-3:], item.shell), pending.loose))
+                shells = (*pending.shells[:_SHELLS], item.shell)
+                self._pending.append(_Pending(item.node, shells, pending.loose))
             else:
                 self._open(item, pending)
         return self._found

@@ -36,7 +36,8 @@ class Grammar(Struct, frozen=True, kw_only=True):
     that refers to nothing, as in `put(item=3)`; `parameters` says whether the name of one comes before its type or after it.
 
     `headers` tell a definition by its line where the text is damaged, those with `^` only where it isn't indented. `mend` changes
-    text that the grammar is known to stumble on, byte for byte, so that positions stay.
+    text that the grammar is known to stumble on, byte for byte, so that positions stay; `leaves_holes` says that it passes over
+    text without an error.
     """
 
     module: str
@@ -55,6 +56,7 @@ class Grammar(Struct, frozen=True, kw_only=True):
     docstring: "Callable[[Sequence[Syntax], Spot], str] | None" = None
     headers: tuple[tuple[str, Kind], ...] = ()
     mend: Callable[[bytes], bytes] | None = None
+    leaves_holes: bool = False
 
 
 class Spot(Struct, frozen=True):

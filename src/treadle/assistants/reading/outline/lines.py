@@ -5,25 +5,31 @@ from collections.abc import Iterator, Sequence
 
 from treadle.assistants.reading.outline.comments import first_sentence
 from treadle.assistants.reading.outline.detail import Detail, Told
+from treadle.assistants.reading.outline.signatures import shortened
 from treadle.assistants.reading.outline.values import CONTAINERS, Imported, Node
 
 _LONGEST = 160
 _STATEMENT = 60
 _FEW = 3  # nodes that share a line only if they are as many
 _SHARING = frozenset(("field", "constant", "variable", "type", "function", "method", "macro"))
-_PLURALS = {"class": "classes", "type": "types"}
 
 
 def written(nodes: Sequence[Node], detail: Detail, depth: int = 0, *, members: bool = False) -> Iterator[str]:
     """The lines for nodes side by side, and for what is in them. `members` says that they are those of a class or the like."""
     told = detail.of_members if members else detail.at_top
     listed = _without_doubles(nodes if detail.statements else [node for node in nodes if node.kind != "statement" or node.children])
-    for group in _groups(listed[: told.most], told.sharing):
+    shown = _first(listed, told.most)
+    for group in _groups(shown, told.sharing):
         yield " " * depth + _line(group, detail, told)
         for node in group:
             yield from written(node.children, detail, depth + 1, members=members or node.kind not in ("module", "statement"))
-    if told.most and (left := listed[told.most :]):
-        yield f"{' ' * depth}{_range(left[0].start, left[-1].end)} … {_count(left)}"
+    if shown and len(shown) < len(listed):
+        yield f"{' ' * depth}{_range(listed[len(shown)].start, listed[-1].end)} … {_count(listed[len(shown) :])}"
+
+
+def _first(nodes: Sequence[Node], most: int) -> Sequence[Node]:
+    """The first nodes, as many as may be; one more where it would be the only one left."""
+    return nodes if most and len(nodes) == most + 1 else nodes[:most]
 
 
 def _without_doubles(nodes: Sequence[Node]) -> list[Node]:
@@ -76,11 +82,11 @@ def _head(node: Node, told: Told) -> str:
     if node.kind == "statement":
         more = " …" if node.extra_children > 1 or node.end > node.start else ""
         most = _STATEMENT * (2 if node.name else 1) // (1 if told.signature == "whole" else 2)
-        return _short(node.signature, most).rstrip("…") + more
+        return shortened(node.signature, most).rstrip("…") + more
     if told.signature == "name":
         return _named(node)
-    text = _without_parameters(node) if told.signature == "short" else _short(node.signature, _LONGEST)
-    return f"{text} = {node.value}" if node.value and node.value not in text else text
+    text = _without_parameters(node) if told.signature == "short" else shortened(node.signature, _LONGEST)
+    return f"{text} = {node.value}" if node.value else text
 
 
 def _named(node: Node) -> str:
@@ -93,7 +99,7 @@ def _without_parameters(node: Node) -> str:
     """A signature up to its parameters; of a class, with what it extends."""
     text = node.signature
     if node.kind not in ("function", "method"):
-        return _short(text, _LONGEST // 2)
+        return shortened(text, _LONGEST // 2)
     at = text.find("(", max(0, text.find(node.name)) + len(node.name))
     return text if at < 0 or text[at : at + 2] == "()" else f"{text[:at]}(…)"
 
@@ -102,12 +108,12 @@ def _comment(node: Node, most: int) -> str:
     if not most:
         return ""
     said = node.doc or first_sentence(node.leading_comment) or first_sentence(node.trailing_comment)
-    return f" # {_short(said, most)}" if said else ""
+    return f" # {shortened(said, most)}" if said else ""
 
 
 def _shared(group: Sequence[Node], most: int, told: Told) -> str:
     """Short nodes on one line, the last ones only counted where there are too many."""
-    shown = group[:most]
+    shown = _first(group, most)
     heads: list[str] = []
     before = ""
     for node in shown:
@@ -149,8 +155,4 @@ def _names(imported: Imported) -> list[str]:
 def _count(nodes: Sequence[Node]) -> str:
     kinds = [node.kind for node in nodes]
     kind = kinds[0] if len(set(kinds)) == 1 else "part"
-    return f"{len(nodes)} more {kind if len(nodes) == 1 else _PLURALS.get(kind, f'{kind}s')}"
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+    return f"{len(nodes)} more {kind}{'' if len(nodes) == 1 else 'es' if kind == 'class' else 's'}"

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from treadle.assistants.reading.outline.comments import Comments
 from treadle.assistants.reading.outline.draft import Draft, Line, Point, last_row
@@ -10,31 +11,37 @@ from treadle.assistants.reading.outline.drafting import DEEPEST
 from treadle.assistants.reading.outline.parsing import Parsed
 from treadle.assistants.reading.outline.values import CONTAINERS, Kind
 
-Headers = list[tuple["re.Pattern[bytes]", Kind]]
+if TYPE_CHECKING:
+    from tree_sitter import Node as Syntax
 
 _MOST = 2000  # definitions are looked for
+_MOST_ERRORS = 100  # are looked at
 _LONGEST = 200  # bytes of a line are looked at
 _CLOSES = re.compile(rb"[}\]]|end\b")
 _GOES_ON = (b"{", b")")  # at the same indentation: the body, or the end of the parameters
+_ADORNING = (b"@", b"#[", b"[")
+_BRACKETS = frozenset("(){}[]")
 _HOLDS = frozenset((*CONTAINERS, "module"))
 
 
 def salvage(drafts: list[Draft], parsed: Parsed, comments: Comments) -> list[Draft]:
     """The drafts, and those found by their lines among them."""
     lost = _Scan(parsed, comments, drafts).run()
-    return _Placing(lost).into(drafts, lost) if lost else drafts
+    return _Placing(lost).into(_lifted(drafts), lost) if lost else drafts
 
 
 class _Scan:
     """Reads a damaged file line by line.
 
-    A bracket too few lets a definition swallow all that follows it. So where brackets are wrong, a definition ends at the latest where the
-    next one begins that isn't indented more.
+    A bracket too few lets a definition swallow all that follows it. So one that was found ends at the latest where one begins that
+    was lost and isn't indented more; and where brackets are wrong, all lines are looked at.
     """
 
     def __init__(self, parsed: Parsed, comments: Comments, drafts: Sequence[Draft]) -> None:
         self._parsed = parsed
-        self._headers: Headers = [(re.compile(pattern.encode()), kind) for pattern, kind in parsed.grammar.headers]
+        self._headers: list[tuple[re.Pattern[bytes], Kind]] = [
+            (re.compile(pattern.encode()), kind) for pattern, kind in parsed.grammar.headers
+        ]
         self._known: dict[int, list[Draft]] = {}
         for draft in _all(drafts):
             if draft.kind not in ("statement", "import"):
@@ -42,24 +49,27 @@ class _Scan:
         self._passed = comments.rows()
         self._everywhere = any(_is_about_brackets(error) for error in parsed.errors[:_MOST_ERRORS])
         self._damaged = _Rows([(error.start_point.row, last_row(error)) for error in parsed.errors])
-        self._open: list[tuple[int, Draft, bool]] = []  # those that may end with the next line: indentation, draft, whether it was lost
-        self._last = (0, 0)  # the row and the end of the last line with words
 
     def run(self) -> list[Draft]:
-        """What was lost, in the order of the file; what was known ends where it should."""
+        """What was lost, in the order of the file."""
         found: list[Draft] = []
+        ends = _Ends()
+        adorned: tuple[int, int] | None = None  # where the annotations above the line begin
         start = 0
         for row, line in enumerate(self._parsed.source.split(b"\n")):
             header = self._header(row, line, start) if len(found) < _MOST else None
-            self._close(row, line, start, is_header=header is not None or row in self._known)
+            ends.read(row, line, start, begins=header is not None)
             indent = _indent(line)
             if header is not None:
                 span = Line("ERROR", start + indent, start + len(line), Point(row, indent), Point(row, len(line)))
                 found.append(Draft(header[1], span, header[0]))
-                self._open.append((indent, found[-1], True))
-            self._open.extend([(indent, draft, False) for draft in self._known.get(row, ()) if self._everywhere])
+                found[-1].tail = start + (line.find(b"{") if b"{" in line[indent + 1 :] else len(line))
+                found[-1].row, found[-1].start = adorned or (row, start + indent)
+                ends.lost.append((indent, found[-1]))
+            ends.known.extend([(indent, draft) for draft in self._known.get(row, ()) if draft.kind != "module"])
+            adorned = (adorned or (row, start + indent)) if line.lstrip().startswith(_ADORNING) else None
             start += len(line) + 1
-        self._close(-1, b"end", start, is_header=False)
+        ends.finish()
         return found
 
     def _header(self, row: int, line: bytes, start: int) -> tuple[str, Kind] | None:
@@ -74,32 +84,46 @@ class _Scan:
         return None
 
     def _is_text(self, at: int) -> bool:
-        """Whether a place is inside a string."""
-        node = self._parsed.root.descendant_for_byte_range(at, at + 1)
-        return node is not None and any(word in node.type for word in ("string", "heredoc", "template_chars"))
+        """Whether a place is inside a string; one with an error in it or around it is none, but a quote too many."""
+        node, text = self._parsed.root.descendant_for_byte_range(at, at + 1), False
+        while node is not None and any(word in node.type for word in ("string", "heredoc", "template")):
+            node, text = node.parent, not node.has_error
+        return text and not (node is not None and node.is_error)
 
-    def _close(self, row: int, line: bytes, start: int, *, is_header: bool) -> None:
-        """One more line: it ends all that is indented as much as it is, or more; what was known only where it is a header."""
+
+class _Ends:
+    """Finds where definitions end by their indentation: the lost ones with any line, the known ones where a lost one begins."""
+
+    def __init__(self) -> None:
+        self.lost: list[tuple[int, Draft]] = []
+        self.known: list[tuple[int, Draft]] = []
+        self._last = (0, 0)  # the row and the end of the last line with words
+
+    def read(self, row: int, line: bytes, start: int, *, begins: bool) -> None:
+        """One more line; `begins` says that it begins a lost definition."""
         words = line.strip()
-        if not words or (words.startswith(b"#") and not is_header):  # neither comments nor what a preprocessor reads end anything
+        if not words or (words.startswith(b"#") and not begins):  # neither comments nor what a preprocessor reads end anything
             return
         indent, end = _indent(line), start + len(line)
-        while self._open and indent <= self._open[-1][0]:
-            same, draft, was_lost = self._open[-1]
-            if indent == same and words.startswith(_GOES_ON) and row >= 0:
-                break
-            self._open.pop()
-            if was_lost:
-                included = row >= 0 and indent == same and _CLOSES.match(words)
-                draft.end_row, draft.end = (row, end) if included else (max(draft.end_row, self._last[0]), max(draft.end, self._last[1]))
-            elif is_header and draft.end_row >= row > draft.row:
-                draft.end_row, draft.end = max(draft.row, self._last[0]), max(draft.start, self._last[1])
-            elif draft.end_row >= row >= 0:
-                self._waiting.append(self._waiting_of(same, draft))
+        while self.lost and indent <= self.lost[-1][0] and not (indent == self.lost[-1][0] and words.startswith(_GOES_ON)):
+            same, draft = self.lost.pop()
+            draft.end_row, draft.end = (row, end) if indent == same and _CLOSES.match(words) else self._last_of(draft)
+        if begins:
+            self.known = [(same, draft) for same, draft in self.known if draft.end_row >= row]
+            for _, draft in [known for known in self.known if indent <= known[0]]:
+                draft.end_row, draft.end = self._last_of(draft)
         self._last = (row, end)
 
+    def finish(self) -> None:
+        """There are no more lines."""
+        for _, draft in self.lost:
+            draft.end_row, draft.end = self._last_of(draft)
 
-def _is_about_brackets(error: "Syntax") -> bool:
+    def _last_of(self, draft: Draft) -> tuple[int, int]:
+        return max(draft.leads, self._last[0]), max(draft.head, self._last[1])
+
+
+def _is_about_brackets(error: "Syntax | Line") -> bool:
     return error.is_missing or any(child.type in _BRACKETS for child in error.children)
 
 
@@ -113,6 +137,16 @@ def _all(drafts: Sequence[Draft]) -> Iterator[Draft]:
 
 def _indent(line: bytes) -> int:
     return len(line) - len(line.lstrip())
+
+
+def _lifted(level: Sequence[Draft]) -> list[Draft]:
+    """The drafts, with those behind the end of what they were in beside it instead."""
+    found: list[Draft] = []
+    for draft in level:
+        children = _lifted(draft.children)
+        draft.children = [child for child in children if child.row <= draft.end_row]
+        found += [draft, *[child for child in children if child.row > draft.end_row]]
+    return found
 
 
 class _Rows:
@@ -145,7 +179,7 @@ class _Placing:
         around: list[Draft] = []  # what the next draft may lie in, the innermost last
         deeper: dict[int, tuple[Draft, list[Draft]]] = {}
         for draft in sorted([*level, *lost], key=_place):
-            while around and not (draft.end_row <= around[-1].end_row):
+            while around and around[-1].end_row < draft.end_row:
                 around.pop()
             holder = around[-1] if around else None
             if self._settle(draft, holder, found, deeper) and draft.kind != "statement" and len(around) < DEEPEST:
@@ -155,9 +189,9 @@ class _Placing:
         return found
 
     def _settle(self, draft: Draft, holder: Draft | None, found: list[Draft], deeper: dict[int, tuple[Draft, list[Draft]]]) -> bool:
-        """Put one draft where it belongs; false where that is nowhere: what lies in a function isn't listed."""
-        is_lost, holder_is_lost = id(draft) in self._lost, holder is not None and id(holder) in self._lost
-        if holder is None or (not is_lost and not holder_is_lost):
+        """Put one draft where it belongs; false where nothing can lie in it here: what is in a function isn't listed."""
+        is_lost, holder_is_lost = id(draft) in self._lost, id(holder) in self._lost
+        if holder is None or not (is_lost or holder_is_lost):
             if is_lost and found and found[-1].kind == "statement" and found[-1].end_row >= draft.row:
                 found.pop()  # damaged text that was taken for code
             found.append(draft)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 DEEPEST = 30
 _BODY_FIELDS = frozenset(("body", "block", "consequence", "alternative", "then", "else", "catch", "finalizer", "handlers"))
 _BODIES = frozenset(("block", "statement_block", "compound_statement"))
-_WRAPPERS = frozenset(("translation_unit", "program", "source_file", "compilation_unit"))
 _IMPORTS = frozenset(
     (
         "import_statement",
@@ -74,17 +73,14 @@ class _Tree:
         return {**found, **({"fields": fields} if fields else {}), **({"children": children} if children else {})}
 
     def _inner(self, node: "Syntax") -> "Iterator[tuple[str | None, Syntax]]":
-        """The named children with their fields, without comments; those of a wrapper as if they were the node's own."""
+        """The named children with their fields, without comments."""
         comments = self._spot.grammar.comments
         cursor = node.walk()  # asking a node for the field of each child takes a time that grows with the square of their number
         going = cursor.goto_first_child()
         while going:
             child = cursor.node
             if child is not None and child.is_named and child.type not in comments:
-                if child.type in _WRAPPERS:
-                    yield from [(None, inner) for inner in child.named_children if inner.type not in comments]
-                else:
-                    yield cursor.field_name, child
+                yield cursor.field_name, child
             going = cursor.goto_next_sibling()
 
     def _told(self, node: "Syntax") -> dict[str, Any]:

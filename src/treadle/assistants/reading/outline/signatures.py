@@ -19,12 +19,13 @@ def signature(draft: Draft, comments: Comments) -> str:
         text = comments.cut(draft.head, draft.gap[0]) + comments.cut(draft.gap[1], max(draft.tail, draft.gap[1]))
     if draft.kind == "statement":
         first = " ".join(text.strip().partition("\n")[0].split())
-        return _shortened(_without_ending(first) or first, _MOST_STATEMENT)
+        return shortened(_without_ending(first) or first, _MOST_STATEMENT)
     flat = " ".join(text.split())
     if "\n" in text:
         flat = _TIGHT.sub("", flat)
-    flat = _shortened(_without_ending(flat), _MOST)
-    return flat if draft.kind == "import" or draft.name in flat else f"{flat} {' '.join(draft.name.split())}"
+    flat = shortened(_without_ending(flat), _MOST)
+    unnamed = draft.kind != "import" and draft.name.isidentifier() and draft.name not in flat
+    return f"{flat} {draft.name}" if unnamed else flat
 
 
 def _without_ending(text: str) -> str:
@@ -38,5 +39,6 @@ def _without_ending(text: str) -> str:
         text = bare
 
 
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def shortened(text: str, most: int) -> str:
+    """At most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

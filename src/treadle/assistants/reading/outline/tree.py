@@ -5,7 +5,15 @@ Text from strangers can crash or stall a parser; `worker` makes the same outline
 
 from collections.abc import Sequence
 
-from treadle.assistants.reading.outline.comments import Comments, documents, first_line, first_paragraph, first_sentence, words
+from treadle.assistants.reading.outline.comments import (
+    Comments,
+    documents,
+    first_line,
+    first_paragraph,
+    first_sentence,
+    is_about_rights,
+    words,
+)
 from treadle.assistants.reading.outline.draft import Draft, last_row
 from treadle.assistants.reading.outline.drafting import drafted
 from treadle.assistants.reading.outline.grammar import Spot
@@ -48,6 +56,7 @@ class _Writing:
 
     def __init__(self, parsed: Parsed, comments: Comments, drafts: Sequence[Draft]) -> None:
         self._comments = comments
+        self._first = drafts[0] if drafts else None
         self._plain_docs = parsed.grammar.plain_docs
         self._uses = Uses(drafts, parsed)
 
@@ -58,7 +67,7 @@ class _Writing:
         """A node within the lines of what is around it."""
         start = min(max(draft.row + 1, first), last)
         end = min(max(draft.end_row + 1, start), last)
-        above = self._comments.above(draft.row)
+        above = self._above(draft)
         value, value_type = draft.value
         inside = self._uses.inside(draft, scope)
         return Node(
@@ -79,6 +88,11 @@ class _Writing:
             self._uses.of(draft, scope),
             tuple([self._node(child, inside, start, end) for child in draft.children]),
         )
+
+    def _above(self, draft: Draft) -> list[str]:
+        """The comments above a draft, unless they are about the rights in the whole file."""
+        above = self._comments.above(draft.row)
+        return [] if draft is self._first and is_about_rights(words(above)) else above
 
     def _doc(self, draft: Draft, above: Sequence[str]) -> str:
         if draft.doc:

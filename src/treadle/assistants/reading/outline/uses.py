@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from treadle.assistants.reading.outline.draft import Draft
+from treadle.assistants.reading.outline.grammar import Grammar
 from treadle.assistants.reading.outline.parsing import Parsed
 from treadle.assistants.reading.outline.values import CONTAINERS
 
@@ -30,6 +31,31 @@ class Scope(NamedTuple):
 
     file: frozenset[bytes]
     members: frozenset[bytes] = frozenset()
+
+
+class _Looking(NamedTuple):
+    """What a mention has to be to count: known and not hidden, a member of the class around, or a method of a Go receiver's type.
+
+    `variables` says whether those that begin with `$` count: PHP's functions don't see the ones of the file.
+    """
+
+    own: bytes
+    scope: Scope
+    hidden: set[bytes]
+    grammar: Grammar
+    receiver: bytes
+    methods: frozenset[bytes]
+    variables: bool
+
+    def finds(self, hit: Hit) -> bool:
+        if hit.name == self.own:
+            return False
+        if hit.owner is not None:
+            here = self.scope.members if hit.owner in self.grammar.selves else self.methods if hit.owner == self.receiver else ()
+            return hit.name in here
+        if hit.name in self.hidden or (hit.name.startswith(b"$") and not self.variables):
+            return False
+        return hit.name in self.scope.file or (self.grammar.implicit_self and hit.name in self.scope.members)
 
 
 class Uses:
@@ -66,22 +92,18 @@ class Uses:
         first, last = bisect_left(self._at, draft.start), bisect_left(self._at, draft.end)
         if first == last:
             return ()
+        looking = self._looking(draft, scope)
+        found = dict.fromkeys([hit.name for hit in self._hits[first:last] if looking.finds(hit)])
+        return tuple([name.decode("utf-8", "replace") for name in found])
+
+    def _looking(self, draft: Draft, scope: Scope) -> "_Looking":
         grammar = self._parsed.grammar
         head = self._parsed.source[draft.head : draft.tail]
         hidden = _parameters(head, "name: type" if draft.kind == "macro" else grammar.parameters) | self._together[draft.start]
-        hidden.update([inner.name.encode() for inner in _all(draft.children)])
-        receiver, methods = self._receiver(head)
-        found: dict[bytes, None] = {}
-        for hit in self._hits[first:last]:
-            if hit.owner is None:
-                known = hit.name not in hidden and (hit.name in scope.file or (grammar.implicit_self and hit.name in scope.members))
-            elif hit.owner in grammar.selves:
-                known = hit.name in scope.members
-            else:
-                known = hit.owner == receiver and hit.name in methods
-            if known and hit.name != draft.name.encode():
-                found[hit.name] = None
-        return tuple([name.decode("utf-8", "replace") for name in found])
+        if draft.kind in CONTAINERS or draft.kind in ("module", "statement"):
+            hidden.update([inner.name.encode() for inner in _all(draft.children)])
+        seen = draft.kind in ("statement", "variable", "constant")
+        return _Looking(draft.name.encode(), scope, hidden, grammar, *self._receiver(head), variables=seen)
 
     def _receiver(self, head: bytes) -> tuple[bytes, frozenset[bytes]]:
         """In Go, the name of what a method is called on, and the methods its type has."""

@@ -7,9 +7,14 @@ a file that took too long, and now and then so that its memory can't grow.
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from subprocess import PIPE
 from threading import Lock, Timer
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
+from weakref import finalize
 
 import msgspec
 
@@ -17,6 +22,8 @@ from treadle.assistants.reading.outline import errors, frames
 from treadle.assistants.reading.outline.errors import OutlineError, OutlineFailed, TooLarge
 from treadle.assistants.reading.outline.metrics import Metrics
 from treadle.assistants.reading.outline.values import Outline
+
+T = TypeVar("T")
 
 SECONDS = 10.0
 MOST_BYTES = 10_000_000
@@ -43,18 +50,19 @@ class Outliner:
         self._most_files = most_files
         self._lock = Lock()
         self._child: _Child | None = None
+        self._thread = ThreadPoolExecutor(1, "outliner")  # tasks wait in its queue, not in everybody's threads
 
     async def outline(self, text: str, language: str) -> Outline:
         """The outline of a text."""
-        return await asyncio.to_thread(self.outline_sync, text, language)
+        return await self._in_thread(self.outline_sync, text, language)
 
     async def seed_json(self, text: str, language: str, max_depth: int = 2) -> dict[str, Any]:
         """The shallow syntax tree of a text."""
-        return await asyncio.to_thread(self.seed_json_sync, text, language, max_depth)
+        return await self._in_thread(self.seed_json_sync, text, language, max_depth)
 
     async def metrics(self, text: str, language: str) -> Metrics:
         """How much smaller the shallow syntax tree of a text is."""
-        return await asyncio.to_thread(self.metrics_sync, text, language)
+        return await self._in_thread(self.metrics_sync, text, language)
 
     def outline_sync(self, text: str, language: str) -> Outline:
         """The outline of a text; this thread waits for it."""
@@ -89,13 +97,16 @@ class Outliner:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await asyncio.to_thread(self.close)
+        await self._in_thread(self.close)
+
+    async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
 
     def _ask(self, job: frames.Job) -> msgspec.Raw:
-        size = len(job.text.encode("utf-8", "replace"))
-        if size > self._most_bytes:
-            raise TooLarge(f"It has {size / 1e6:.1f} MB; files up to {self._most_bytes / 1e6:g} MB are outlined.")
-        job = msgspec.structs.replace(job, text=job.text.encode("utf-8", "replace").decode())  # without stray surrogates
+        data = job.text.encode("utf-8", "replace")
+        if len(data) > self._most_bytes:
+            raise TooLarge(f"It has {len(data) / 1e6:.1f} MB; files up to {self._most_bytes / 1e6:g} MB are outlined.")
+        job = msgspec.structs.replace(job, text=data.decode())  # without stray surrogates
         with self._lock:
             answer = self._answered(job) or self._answered(job)  # a child may have been ended by somebody else: one more try
             if answer is None:
@@ -126,18 +137,20 @@ class Outliner:
 
 
 class _Child:
-    """One child process."""
+    """One child process. It is ended with this object at the latest."""
 
     def __init__(self, memory: int) -> None:
         # -P: modules in the current folder, which may be a stranger's, must not be imported
         command = [sys.executable, "-P", "-m", _CHILD, str(memory)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - our own module
+        self._process = subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - our own module
         self.pid = self._process.pid
         self.served = 0
         self.late = False
+        self.end = finalize(self, _end, self._process)
 
     def ask(self, job: frames.Job, seconds: float) -> frames.Answer | None:
         """Its answer; None where it died, or was ended because it took too long."""
+        self.late = False
         assert self._process.stdin is not None, "it is a pipe"
         assert self._process.stdout is not None, "it is a pipe"
         timer = Timer(seconds, self._kill)
@@ -157,13 +170,12 @@ class _Child:
         self.late = True
         self._process.kill()
 
-    def end(self) -> None:
-        """Kill it, wherever it is, and wait until it is gone."""
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None, "both are pipes"
-            try:
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process, whatever it does, and wait until it is gone."""
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        with suppress(OSError):  # what it was still to be told
+            if pipe is not None:
                 pipe.close()
-            except OSError:
-                continue
-        self._process.wait()
+    process.wait()

@@ -93,9 +93,8 @@ def _function(node: "Syntax", spot: Spot) -> Iterator[Draft]:
     name = _declared(declarator, spot).name
     kind: Kind = "method" if spot.among_members or "::" in name else "function"
     draft = definition(kind, node, spot, name, body)
-    ending = child_of(node, "field_initializer_list", "default_method_clause", "delete_method_clause")
-    if ending is not None and ending.type == "field_initializer_list":
-        draft.tail = ending.start_byte
+    initializers = child_of(node, "field_initializer_list")
+    draft.tail = draft.tail if initializers is None else initializers.start_byte
     yield draft
 
 
@@ -136,19 +135,20 @@ def _shaped(node: "Syntax", spot: Spot, otherwise: str) -> Draft:
 
 
 def _typedef(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    names = [_declared(child, spot).name for child in node.children_by_field_name("declarator")]
+    """The names given to a type; a struct that is defined on the way goes by its own, or by the first of them."""
+    declarators = [_declared(child, spot) for child in node.children_by_field_name("declarator")]
     shape = node.child_by_field_name("type")
+    defined = ""
     if shape is not None and shape.type in _SHAPES and shape.child_by_field_name("body") is not None:
-        draft = _shaped(shape, spot, names[0] if names else "")
+        draft = _shaped(shape, spot, declarators[0].name if declarators else "")
         draft.wrap(Shell(node, whole=True))
+        defined = draft.name
         yield draft
-        names = [name for name in names if name != draft.name]
-    for name in names:
-        draft = definition("type", node, spot, name)
-        if shape is not None and shape.child_by_field_name("body") is not None:
-            draft.head = shape.end_byte
-            draft.row = draft.leads = shape.end_point.row
-        yield draft
+    for declared in declarators:
+        if declared.name != defined:
+            draft = definition("type", declared.node if defined else node, spot, declared.name)
+            draft.start = node.start_byte
+            yield draft
 
 
 def _include(node: "Syntax", spot: Spot) -> Iterator[Draft]:
@@ -229,6 +229,7 @@ _C_HEADERS: tuple[tuple[str, Kind], ...] = (
     (r"^(?:typedef\s+)?enum\s+(?P<name>\w+)\s*(?:\{|$)", "enum"),
     (r"#\s*define\s+(?P<name>\w+)", "macro"),
     (r"^(?P<name>[A-Z][A-Z0-9_]+\([^()]*\))\s*\{?\s*$", "function"),
+    (r"^[A-Z][A-Z0-9_]*\([\w\s*]+\)\s*(?P<name>\w+)\s*\([^;]*$", "function"),
     (
         _NO_HEADER + r"[A-Za-z_][\w\s*]*?\b(?P<name>\w+)\s*\([^;{}=]*\)?\s*\{?\s*$",
         "function",

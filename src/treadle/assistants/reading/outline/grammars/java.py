@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
 _CONSTANT = frozenset(("static", "final"))
+_TYPE = r"(?:<[^>]+>\s*)?(?!return\b|new\b|else\b|throw\b|assert\b)[\w.<>\[\], ?]+\s+"
 _MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|sealed|strictfp|default|synchronized|native)\s+)*"
 
 
@@ -68,6 +69,6 @@ JAVA = Grammar(
         (_MODIFIERS + r"(?:class|record)\s+(?P<name>\w+)", "class"),
         (_MODIFIERS + r"@?interface\s+(?P<name>\w+)", "interface"),
         (_MODIFIERS + r"enum\s+(?P<name>\w+)", "enum"),
-        (_MODIFIERS + r"(?:<[^>]+>\s*)?(?!return\b|new\b|else\b|throw\b)[\w.<>\[\], ?]+\s+(?P<name>\w+)\s*\([^;=]*$", "function"),
+        (_MODIFIERS + _TYPE + r"(?P<name>\w+)\s*\((?:[^()]*\)\s*(?:throws\s+[\w., ]+)?(?:\{|;|$)|[^()]*$)", "function"),
     ),
 )

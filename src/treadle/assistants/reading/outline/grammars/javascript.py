@@ -10,6 +10,7 @@ from treadle.assistants.reading.outline.draft import Draft, Shell, Shelled
 from treadle.assistants.reading.outline.grammar import Grammar, Rule, Spot
 from treadle.assistants.reading.outline.grammars.js_values import run_of, value_of
 from treadle.assistants.reading.outline.rules import (
+    apart,
     brings,
     child_of,
     defines,
@@ -37,10 +38,12 @@ def _declared(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
     declarators = [child for child in node.named_children if child.type == "variable_declarator"]
     constant = has_token(node, "const")
     for declarator in declarators:
-        alone = len(declarators) == 1
         for draft in _declarator(declarator, spot, constant):
-            if alone:
+            if len(declarators) == 1:
                 draft.wrap(Shell(node, whole=True))
+            else:
+                draft.head = node.start_byte
+                apart(draft, declarator, declarators[0], declarator.child_by_field_name("value"))
             yield draft
 
 
@@ -258,15 +261,17 @@ _JAVASCRIPT_NAMES = (
 _EXPORT = r"(?:export\s+)?(?:default\s+)?(?:declare\s+)?"
 _WORDS = r"(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*"
 _NO_METHOD = r"(?!(?:if|for|while|switch|catch|function|return|with|else|do)\b)"
-_FUNCTION_VALUE = r"(?:async\s*)?(?:function\b|\([^)]*\)\s*(?::[^=]+)?=>|[\w$]+\s*=>)"
+_FUNCTION_VALUE = r"(?:async\s*)?(?:<[^>]*>)?(?:function\b|\([^)]*\)\s*(?::[^=]+)?=>|[\w$]+\s*=>)"
 _HEADERS: tuple[tuple[str, Kind], ...] = (
     (_EXPORT + r"(?:async\s+)?function\b\s*\*?\s*(?P<name>[\w$]+)", "function"),
     (_EXPORT + r"(?:abstract\s+)?class\s+(?P<name>[\w$]+)", "class"),
+    (_EXPORT + r"(?:namespace|module)\s+(?P<name>[\w.]+)\s*\{", "module"),
     (_EXPORT + r"interface\s+(?P<name>[\w$]+)", "interface"),
     (_EXPORT + r"(?:const\s+)?enum\s+(?P<name>[\w$]+)", "enum"),
     (_EXPORT + r"type\s+(?P<name>[\w$]+)\s*(?:<[^=]*>)?\s*=", "type"),
     (_EXPORT + r"(?:const|let|var)\s+(?P<name>[\w$]+)(?:\s*:[^=]+)?\s*=\s*" + _FUNCTION_VALUE, "function"),
-    (_WORDS + _NO_METHOD + r"(?P<name>[\w$#]+)\s*\([^()]*\)\s*(?::[^={]+)?\{\s*$", "function"),
+    (r"(?:[\w$]+\.)+(?P<name>[\w$]+)\s*=\s*" + _FUNCTION_VALUE, "function"),
+    (_WORDS + _NO_METHOD + r"(?P<name>[\w$#]+)\s*\([^()]*\)\s*(?::[^={]+)?\{", "function"),
 )
 
 

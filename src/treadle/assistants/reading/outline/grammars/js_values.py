@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = ("arrow_function", "function_expression", "generator_function", "function")
 _CLASSES = ("class", "class_declaration")
-_LONG = 20  # rows from which on a function given to a call is opened, as in `describe("…", () => {…})`
+_LONG = 10  # rows from which on a function given to a call is opened, as in `describe("…", () => {…})`
 _SHORT = 2  # rows from which on such a call goes by its own name
 _DEEP = 6  # calls in calls
 

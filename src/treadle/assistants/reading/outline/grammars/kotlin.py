@@ -107,4 +107,5 @@ KOTLIN = Grammar(
         (r"typealias\s+(?P<name>\w+)", "type"),
     ),
     mend=_with_semicolons,
+    leaves_holes=True,
 )

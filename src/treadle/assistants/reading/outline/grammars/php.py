@@ -101,7 +101,7 @@ def _define(node: "Syntax", call: "Syntax", spot: Spot) -> Iterator[Draft]:
     if given:
         value = given[1].named_children[0] if len(given) > 1 and given[1].named_children else None
         draft = held(node, spot, string_of(given[0], spot), value, constant=True)
-        draft.tail = node.end_byte
+        draft.head, draft.tail = given[0].start_byte + 1, given[0].end_byte - 1
         yield draft
 
 

@@ -17,7 +17,7 @@ _REQUIRING = ("require", "require_relative", "load", "autoload")
 _ACCESSORS = ("attr_accessor", "attr_reader", "attr_writer", "attr")
 _VISIBILITY = ("private", "public", "protected", "module_function", "private_class_method", "private_constant")
 _CLAUSES = ("then", "else", "elsif", "rescue", "ensure", "body_statement", "begin")
-_LONG = 20  # rows from which on the block of a call is opened: `describe "…" do`
+_LONG = 10  # rows from which on the block of a call is opened: `describe "…" do`
 _SHORT = 2  # rows from which on such a call goes by its own name
 
 

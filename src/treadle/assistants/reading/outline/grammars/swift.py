@@ -79,10 +79,14 @@ def _bindings(node: "Syntax") -> "Iterator[tuple[Syntax, Syntax | None]]":
 
 def _cases(node: "Syntax", spot: Spot) -> Iterator[Draft]:
     """`case a = 1, b`: one constant for each."""
-    for name in node.children_by_field_name("name"):
+    names = node.children_by_field_name("name")
+    if len(names) == 1:
+        yield held(node, spot, spot.text(names[0]), node.child_by_field_name("raw_value"), constant=True)
+        return
+    for name in names:
         value = node.child_by_field_name("raw_value")
         near = value if value is not None and 0 <= value.start_byte - name.end_byte <= 3 else None
-        yield held(node, spot, spot.text(name), near, constant=True)
+        yield apart(held(node, spot, spot.text(name), near, constant=True), name, names[0], near)
 
 
 def _import(node: "Syntax", spot: Spot) -> Iterator[Draft]:

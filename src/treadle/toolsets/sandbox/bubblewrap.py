@@ -1,0 +1,127 @@
+"""The arguments that make a sandbox of bubblewrap. Pure: what the system looks like comes in as a value.
+
+As root a read-only bind alone can be remounted; it is the user namespace and the dropped capabilities that hold.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from treadle.toolsets.sandbox.values import Bwrap, Files, Host, Place
+
+HOME = "/tmp/home"  # noqa: S108 - inside the sandbox, in a file system of its own
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
+USER = 1000  # who root is inside
+ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+    "HOME": HOME,
+    "TMPDIR": "/tmp",  # noqa: S108 - as above
+    "USER": "worker",
+    "LANG": "C.UTF-8",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+def arguments(
+    bwrap: Bwrap, host: Host, place: Place, command: Sequence[str], *, files: Files, env: Mapping[str, str], scratch: int
+) -> list[str]:
+    """Everything on the command line. `scratch` is how many bytes of memory temporary files may take."""
+    return [
+        str(bwrap.path),
+        *_spaces(bwrap, host, place),
+        *_environment(bwrap, env),
+        *_root(host),
+        *_system_files(host, files),
+        *_temporary(bwrap, scratch),
+        *_work(host, place),
+        *_masks(host),
+        *_sealed(),
+        *("--json-status-fd", str(files.status), "--block-fd", str(files.go)),
+        *("--chdir", str(place.workspace), "--", *command),
+    ]
+
+
+def identity(host: Host) -> tuple[int, int]:
+    """User and group inside; root is somebody ordinary there."""
+    return host.uid or USER, host.gid or USER
+
+
+def synthesized(host: Host) -> dict[str, str]:
+    """Files of /etc that say nothing of the real system."""
+    user, group = identity(host)
+    return {
+        "/etc/passwd": f"worker:x:{user}:{group}::{HOME}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+        "/etc/group": f"worker:x:{group}:\nnogroup:x:65534:\n",
+        "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+        "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    }
+
+
+def _spaces(bwrap: Bwrap, host: Host, place: Place) -> list[str]:
+    user, group = identity(host)
+    return [
+        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *([] if place.network else ["--unshare-net"]),
+        *_known(bwrap, "--disable-userns"),
+        *("--uid", str(user), "--gid", str(group), "--hostname", "sandbox"),
+        *("--cap-drop", "ALL", "--die-with-parent", "--new-session"),
+    ]
+
+
+def _environment(bwrap: Bwrap, env: Mapping[str, str]) -> list[str]:
+    """Bubblewrap itself is started without an environment, so an old one that can't clear it has nothing to hand on."""
+    pairs = (ENVIRONMENT | dict(env)).items()
+    return [*_known(bwrap, "--clearenv"), *(word for name, value in pairs for word in ("--setenv", name, value))]
+
+
+def _root(host: Host) -> list[str]:
+    links = dict(host.links)
+    words: list[str] = []
+    for path in SYSTEM:
+        words += ["--symlink", links[path], path] if path in links else ["--ro-bind-try", path, path]
+    return [*words, "--proc", "/proc", "--dev", "/dev"]
+
+
+def _system_files(host: Host, files: Files) -> list[str]:
+    data = (word for number, path in files.data for word in ("--ro-bind-data", str(number), path))
+    return [*data, *(word for path in host.settings for word in ("--ro-bind-try", path, path))]
+
+
+def _temporary(bwrap: Bwrap, scratch: int) -> list[str]:
+    size = ["--size", str(scratch)] if "--size" in bwrap.options else []
+    return [*size, "--tmpfs", "/tmp", "--dir", HOME, *size, "--tmpfs", "/dev/shm"]  # noqa: S108 - inside the sandbox
+
+
+def _work(host: Host, place: Place) -> list[str]:
+    """The workspace comes last, so that it is writable also where it lies in something that is only to be read."""
+    words = [word for path in place.extra_read for word in ("--ro-bind", str(path), str(path))]
+    bind = "--bind" if place.writable else "--ro-bind"
+    words += [bind, str(place.workspace), str(place.workspace)]
+    if place.writable and host.repository is not None:
+        words += ["--bind", str(host.repository), str(host.repository)]  # a mount can't be moved away and replaced
+        words += [word for path in host.fixed for word in ("--ro-bind", str(path), str(path))]
+    return words
+
+
+def _masks(host: Host) -> list[str]:
+    words: list[str] = []
+    for mask in host.masks:
+        path = str(mask.path)
+        words += ["--tmpfs", path, "--remount-ro", path] if mask.folder else ["--ro-bind", "/dev/null", path]
+    return words
+
+
+def _sealed() -> list[str]:
+    """Root's settings of the kernel ask for no capability, only for root: one of them names a program that runs outside."""
+    return [word for path in ("/proc", "/dev", "/") for word in ("--remount-ro", path)]
+
+
+def _known(bwrap: Bwrap, option: str) -> list[str]:
+    return [option] if option in bwrap.options else []
+
+
+def within(path: Path, *folders: Path) -> bool:
+    """Whether a path is one of the folders or lies in one."""
+    return any(path == folder or folder in path.parents for folder in folders)

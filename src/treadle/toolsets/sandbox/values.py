@@ -1,0 +1,90 @@
+"""What a command may use, where it runs, and what came of it. Values only."""
+
+from pathlib import Path
+
+import msgspec
+
+from treadle.core.errors import TreadleError
+
+GIB = 1 << 30
+
+
+class SandboxMissing(TreadleError):
+    """There is no sandbox here, or it can't be set up; the message says why and what to do."""
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """How much a command may use. `output` is in characters, `memory` and `file_size` in bytes."""
+
+    seconds: float = 120
+    memory: int = 2 * GIB
+    processes: int = 256
+    output: int = 200_000
+    file_size: int = GIB
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """What came of a command. `code` is None where it was ended, and `killed_for` says for what: time, memory or processes."""
+
+    code: int | None
+    output: str
+    truncated: bool
+    seconds: float
+    timed_out: bool
+    killed_for: str
+
+
+class Place(msgspec.Struct, frozen=True):
+    """What a command sees. Keys of the person stay hidden in any case; `hide` names more, from the workspace or with `~/`."""
+
+    workspace: Path
+    writable: bool = True
+    extra_read: tuple[Path, ...] = ()
+    network: bool = False
+    hide: tuple[str, ...] = ()
+
+
+class Bwrap(msgspec.Struct, frozen=True):
+    """A bubblewrap, and the options it knows."""
+
+    path: Path
+    options: frozenset[str] = frozenset()
+
+
+class Mask(msgspec.Struct, frozen=True):
+    """Something a command would see but must not."""
+
+    path: Path
+    folder: bool
+
+
+class Host(msgspec.Struct, frozen=True):
+    """What this system looks like, as far as the arguments depend on it."""
+
+    uid: int
+    gid: int
+    links: tuple[tuple[str, str], ...] = ()  # /bin is usr/bin on most systems
+    settings: tuple[str, ...] = ()  # files and folders of /etc that programs need
+    masks: tuple[Mask, ...] = ()
+    repository: Path | None = None  # the `.git` of the workspace
+    fixed: tuple[Path, ...] = ()  # what in it runs code outside the sandbox later, so is read-only
+
+
+class Files(msgspec.Struct, frozen=True):
+    """Descriptors that bubblewrap inherits: one tells how it goes, one is waited for, the others hold files."""
+
+    status: int
+    go: int
+    data: tuple[tuple[int, str], ...] = ()
+
+
+class Level(msgspec.Struct, frozen=True):
+    """Whether commands are contained here. Where they aren't, `why` is a sentence with what to do."""
+
+    bwrap: Bwrap | None = None
+    why: str = ""
+
+    @property
+    def sandboxed(self) -> bool:
+        """Whether the sandbox was tried and held."""
+        return self.bwrap is not None

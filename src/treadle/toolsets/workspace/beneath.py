@@ -1,0 +1,315 @@
+"""A folder that paths are opened beneath, never outside of: not by `..`, an absolute path, a link, or a link swapped in meanwhile.
+
+Where the kernel can resolve a path beneath a folder it does, and links that stay inside are followed. Elsewhere each part of a path
+is opened by itself and no link is followed at all. A file is written beside the old one and takes its name, so that what shares its
+content by a hard link keeps it. For systems of the POSIX kind.
+"""
+
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from posixpath import normpath
+from typing import BinaryIO, Literal
+
+from msgspec import Struct
+
+from treadle.toolsets.workspace.openat2 import Opener, opener
+from treadle.toolsets.workspace.problems import (
+    BadPath,
+    Guarded,
+    Missing,
+    NotAFile,
+    Refused,
+    Secret,
+    TooLarge,
+    of_system,
+    outside,
+    shown,
+)
+from treadle.toolsets.workspace.secret import is_secret
+
+MOST_BYTES = 10_000_000
+MOST_ENTRIES = 10_000
+GUARDED = (".git",)
+
+Kind = Literal["file", "folder", "link", "other"]
+
+_PATH: int = getattr(os, "O_PATH", os.O_RDONLY)
+_FOLDER = _PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a pipe without a writer is not waited for
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Status(Struct, frozen=True):
+    """What is known of a file or folder without reading it."""
+
+    kind: Kind
+    size: int
+    mode: int
+    links: int
+    modified: float
+
+
+class Entry(Struct, frozen=True):
+    """One name in a folder."""
+
+    name: str
+    kind: Kind
+    size: int
+
+
+class Workspace:
+    """The folder a job may touch. `links=False` follows no link at all; `secrets=True` lets files with secrets be read."""
+
+    def __init__(self, folder: str | Path, *, links: bool = True, secrets: bool = False) -> None:
+        self.folder = Path(folder).resolve(strict=True)
+        self._spelled = tuple(dict.fromkeys([str(self.folder), str(Path(folder).absolute())]))
+        self._secrets = secrets
+        following = opener() if links and _is_found(self.folder) else None
+        self._follows = following is not None
+        self._open: Opener = following or _open_walking
+
+    def relative(self, path: str) -> str:
+        """The path relative to the folder, `.` for the folder itself. Words only: nothing is looked up."""
+        _check_name(path)
+        plain = normpath(path or ".")
+        if plain.startswith("/"):
+            plain = self._inside("/" + plain.lstrip("/"), path)
+        if plain == ".." or plain.startswith("../"):
+            raise outside(path)
+        return plain
+
+    def _inside(self, absolute: str, path: str) -> str:
+        for root in self._spelled:
+            if absolute == root:
+                return "."
+            if absolute.startswith(root.rstrip("/") + "/"):
+                return absolute[len(root.rstrip("/")) + 1 :]
+        raise outside(path)
+
+    def open_read(self, path: str) -> BinaryIO:
+        """A file to read from. Close it."""
+        where = self.relative(path)
+        self._check_secret(where, path)
+        with self._opened(where, _READ) as descriptor:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _no_file(os.fstat(descriptor).st_mode, path)
+            self._check_secret(self._real(descriptor, where), path)
+            os.set_blocking(descriptor, True)
+            return os.fdopen(os.dup(descriptor), "rb")
+
+    def read_bytes(self, path: str, most: int = MOST_BYTES) -> bytes:
+        """All of a file; `TooLarge` if it has more than `most` bytes."""
+        with self.open_read(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(most + 1) if size <= most else b""
+        if size > most or len(data) > most:
+            raise TooLarge(f"{shown(path)} has {max(size, len(data)):,} bytes; at most {most:,} are read. Search in it instead.")
+        return data
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        """All of a file at once: either the old content is there or the new, never a part. Missing folders are made."""
+        where = self._target(path)
+        folder, _, name = where.rpartition("/")
+        if name in {"", "."}:
+            raise NotAFile(f"{shown(path)} is a folder.")
+        _check_guarded(where)
+        self.make_folder(folder)
+        with self._opened(folder or ".", _FOLDER) as parent:
+            _check_guarded(f"{self._real(parent, folder)}/{name}")
+            _swap(parent, name, data, _writable(parent, name, path))
+
+    def make_folder(self, path: str) -> None:
+        """A folder, and those it lies in. It may be there already."""
+        where = self.relative(path)
+        _check_guarded(where)
+        made = "."
+        for part in [] if where == "." else where.split("/"):
+            there = f"{made}/{part}" if made != "." else part
+            with self._opened(made, _FOLDER) as parent:
+                _check_guarded(f"{self._real(parent, made)}/{part}")
+                with _worded(there), suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=parent)
+            made = there
+        with self._opened(made, _FOLDER):
+            return
+
+    def remove(self, path: str) -> None:
+        """A file, a link (not what it leads to) or an empty folder."""
+        where = self.relative(path)
+        folder, _, name = where.rpartition("/")
+        if name == ".":
+            raise Guarded("The workspace's own folder can't be deleted.")
+        with self._opened(folder or ".", _FOLDER) as parent:
+            _check_guarded(f"{self._real(parent, folder)}/{name}")
+            with _worded(path):
+                if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
+                    os.rmdir(name, dir_fd=parent)
+                else:
+                    os.unlink(name, dir_fd=parent)
+
+    def listing(self, path: str = ".", most: int = MOST_ENTRIES) -> list[Entry]:
+        """What is in a folder, by name; at most `most` of it."""
+        where = self.relative(path)
+        with self._opened(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as folder, os.scandir(folder) as found:
+            entries = [_entry(each) for each, _ in zip(found, range(most), strict=False)]
+        return sorted(entries, key=lambda entry: entry.name)
+
+    def stat(self, path: str) -> Status:
+        """What is known of a file or folder without reading it."""
+        with self._opened(self.relative(path), _PATH | os.O_CLOEXEC) as descriptor:
+            found = os.fstat(descriptor)
+        return Status(_kind(found.st_mode), found.st_size, stat.S_IMODE(found.st_mode), found.st_nlink, found.st_mtime)
+
+    def real(self, path: str) -> str:
+        """The path relative to the folder, with all links followed; `Missing` where nothing is."""
+        where = self.relative(path)
+        with self._opened(where, _PATH | os.O_CLOEXEC) as descriptor:
+            return self._real(descriptor, where)
+
+    def _target(self, path: str) -> str:
+        """Where a file is really written: through links that stay inside, if they lead anywhere."""
+        try:
+            return self.real(path)
+        except Missing:
+            return self.relative(path)
+
+    def _real(self, descriptor: int, where: str) -> str:
+        """Where something opened really is."""
+        if not self._follows:
+            return where or "."
+        found = _place(descriptor).removesuffix(" (deleted)")
+        return self._inside(found, where)
+
+    def _check_secret(self, where: str, path: str) -> None:
+        if not self._secrets and is_secret(where):
+            raise Secret(f"{shown(path)} may hold secrets and is not shown. Go on without it, or ask the person for what you need.")
+
+    @contextmanager
+    def _opened(self, where: str, flags: int) -> Generator[int]:
+        with _worded(where):
+            root = os.open(self.folder, _FOLDER)
+            try:
+                descriptor = self._open(root, where, flags)
+            finally:
+                os.close(root)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _open_walking(root: int, where: str, flags: int) -> int:
+    """A path opened part by part, following no link."""
+    *folders, last = where.split("/")
+    here = os.dup(root)
+    try:
+        for part in folders:
+            there = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = there
+        return os.open(last, flags | os.O_NOFOLLOW, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _place(descriptor: int) -> str:
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+
+def _is_found(folder: Path) -> bool:
+    """Whether the system tells where something opened really is: without that no link can be judged."""
+    descriptor = os.open(folder, _FOLDER)
+    try:
+        return _place(descriptor) == str(folder)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _worded(path: str) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise of_system(error, path) from error
+
+
+def _check_name(path: str) -> None:
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise BadPath("The path has characters that no file name can have.") from error
+    if b"\0" in encoded:
+        raise BadPath("The path has a zero character in it, which no file name can have.")
+
+
+def _check_guarded(where: str) -> None:
+    if any(part.casefold() in GUARDED for part in where.split("/")):
+        raise Guarded(f"{shown(where.removeprefix('./'))} is not written: what is in .git changes through git alone.")
+
+
+def _writable(parent: int, name: str, path: str) -> os.stat_result | None:
+    """What is known of the file that is about to be replaced, if there is one."""
+    try:
+        before = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(before.st_mode):
+        raise _no_file(before.st_mode, path)
+    if not before.st_mode & 0o222:
+        raise Refused(f"{shown(path)} is read-only. Leave it as it is, or ask the person to make it writable.")
+    return before
+
+
+def _swap(parent: int, name: str, data: bytes, before: os.stat_result | None) -> None:
+    """Write the data beside the file, then give it the file's name."""
+    beside = f".treadle-{os.urandom(8).hex()}"
+    with _worded(name):
+        descriptor = os.open(beside, _NEW, 0o666, dir_fd=parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                if before is not None:
+                    _keep(file.fileno(), before)
+                os.fsync(file.fileno())
+            os.rename(beside, name, src_dir_fd=parent, dst_dir_fd=parent)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(beside, dir_fd=parent)
+            raise
+
+
+def _keep(descriptor: int, before: os.stat_result) -> None:
+    """The owner, where that is ours to give, and the mode."""
+    with suppress(PermissionError):
+        os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
+
+
+def _no_file(mode: int, path: str) -> NotAFile:
+    if stat.S_ISDIR(mode):
+        return NotAFile(f"{shown(path)} is a folder. List it, and name a file in it.")
+    if stat.S_ISLNK(mode):
+        return NotAFile(f"{shown(path)} is a symbolic link that is not followed. Use the path of the file itself.")
+    return NotAFile(f"{shown(path)} is no ordinary file but a pipe, a socket or a device, which is neither read nor written.")
+
+
+def _kind(mode: int) -> Kind:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "other"
+
+
+def _entry(found: "os.DirEntry[str]") -> Entry:
+    try:
+        known = found.stat(follow_symlinks=False)
+    except OSError:  # gone meanwhile
+        return Entry(found.name, "other", 0)
+    return Entry(found.name, _kind(known.st_mode), known.st_size)

