@@ -96,6 +96,7 @@ def test_more_blocks_than_anyone_keeps_in_mind_are_joined():
 def test_two_blocks_of_one_label_have_ids_of_their_own():
     settled = settle(answer(responsibilities=[block(ranges=[(1, 30)]), block(ranges=[(32, 44)])]), FOUND, LINES)
     assert [found.id for found in settled.blocks] == ["keeping-the-shelf", "keeping-the-shelf-2"]
+    assert "Some labels are the same; say what tells those parts apart." in settled.problems
 
 
 def test_a_long_intent_is_cut_to_four_lines():

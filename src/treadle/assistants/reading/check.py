@@ -16,7 +16,7 @@ from treadle.assistants.reading.words import LONGEST, SHORTEST, clean_label, is_
 
 FEWEST, MOST = 3, 6  # blocks of a file
 INTENT_LINES = 4
-ENOUGH = 0.5  # the share of definitions that a model has to place itself
+ENOUGH = 0.3  # the share of definitions that a model has to place itself
 
 
 class Settled(Struct, frozen=True):
@@ -129,8 +129,11 @@ def _missing(parts: Sequence[Part], groups: Sequence[int], coverage: float) -> l
     return [f"These belong to no responsibility: {', '.join(left[:12])}{more}."]
 
 
-def _labels(said: Iterable[Said]) -> list[str]:
+def _labels(said: Sequence[Said]) -> list[str]:
     problems: list[str] = []
+    labels = [block.label.lower() for block in said]
+    if len({*labels}) < len(labels):
+        problems.append("Some labels are the same; say what tells those parts apart.")
     for block in said:
         if is_generic(block.label):
             problems.append(f"The label {block.label!r} could stand on anything; say what that part is for.")

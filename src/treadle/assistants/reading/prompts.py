@@ -8,12 +8,12 @@ from treadle.assistants.reading.values import Range
 
 _TASK = "You tell a developer what a source file is for, before they read it: why it is there and what its parts do, never how."
 _ANSWER = """\
-Answer with one JSON object and nothing else:
-{"file_intent": "in 1 to 4 lines, why this file exists", "responsibilities": [{"label": "2 to 5 words", \
-"description": "what this part is for", "ranges": [[first line, last line]]}]}
-Give 3 to 6 responsibilities. Each holds all that serves one purpose: functions, state, imports, types and constants, also where \
-they are scattered. Every definition belongs to exactly one; give the line ranges as they are numbered. No catch-all such as \
-"helpers" or "misc"."""
+Answer with one JSON object and nothing else. For a file that runs a shop it would begin like this:
+{"file_intent": "Keeps track of what lies on a shop's shelf and what it costs.", "responsibilities": [{"label": \
+"Keeping the shelf", "description": "Puts things on the shelf and takes them off.", "ranges": [[3, 3], [12, 40]]}, …
+file_intent says in 1 to 4 lines why the file exists. Give 3 to 6 responsibilities, each with a label of 2 to 5 words of its own. \
+Each holds all that serves one purpose: functions, state, imports, types and constants, also where they are scattered. Every \
+definition belongs to exactly one; give line ranges as they are numbered. No catch-all such as "helpers" or "misc"."""
 
 FAST = f"{_TASK}\nYou get the file with numbered lines.\n{_ANSWER}"
 OUTLINE = f"{_TASK}\nYou get its outline: line ranges, definitions, the first words of comments.\n{_ANSWER}"
