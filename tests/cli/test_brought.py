@@ -126,7 +126,7 @@ def test_the_model_is_the_default_where_none_was_named(home, path):
 def test_an_address_is_for_models_that_have_a_server(home, path):
     ran = treadle(home, "think", "-m", script(home, "Hm."), "--base-url", "http://127.0.0.1:9", **path)
     assert ran.code == 2
-    assert "--base-url means nothing" in ran.err
+    assert "an address means nothing" in ran.err
 
 
 def test_a_plain_function_may_run_an_event_loop_of_its_own(home, path):
