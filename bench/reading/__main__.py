@@ -8,7 +8,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,7 @@ from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.paths import Asked, fast, tool_calling, two_stage
 from treadle.assistants.reading.source import Source
 from treadle.core.errors import TreadleError
+from treadle.core.requests import Delta, ReplyEnded, Request, Usage
 from treadle.core.seams import Model
 from treadle.models.http import close_all
 from treadle.models.llamacpp.child import close_children
@@ -31,7 +32,7 @@ from treadle.models.llamacpp.model import LlamaCpp
 
 RESULTS = Path(__file__).parents[1] / "results" / "reading.md"
 LARGE = 500  # lines above which the goal about raw source holds
-WINDOW = 16_384
+WINDOW = 16_384  # tokens; what needs more is refused, and told as it is
 
 
 class Cost(Struct, frozen=True):
@@ -85,13 +86,31 @@ async def _row(source: Source, count: Count) -> Row:
     )
 
 
+class Metered:
+    """A model, with a count of what it has read and written, also in answers that were of no use."""
+
+    def __init__(self, model: Model) -> None:
+        self.name, self.traits = model.name, model.traits
+        self.usage = Usage()
+        self._model = model
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """What the model replies."""
+        async for delta in self._model.reply(request):
+            if isinstance(delta, ReplyEnded):
+                self.usage = self.usage + delta.usage
+            yield delta
+
+
 async def _live(source: Source, way: Way, model: Model) -> Cost:
-    began = time.perf_counter()
+    metered, began = Metered(model), time.perf_counter()
     try:
-        asked = await way(model, source)
+        note = f"{len((await way(metered, source)).reads)} reads"
     except TreadleError as error:
-        return Cost(0, time.perf_counter() - began, str(error)[:60])
-    return Cost(sum(stage.tokens.total for stage in asked.stages), time.perf_counter() - began, f"{len(asked.reads)} reads")
+        note = " ".join(str(error).split())[:60]
+    usage = metered.usage
+    told = f"{usage.requests} requests, {usage.input_tokens:,} in, {usage.output_tokens:,} out; {note}"
+    return Cost(usage.total_tokens, time.perf_counter() - began, told)
 
 
 HEAD = (
