@@ -41,13 +41,16 @@ def hash_of(text: str) -> str:
 
 
 class Reads:
-    """The tool `refer_to_source_code`, bound to one file, with a record of what it was asked for."""
+    """The tool `refer_to_source_code`, bound to one file, with a record of what it was asked for, in that order.
+
+    It is asynchronous although it waits for nothing: threads would finish in any order.
+    """
 
     def __init__(self, source: Source) -> None:
         self._lines = source.lines
         self.log: list[ToolRead] = []
 
-    def refer_to_source_code(self, start_line: int, end_line: int) -> str:
+    async def refer_to_source_code(self, start_line: int, end_line: int) -> str:
         """Read lines of the file.
 
         :param start_line: the first line, from 1
