@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from treadle import Model, TreadleError, UnknownModel
 from treadle.assistants.reading.check import Settled
+from treadle.assistants.reading.outline.source import lines_of
 from treadle.assistants.reading.outline.values import Outline
 from treadle.assistants.reading.parts import parts_of
 from treadle.assistants.reading.paths import Asked, fast, tool_calling, two_stage
@@ -60,9 +61,7 @@ class Analysis(Struct, frozen=True):
 def source_of(filename: str, text: str, outline: Outline, notes: Sequence[str] = ()) -> Source:
     """A file that can be read."""
     broken = ("Parts of it couldn't be parsed, so its outline may miss something.",) if outline.broken else ()
-    lines = tuple(text.split("\n"))
-    lines = lines[:-1] if lines[-1] == "" else lines
-    return Source(filename, outline.language, text, lines, outline, tuple(parts_of(outline)), (*notes, *broken))
+    return Source(filename, outline.language, text, lines_of(text), outline, tuple(parts_of(outline)), (*notes, *broken))
 
 
 async def analyse(source: Source, how: How) -> Analysis:

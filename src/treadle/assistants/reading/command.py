@@ -6,14 +6,14 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host
+from treadle import Host, Terminal, TreadleError
 from treadle.assistants.reading import show
 from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
 from treadle.assistants.reading.files import load, open_source
 from treadle.assistants.reading.folder import AT_ONCE, FileRead, read_folder
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.report import report, write
+from treadle.assistants.reading.report import filed
 from treadle.assistants.reading.source import hash_of
 
 PATHS: tuple[Wanted, ...] = ("auto", "fast-path", "tool-calling", "two-stage")
@@ -62,18 +62,11 @@ async def _read_file(path: Path, how: How, outliner: Outliner, args: Namespace, 
     else:
         show.show(found, terminal)
     if args.debug:
-        await _write_report(found, outliner, host)
+        page, _ = await filed(Path(REPORTS), found, outliner)
+        terminal.tell(f"Report: {page}")
     if _has_changed(path, found):
         terminal.tell(f"{path} has changed while it was read: line numbers are those of before.", "yellow")
     return 0
-
-
-async def _write_report(found: Analysis, outliner: Outliner, host: Host) -> None:
-    source = found.source
-    metrics = await outliner.metrics(source.text, source.language)
-    tree = await outliner.seed_json(source.text, source.language)
-    page, _ = write(Path(REPORTS), report(found, metrics, tree), found)
-    _terminal(host).tell(f"Report: {page}")
 
 
 def _has_changed(path: Path, found: Analysis) -> bool:
@@ -81,8 +74,8 @@ def _has_changed(path: Path, found: Analysis) -> bool:
         return False  # a pipe, which can be read but once
     try:
         return hash_of(read_source(load(path)).text) != found.reading.metadata.content_hash
-    except Exception:  # noqa: BLE001 - gone, or no longer readable: either way it isn't what was read
-        return True
+    except TreadleError:
+        return True  # gone, or no longer text
 
 
 async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:
@@ -102,6 +95,6 @@ async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace
     return 0
 
 
-def _terminal(host: Host):  # noqa: ANN202 - a `Terminal`, which commands always have
-    assert host.terminal is not None
+def _terminal(host: Host) -> Terminal:
+    assert host.terminal is not None, "a command always has one"
     return host.terminal

@@ -110,9 +110,8 @@ async def _asked(files: tuple[FileRead, ...], how: How, spent: Tokens) -> Folder
     intent = fields.get("folder_intent")
     if not isinstance(intent, str) or not intent.strip():
         raise NotReadable("what it answered can't be read.")
-    used = Tokens(result.usage.input_tokens, result.usage.output_tokens, result.usage.cache_read_tokens, result.usage.requests)
     groups = _placed(_groups(fields.get("groups")), files)
-    return FolderReading(intent.strip(), groups, files, sketch=False, tokens=spent + used)
+    return FolderReading(intent.strip(), groups, files, sketch=False, tokens=spent + Tokens.of(result.usage))
 
 
 def _line(file: FileRead) -> str:

@@ -15,7 +15,7 @@ from treadle.assistants.reading import prompts
 from treadle.assistants.reading.check import Settled, settle
 from treadle.assistants.reading.outline.compact import compact
 from treadle.assistants.reading.source import Reads, Source
-from treadle.assistants.reading.values import Path, Range, Stage, Tokens, ToolRead
+from treadle.assistants.reading.values import ExecutionPath, Range, Stage, Tokens, ToolRead
 
 MOST_CALLS = 30
 MOST_ROUNDS = 12
@@ -56,7 +56,7 @@ class _Wanted(Struct, frozen=True):
 class Asked(Struct, frozen=True):
     """What came of a path."""
 
-    path: Path
+    path: ExecutionPath
     settled: Settled
     stages: tuple[Stage, ...]
     reads: tuple[ToolRead, ...] = ()
@@ -164,7 +164,7 @@ async def _asked(
     if result.stopped not in ("answered", "limit"):
         raise Unusable(result.reason or f"The run stopped: {result.stopped}.")
     text, answer = _answer(result)
-    return Stage(name, began, time.time(), _tokens(result), prompt, text, answer), answer, list(result.history)
+    return Stage(name, began, time.time(), Tokens.of(result.usage), prompt, text, answer), answer, list(result.history)
 
 
 def _answer(result: RunResult[Any]) -> tuple[str, dict[str, Any]]:
@@ -175,8 +175,3 @@ def _answer(result: RunResult[Any]) -> tuple[str, dict[str, Any]]:
     text = result.output or result.text
     value = json_in(text)
     return text, cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _tokens(result: RunResult[Any]) -> Tokens:
-    usage = result.usage
-    return Tokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.requests)

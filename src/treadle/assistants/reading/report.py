@@ -10,6 +10,7 @@ import msgspec
 
 from treadle.assistants.reading.analyse import Analysis
 from treadle.assistants.reading.outline.metrics import Metrics
+from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.values import Stage
 
 MOST_REPORTS = 50  # of each kind are kept in a folder; older ones go
@@ -122,6 +123,14 @@ def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:
 
 def _cell(value: object) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+async def filed(folder: Path, analysis: Analysis, outliner: Outliner, *, raw_source: bool = False) -> tuple[Path, Metrics]:
+    """Make the report of a reading and write it down; where its page is, and what was measured."""
+    text, language = analysis.source.text, analysis.source.language
+    metrics, tree = await outliner.metrics(text, language), await outliner.seed_json(text, language)
+    page, _ = write(folder, report(analysis, metrics, tree), analysis, raw_source=raw_source)
+    return page, metrics
 
 
 def write(folder: Path, found: dict[str, Any], analysis: Analysis, *, raw_source: bool = False) -> tuple[Path, Path]:

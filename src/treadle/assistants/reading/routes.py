@@ -20,7 +20,7 @@ from treadle.assistants.reading.files import load, source_from, walk
 from treadle.assistants.reading.outline.languages import language_of
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.report import report, summary, write
+from treadle.assistants.reading.report import filed, summary
 from treadle.assistants.reading.source import hash_of
 from treadle.assistants.reading.tools import beneath
 
@@ -76,11 +76,8 @@ class Service:
         """With debugging on, a report on disk, and its figures for the answer."""
         if not self._switches.debug_mode:
             return {}
-        source = found.source
-        metrics = await self._outliner.metrics(source.text, source.language)
-        tree = await self._outliner.seed_json(source.text, source.language)
         folder = self._host.home.folder / "debug_reports"
-        write(folder, report(found, metrics, tree), found, raw_source=self._switches.use_raw_source)
+        _, metrics = await filed(folder, found, self._outliner, raw_source=self._switches.use_raw_source)
         return {"debug_stats": summary(metrics)}
 
     async def health(self, request: Request) -> JSONResponse:

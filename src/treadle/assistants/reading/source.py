@@ -9,7 +9,7 @@ from treadle.assistants.reading.outline.values import Outline
 from treadle.assistants.reading.parts import Part
 from treadle.assistants.reading.values import ToolRead
 
-FAST_LINES, FAST_TOKENS = 200, 2000
+FAST_LINES, FAST_TOKENS, CHARS_A_TOKEN = 200, 2000, 4
 MOST_LINES = 150  # of one read: a small model asks for the whole file, which is what the outline is there to save
 
 
@@ -27,12 +27,7 @@ class Source(Struct, frozen=True):
     @property
     def is_small(self) -> bool:
         """Whether sending all of it costs less than anything else."""
-        return len(self.lines) <= FAST_LINES and estimated_tokens(self.text) <= FAST_TOKENS
-
-
-def estimated_tokens(text: str) -> int:
-    """About how many tokens a text has."""
-    return len(text) // 4
+        return len(self.lines) <= FAST_LINES and len(self.text) // CHARS_A_TOKEN <= FAST_TOKENS
 
 
 def hash_of(text: str) -> str:

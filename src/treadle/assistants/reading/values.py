@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-Path = Literal["fast-path", "tool-calling", "two-stage", "sketch", "empty"]
+from treadle import Usage
+
+ExecutionPath = Literal["fast-path", "tool-calling", "two-stage", "sketch", "empty"]
 Range = tuple[int, int]
 
 
@@ -52,6 +54,11 @@ class Tokens(Struct, frozen=True):
         """Input and output together."""
         return self.input + self.output
 
+    @classmethod
+    def of(cls, usage: Usage) -> "Tokens":
+        """Those of a run."""
+        return cls(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.requests)
+
     def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(
             self.input + other.input, self.output + other.output, self.cached + other.cached, self.requests + other.requests
@@ -61,7 +68,7 @@ class Tokens(Struct, frozen=True):
 class Metadata(Struct, frozen=True):
     """How a reading was made. `why` says what led to the path, `notes` what a reader should know."""
 
-    execution_path: Path
+    execution_path: ExecutionPath
     why: str
     tool_reads: tuple[ToolRead, ...] = ()
     tool_call_count: int = 0

@@ -27,7 +27,7 @@ _DECLARED = re.compile(rb"(?:[^\n\r]*[\n\r]+)?[ \t\f]*#[^\n\r]*?coding[:=][ \t]*
 _GENERATED = re.compile(r"(?i)do not edit|auto-?generated|generated (?:by|from|code)|@generated")
 
 
-class Source(Struct, frozen=True):
+class Decoded(Struct, frozen=True):
     """A file's text with line feeds only, its lines without them, the encoding it was in, and what a reader should know of that."""
 
     text: str
@@ -36,11 +36,11 @@ class Source(Struct, frozen=True):
     note: str = ""
 
 
-def read_source(data: bytes) -> Source:
+def read_source(data: bytes) -> Decoded:
     """The text in `data`; `NotText` where there is none."""
     text, encoding, note = _decoded(data)
     text = with_line_feeds(text)
-    return Source(text, lines_of(text), encoding, note)
+    return Decoded(text, lines_of(text), encoding, note)
 
 
 def with_line_feeds(text: str) -> str:
