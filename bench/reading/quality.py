@@ -100,14 +100,16 @@ def _by_module(block: Block, spans: list[tuple[str, int, int]]) -> "Counter[str]
 def main() -> None:
     """Measure, and write it down."""
     found = [(spans, _sketched(text, spans)) for text, spans in joined(FILES)]
-    rows = [
-        f"| {', '.join([name for name, _, _ in spans])} | {q.purity:.0%} | {q.coverage:.0%} | {q.valid} |" for spans, q in found
-    ]
-    purities = [quality.purity for _, quality in found]
+    rows = [f"| {_names(spans)} | {each.purity:.0%} | {each.coverage:.0%} | {each.valid} |" for spans, each in found]
+    purities = [each.purity for _, each in found]
     last = f"\nPurity: {sum(purities) / len(purities):.0%} over all, {min(purities):.0%} at worst.\n"
     page = "\n".join(["| modules | purity | coverage | valid |", "|---|--:|--:|---|", *rows, last])
     RESULTS.write_text(page, "utf-8")
     print(page)
+
+
+def _names(spans: list[tuple[str, int, int]]) -> str:
+    return ", ".join([name for name, _, _ in spans])
 
 
 def _sketched(text: str, spans: list[tuple[str, int, int]]) -> Quality:
