@@ -11,7 +11,7 @@ MODEL ?= llamacpp:qwen2.5-coder-1.5b
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test check format lint layers types unit pure rest browser bench bfcl modules lock clean
+.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl modules lock clean
 
 run: $(READY)  ## talk to the demonstration, which needs no model and no key
 	$(BIN)/treadle chat --demo
@@ -37,6 +37,9 @@ unit: pure rest
 pure: $(READY)  ## the pure layers, which their own tests cover to the last branch
 	$(BIN)/coverage run -m pytest $(PURE:%=tests/%)
 	$(BIN)/coverage report
+
+explore: $(READY)  ## the same properties with cases that no run has tried before
+	TREADLE_PROPERTIES=explore $(BIN)/pytest -n 2 $(PURE:%=tests/%)
 
 rest: $(READY) browser  ## everything else, over real sockets, files, processes and in a browser
 	$(BIN)/pytest -n 2 $(PURE:%=--ignore=tests/%)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -89,6 +89,7 @@ def test_the_words_around_calls_are_kept(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @settings(deadline=None, max_examples=20)
 @given(text=st.text(alphabet="abcdefgh .,!?-\n\té世🎯"), seed=st.integers(0, 1000))
+@example(text="?\n ", seed=0)
 def test_words_without_marks_come_back_as_they_were(name: str, text: str, seed: int) -> None:
     heard = hear_pieces(named(name), cut_anyhow(text, seed))
     assert (heard.thinking, heard.calls) == ("", ())

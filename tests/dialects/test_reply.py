@@ -1,5 +1,7 @@
 """Where a call counts and where it doesn't, whatever its form; and what becomes of everything that is no call."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,12 +72,23 @@ def test_plain_words_come_out_as_they_went_in(text: str, seed: int) -> None:
         assert hear_pieces(dialect, cut_anyhow(text, seed)).text == text
 
 
+def says_something(text: str) -> bool:
+    """Thinking isn't part of the answer, and a frame with nothing in it says nothing."""
+    return "think>" not in text and not re.search(r"<tool_call>\s*</tool_call>", text)
+
+
 @settings(deadline=None)
-@given(scraps.filter(lambda text: "think>" not in text), st.integers(0, 100))
+@given(scraps.filter(says_something), st.integers(0, 100))
 def test_a_reply_without_calls_comes_out_as_it_went_in(text: str, seed: int) -> None:
     heard = hear_pieces(STRICT, cut_anyhow(text, seed), tools=())
     assert heard.calls == ()
     assert heard.text == text
+
+
+def test_a_frame_with_nothing_in_it_says_nothing() -> None:
+    for size in (1, 5, 30):
+        heard = hear_pieces(STRICT, cut("Words.\n<tool_call></tool_call>", size))
+        assert (heard.calls, heard.text.strip()) == ((), "Words.")
 
 
 def test_plain_words_go_straight_through() -> None:

@@ -79,7 +79,7 @@ class Account:
         else:
             self._give(found)
         self._renew()
-        self.fresh = True
+        self.fresh = bool(found.calls) or not found.text  # where it was words after all, space after them is theirs
         self.unsettled = False
         self.line.renew()
 
