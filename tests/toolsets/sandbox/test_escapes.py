@@ -189,6 +189,24 @@ def test_git_works_but_cannot_leave_code_that_runs_outside_later(hooks, workspac
     assert not (workspace / "other").exists()
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
+@pytest.mark.parametrize("name", ["commondir", "config.worktree"])
+def test_a_command_cannot_leave_another_config_for_the_persons_git(name, workspace):
+    git("init", cwd=workspace)
+    result = ran(f"echo ../evil > .git/{name} && cat .git/{name}", Place(workspace))
+    assert result.output == "../evil\n"  # it could be made, as long as it is only seen inside
+    assert not (workspace / ".git" / name).exists()
+    assert ran("git status", Place(workspace)).code == 0
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
+def test_what_the_person_has_there_stays(workspace):
+    git("init", cwd=workspace)
+    (workspace / ".git" / "config.worktree").write_text("[core]\n")
+    ran("true", Place(workspace))
+    assert (workspace / ".git" / "config.worktree").read_text() == "[core]\n"
+
+
 @pytest.mark.parametrize("path", ["/", "/etc", "~", "/usr"])
 def test_a_workspace_that_is_more_than_a_project_is_refused(path):
     with pytest.raises(SandboxMissing, match="Name the folder of the project"):

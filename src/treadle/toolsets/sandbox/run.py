@@ -14,6 +14,7 @@ from treadle.toolsets.sandbox.find import look, settled
 from treadle.toolsets.sandbox.limits import limit
 from treadle.toolsets.sandbox.output import Kept
 from treadle.toolsets.sandbox.process import OnOutput, contained, ended, read, started
+from treadle.toolsets.sandbox.traps import disarm, traps
 from treadle.toolsets.sandbox.trial import level
 from treadle.toolsets.sandbox.values import Bounds, Place, Ran, SandboxMissing
 
@@ -34,7 +35,11 @@ async def run(
     here = await level(place.workspace)
     if here.bwrap is not None:
         host = await asyncio.to_thread(look, place)
-        return await contained(here.bwrap, host, place, words, bounds, stdin=stdin, env=env or {}, on_output=on_output)
+        left = await asyncio.to_thread(traps, host.repository)
+        try:
+            return await contained(here.bwrap, host, place, words, bounds, stdin=stdin, env=env or {}, on_output=on_output)
+        finally:
+            disarm(left)
     if not unsafe:
         raise SandboxMissing(here.why)
     return await _bare(words, place, bounds, stdin, env or {}, on_output)

@@ -60,6 +60,13 @@ async def level(workspace: Path) -> Level:
     return _known[bwrap.path]
 
 
+async def require_sandbox(workspace: Path) -> None:
+    """Raise `SandboxMissing`, whose sentence says what to do, where commands aren't contained."""
+    here = await level(workspace)
+    if not here.sandboxed:
+        raise SandboxMissing(here.why)
+
+
 async def tried(bwrap: Bwrap) -> Level:
     """Whether a bubblewrap holds."""
     with TemporaryDirectory(prefix="treadle-") as folder, create_server(("127.0.0.1", 0)) as listener:

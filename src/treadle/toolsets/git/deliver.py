@@ -1,0 +1,34 @@
+"""What a job does with git at its ends, without a model: the change to review, and the branch pushed with its pull request."""
+
+from pathlib import Path
+
+from treadle.toolsets.git.actions import Actions, Rules
+from treadle.toolsets.git.host import branch_diff
+from treadle.toolsets.git.inside import Git
+from treadle.toolsets.git.looks import DIFF
+from treadle.toolsets.git.outside import Outside
+from treadle.toolsets.git.pulls import base_of
+from treadle.toolsets.git.state import QUERY, state_of
+
+
+async def review_diff(folder: str | Path, base: str = "", branch: str = "", *, rules: Rules = Rules(), unsafe: bool = False) -> str:  # noqa: B008 - frozen
+    """What is to be reviewed: a branch against its base; without either, what isn't committed, else what this branch adds."""
+    git = Git(folder, unsafe=unsafe)
+    state = state_of(await git.read(*QUERY, "--untracked-files=no"))
+    if not branch and not base:
+        changed = await git.read(*DIFF, "HEAD") if state.head and state.changes else ""
+        if changed.strip():
+            return changed
+    into = base or await base_of(git, rules.remote, rules.protected)
+    return await branch_diff(folder, into, branch or "HEAD", unsafe=unsafe)
+
+
+async def publish(
+    folder: str | Path, title: str, body: str, *, rules: Rules, pull_request: bool, base: str = "", unsafe: bool = False
+) -> dict[str, str]:
+    """The current branch pushed, with a pull request where one is wanted; what came of each, in words."""
+    actions = Actions(Git(folder, unsafe=unsafe), Outside(Path(folder)), rules)
+    done = {"pushed": await actions.push("", rules.remote)}
+    if pull_request:
+        done["pull_request"] = await actions.create_pr(title, body, base, None)
+    return done

@@ -1,0 +1,127 @@
+"""Git inside the sandbox: whatever a repository's settings, filters or hooks start, they start it there.
+
+Reading commands see the workspace read-only. Settings that would start programs are put aside besides, so that what git
+answers is git's own; the sandbox is what holds. Hooks never run.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from treadle.toolsets.git.problems import NoGit, NoRepository, failed
+from treadle.toolsets.sandbox.run import run
+from treadle.toolsets.sandbox.values import GIB, Bounds, Place, Ran, SandboxMissing
+
+SETTINGS = {
+    "safe.directory": "*",
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.pager": "cat",
+    "core.editor": ":",
+    "core.sshCommand": "false",
+    "core.quotePath": "true",
+    "credential.helper": "",
+    "color.ui": "false",
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
+    "gc.auto": "0",
+    "log.showSignature": "false",
+    "submodule.recurse": "false",
+}
+ENVIRONMENT = {
+    "LC_ALL": "C",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": ":",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_COUNT": str(len(SETTINGS)),
+    **{f"GIT_CONFIG_KEY_{number}": key for number, key in enumerate(SETTINGS)},
+    **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(SETTINGS.values())},
+}
+# Warnings are dropped, since they would be taken for a part of the answer; what a failure says is not.
+QUIETLY = 'said=$(mktemp) || exit; "$@" 2>"$said"; code=$?; [ $code = 0 ] || cat "$said"; rm -f "$said"; exit $code'
+OUTPUT = 8_000_000
+UNDER_WAY = {
+    "MERGE_HEAD": "A merge",
+    "CHERRY_PICK_HEAD": "A cherry-pick",
+    "REVERT_HEAD": "A revert",
+    "rebase-merge": "A rebase",
+    "rebase-apply": "A rebase",
+    "BISECT_LOG": "A bisection",
+}
+
+
+class Git:
+    """Git in one folder, which has to be the root of a repository."""
+
+    def __init__(self, folder: str | Path, *, unsafe: bool = False, env: Mapping[str, str] | None = None) -> None:
+        self.folder = Path(folder).resolve()
+        self._unsafe = unsafe
+        self._env = {**ENVIRONMENT, **(env or {})}
+
+    async def read(self, *words: str) -> str:
+        """What a command that changes nothing answers."""
+        return _answer(words[0], await self.tried(*words))
+
+    async def change(self, *words: str) -> str:
+        """What a command answers that changes the repository."""
+        return _answer(words[0], await self.script(QUIETLY, "git", *words))
+
+    async def tried(self, *words: str) -> Ran:
+        """What came of a command that changes nothing and may fail."""
+        return await self.script(QUIETLY, "git", *words, writable=False)
+
+    async def script(
+        self,
+        text: str,
+        *words: str,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+        seconds: float = 120,
+        writable: bool = True,
+    ) -> Ran:
+        """What came of a few commands, as a text for the shell with `$1` and so on."""
+        located(self.folder)
+        locks = {} if writable else {"GIT_OPTIONAL_LOCKS": "0"}
+        command = ["/bin/sh", "-c", text, "sh", *words]
+        bounds = Bounds(seconds=seconds, output=OUTPUT, file_size=8 * GIB)
+        place = Place(self.folder, writable=writable)
+        try:
+            return await run(command, place, bounds, stdin=stdin, env={**self._env, **locks, **(env or {})}, unsafe=self._unsafe)
+        except SandboxMissing as missing:
+            raise NoGit(f"Git was not run: {missing} Go on without it, and tell the person.") from missing
+
+    def under_way(self) -> str:
+        """What has begun here and isn't finished, such as a merge; nothing where all is plain."""
+        return next((what for name, what in UNDER_WAY.items() if (self.folder / ".git" / name).exists()), "")
+
+
+def _answer(what: str, ran: Ran) -> str:
+    if ran.code != 0:
+        raise failed(f"git {what}", ran)
+    return ran.output
+
+
+def located(folder: Path) -> None:
+    """Nothing, where the folder is the root of a repository. Raises `NoRepository` with a sentence that says what it is instead."""
+    repository = folder / ".git"
+    if (repository / "commondir").exists():
+        raise NoRepository(
+            f"There is a file commondir in {repository}, which leads git to the settings of another repository and doesn't belong "
+            "there. Go on without git, and tell the person to find out who put it there before they use git themselves."
+        )
+    if repository.is_dir() and not repository.is_symlink():
+        return
+    if repository.is_symlink() or repository.exists():
+        raise NoRepository(
+            f"The repository of {folder} lies elsewhere, since this is a linked worktree, a submodule or a link. "
+            "The tools can't see it there. Go on without git, and tell the person to name the folder that has it as the workspace."
+        )
+    above = next((parent for parent in folder.parents if (parent / ".git").exists()), None)
+    if above is not None:
+        raise NoRepository(
+            f"The workspace {folder} is only a part of the repository {above}, whose .git the tools can't see. "
+            f"Go on without git, and tell the person to name {above} as the workspace if git is needed."
+        )
+    raise NoRepository(f"{folder} is no git repository. Go on without git, or ask the person to run git init there.")

@@ -1,0 +1,224 @@
+"""The tools of a repository: `git` with an `action`, or flat ones, one for each action. What they do is `actions`.
+
+Interrupted calls are safe to repeat: a commit finds out that it was made, everything else comes to the same when done again.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, assert_never
+
+from treadle.core.context import RunContext
+from treadle.tools.tool import tool
+from treadle.toolsets.git.actions import Actions, Rules
+from treadle.toolsets.git.commit import Identity
+from treadle.toolsets.git.inside import Git
+from treadle.toolsets.git.outside import Outside
+from treadle.toolsets.git.problems import Refused
+from treadle.toolsets.python import Functions
+
+TOOLSET = "git"
+_T = TypeVar("_T")
+
+Action = Literal["status", "diff", "log", "branch", "add", "commit", "create_branch", "checkout", "push", "create_pr"]
+
+
+def git_tools(
+    folder: str | Path,
+    *,
+    flat: bool = False,
+    identity: Identity | None = None,
+    remote: str = "origin",
+    draft: bool = False,
+    prefix: str = "treadle/",
+    protected: Sequence[str] = ("main", "master"),
+    unsafe: bool = False,
+) -> Functions:
+    """The toolset of a repository, whose root the folder is.
+
+    flat       one tool for each action, for models that choose a tool better than an argument
+    identity   who commits; without it, the person as they told git for all of their repositories
+    remote     where pushes and pull requests go
+    draft      pull requests are drafts, unless the model says otherwise
+    prefix     what the name of every new branch begins with
+    protected  branches that are neither committed on nor pushed
+    unsafe     runs git also where there is no sandbox; the repository's own settings then run programs as the person
+    """
+    rules = Rules(remote, draft, prefix, tuple(protected))
+    actions = Actions(Git(folder, unsafe=unsafe), Outside(Path(folder)), rules, identity)
+    return Functions(_flat(actions) if flat else [_grouped(actions)], TOOLSET)
+
+
+def _flat(actions: Actions) -> list[Any]:
+    one = Flat(actions)
+    making = tool(one.git_commit, effect="write", retry="checkable", sequential=True, reconcile=one.committed)
+    changing = [one.git_add, making, one.git_create_branch, one.git_checkout, one.git_push, one.create_pr]
+    return [one.git_status, one.git_diff, one.git_log, *changing]
+
+
+def _grouped(actions: Actions) -> Any:
+    all_of_it = Grouped(actions)
+    return tool(all_of_it.git, effect="write", retry="checkable", sequential=True, reconcile=all_of_it.happened)
+
+
+class Flat:
+    """One tool for each thing to do."""
+
+    def __init__(self, actions: Actions) -> None:
+        self._actions = actions
+
+    @tool(effect="read")
+    async def git_status(self) -> str:
+        """The branch, and which files are staged, changed and untracked."""
+        return await self._actions.status()
+
+    @tool(effect="read")
+    async def git_diff(self, base: str = "", branch: str = "", files: list[str] | None = None) -> str:
+        """What isn't committed yet; or, with base, what a branch adds to it.
+
+        :param base: the branch or commit to compare with
+        :param branch: the branch to look at, if not the current one
+        :param files: only these files
+        """
+        return await self._actions.diff(base, branch, files or [])
+
+    @tool(effect="read")
+    async def git_log(self, max_count: int = 20, path: str = "") -> str:
+        """The last commits, a line each.
+
+        :param max_count: how many at most
+        :param path: only those that changed this file or folder
+        """
+        return await self._actions.log(max_count, path)
+
+    @tool(effect="write", retry="idempotent", sequential=True)
+    async def git_add(self, files: list[str]) -> str:
+        """Stage files for the next commit.
+
+        :param files: the files of the change, each by its path
+        """
+        return await self._actions.add(files)
+
+    async def git_commit(self, ctx: RunContext[Any], message: str) -> str:
+        """Commit what is staged.
+
+        :param message: what the change does
+        """
+        return await self._actions.commit(ctx.key, message)
+
+    async def committed(self, ctx: RunContext[Any], message: str) -> str | None:
+        """What an interrupted commit came to."""
+        return await self._actions.committed(ctx.key)
+
+    @tool(effect="write", retry="idempotent", sequential=True)
+    async def git_create_branch(self, branch: str) -> str:
+        """Create a branch from where you are, and switch to it.
+
+        :param branch: its name
+        """
+        return await self._actions.create_branch(branch)
+
+    @tool(effect="write", retry="idempotent", sequential=True)
+    async def git_checkout(self, branch: str) -> str:
+        """Switch to a branch that exists.
+
+        :param branch: its name
+        """
+        return await self._actions.checkout(branch)
+
+    @tool(effect="write", retry="idempotent", sequential=True)
+    async def git_push(self, branch: str = "", remote: str = "") -> str:
+        """Push a branch to the remote. This leaves the machine: others can see it.
+
+        :param branch: the branch, if not the current one
+        :param remote: the name of the remote, if not the usual one
+        """
+        return await self._actions.push(branch, remote)
+
+    @tool(effect="write", retry="idempotent", sequential=True)
+    async def create_pr(self, title: str, body: str = "", base: str = "", draft: bool | None = None) -> str:
+        """Open a pull request of the current branch, which must be pushed. This leaves the machine: others can see it.
+
+        :param title: what the change does, in one line
+        :param body: the description, in Markdown
+        :param base: the branch it should go into, if not the usual one
+        :param draft: whether it is only a draft
+        """
+        return await self._actions.create_pr(title, body, base, draft)
+
+
+class Grouped:
+    """Everything, as one tool with actions."""
+
+    def __init__(self, actions: Actions) -> None:
+        self._actions = actions
+
+    async def git(
+        self,
+        ctx: RunContext[Any],
+        action: Action,
+        files: list[str] | None = None,
+        message: str | None = None,
+        branch: str = "",
+        base: str = "",
+        path: str = "",
+        max_count: int = 20,
+        remote: str = "",
+        title: str | None = None,
+        body: str = "",
+        draft: bool | None = None,
+    ) -> str:
+        """Look at the repository, stage files, commit, and work on branches. push and create_pr leave the machine.
+
+        :param action: what to do; branch lists the branches, diff shows what isn't committed or what a branch adds
+        :param files: for add: the files of the change, each by its path; for diff: only these files
+        :param message: for commit: what the change does
+        :param branch: for create_branch, checkout, push and diff: the branch
+        :param base: for diff: the branch or commit to compare with; for create_pr: the branch it should go into
+        :param path: for log: only commits that changed this file or folder
+        :param max_count: for log: how many commits at most
+        :param remote: for push: the name of the remote, if not the usual one
+        :param title: for create_pr: what the change does, in one line
+        :param body: for create_pr: the description, in Markdown
+        :param draft: for create_pr: whether it is only a draft
+        """
+        do = self._actions
+        match action:
+            case "status":
+                return await do.status()
+            case "diff":
+                return await do.diff(base, branch, files or [])
+            case "log":
+                return await do.log(max_count, path)
+            case "branch":
+                return await do.branches()
+            case "commit":
+                return await do.commit(ctx.key, _given(message, "message", action))
+            case "create_pr":
+                return await do.create_pr(_given(title, "title", action), body, base, draft)
+            case "push":
+                return await do.push(branch, remote)
+            case "add":
+                return await do.add(_given(files, "files", action))
+            case _:
+                return await self._branch(action, branch)
+
+    async def _branch(self, action: Literal["create_branch", "checkout"], branch: str) -> str:
+        name = _given(branch or None, "branch", action)
+        match action:
+            case "create_branch":
+                return await self._actions.create_branch(name)
+            case "checkout":
+                return await self._actions.checkout(name)
+            case _:
+                assert_never(action)
+
+    async def happened(self, ctx: RunContext[Any], action: Action, **_: Any) -> str | None:
+        """What an interrupted call came to; only a commit has to know."""
+        return await self._actions.committed(ctx.key) if action == "commit" else None
+
+
+def _given(value: _T | None, name: str, action: str) -> _T:
+    """An argument that this action needs."""
+    if value is None:
+        raise Refused(f"The action {action} needs the argument {name}. Repeat the call with it.")
+    return value

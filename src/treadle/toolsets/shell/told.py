@@ -1,0 +1,62 @@
+"""What came of a command, in words a model can act on. Pure."""
+
+import re
+
+from treadle.toolsets.sandbox.values import Bounds, Ran
+
+_BACKGROUND = re.compile(r"(?<![&|<>\\])&(?![&>])|\b(?:nohup|setsid|disown)\b")
+_QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
+_NO_NETWORK = re.compile(
+    r"could not resolve host|network is unreachable|temporary failure in name resolution|name or service not known"
+    r"|ENOTFOUND|EAI_AGAIN|no address associated with hostname",
+    re.IGNORECASE,
+)
+_CODES = {
+    126: "It is no program that can be run.",
+    127: "There is no such command here. Use another, or a path to the program in the workspace.",
+    137: "It was killed, most likely because it took too much memory.",
+    139: "It crashed.",
+    143: "It was ended by a signal.",
+}
+_GIB = 1 << 30
+
+
+def told(line: str, ran: Ran, bounds: Bounds, *, longest: float, network: bool) -> str:
+    """The first line says how it ended, then comes the output, then what else there is to know."""
+    return "\n".join([_ending(ran, bounds, longest), ran.output.rstrip("\n") or "[no output]", *_notes(line, ran, network=network)])
+
+
+def _ending(ran: Ran, bounds: Bounds, longest: float) -> str:
+    match ran.killed_for:
+        case "":
+            meaning = _CODES.get(ran.code or 0, "")
+            return f"Exit code {ran.code}, after {ran.seconds:.1f} s.{' ' * bool(meaning)}{meaning}"
+        case "time":
+            longer = f", or give it a longer timeout, at most {longest:g}" if longest > bounds.seconds else ""
+            return (
+                f"Ended after {bounds.seconds:g} s, because its time was over, without an exit code. What it wrote is below. "
+                f"Do less in one call{longer}. It gets no input, so it must not wait for any."
+            )
+        case "memory":
+            return (
+                f"Ended after {ran.seconds:.1f} s, because its processes together took more than {bounds.memory / _GIB:.1f} GiB of "
+                "memory. Work on less at a time, or with fewer processes side by side."
+            )
+        case other:
+            return (
+                f"Ended after {ran.seconds:.1f} s, because it took too many {other}: at most {bounds.processes} are allowed. "
+                "Start fewer side by side."
+            )
+
+
+def _notes(line: str, ran: Ran, *, network: bool) -> list[str]:
+    notes: list[str] = []
+    if ran.truncated:
+        notes.append("[The middle of the output is left out. Narrow it, as with grep, head or tail, to see what you need.]")
+    if not network and ran.code and _NO_NETWORK.search(ran.output):
+        notes.append("[There is no network here, and that can't be changed by a command.]")
+    if _BACKGROUND.search(_QUOTED.sub("", line)):
+        notes.append(
+            "[Nothing goes on in the background: what was started there ended with this call. Start it in the call that needs it.]"
+        )
+    return notes

@@ -1,0 +1,114 @@
+"""A repository with a bare remote beside it, and a person with settings of their own. Without a sandbox tests are skipped."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from treadle import RunContext
+from treadle.core.calls import Call
+from treadle.toolsets.git.tools import git_tools
+from treadle.toolsets.sandbox.trial import level
+
+
+@pytest.fixture(autouse=True)
+def person(tmp_path, monkeypatch):
+    """Who stands elsewhere, with a home of their own; the wheel's bubblewrap isn't used by who stands in the project."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada Person\n\temail = ada@example.org\n")
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.delenv("TREADLE_BWRAP", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder for a repository."""
+    if shutil.which("git") is None:
+        pytest.skip("there is no git here")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    here = asyncio.run(level(folder))
+    if not here.sandboxed:
+        pytest.skip(here.why)
+    return folder
+
+
+class Room:
+    """A repository and a run that calls its tools."""
+
+    def __init__(self, folder, **options):
+        self.folder = folder
+        self.options = options
+        self.count = 0
+
+    def with_(self, **options):
+        return Room(self.folder, **{**self.options, **options})
+
+    @property
+    def toolset(self):
+        return git_tools(self.folder, **self.options)
+
+    def call(self, action, /, key=None, **arguments):
+        """One action, with a key of its own unless it is a repeat."""
+        self.count += 1
+        context = RunContext(key=f"run:{self.count}" if key is None else key)
+        return asyncio.run(self.toolset.call(Call("1", "git", {"action": action, **arguments}), context))
+
+    def reconcile(self, action, /, key, **arguments):
+        return asyncio.run(self.toolset.reconcile(Call("1", "git", {"action": action, **arguments}), RunContext(key=key)))
+
+    def git(self, *words, check=True):
+        """Git as the person runs it, outside."""
+        ran = subprocess.run(["git", *words], cwd=self.folder, capture_output=True, text=True, check=False)
+        if check and ran.returncode:
+            raise AssertionError(ran.stderr)
+        return ran.stdout.strip()
+
+    def put(self, name, content="x\n"):
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(content)
+
+    def subjects(self):
+        return self.git("log", "--format=%s").splitlines()
+
+
+@pytest.fixture
+def at():
+    """Makes a room of a folder."""
+    return Room
+
+
+@pytest.fixture
+def empty(folder):
+    """A repository without a commit, on the branch main."""
+    room = Room(folder)
+    room.git("init", "-q", "-b", "main")
+    return room
+
+
+@pytest.fixture
+def remote(tmp_path):
+    path = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(path)], check=True)
+    return path
+
+
+@pytest.fixture
+def room(empty, remote):
+    """A repository with a commit on main, a remote that has it, and a branch of ours."""
+    empty.put("a.txt", "one\n")
+    empty.git("add", "a.txt")
+    empty.git("commit", "-qm", "first")
+    empty.git("remote", "add", "origin", str(remote))
+    empty.git("push", "-q", "origin", "main")
+    empty.git("switch", "-q", "-c", "treadle/work")
+    return empty

@@ -1,0 +1,25 @@
+"""A workspace in a sandbox. Where there is none, tests are skipped and say why."""
+
+import asyncio
+
+import pytest
+
+from treadle.toolsets.sandbox.trial import level
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """The wheel's bubblewrap lies in the project's own folder, and isn't used by who stands in it."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.delenv("TREADLE_BWRAP", raising=False)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    here = asyncio.run(level(folder))
+    if not here.sandboxed:
+        pytest.skip(here.why)
+    return folder

@@ -1,0 +1,34 @@
+"""What came of a command, in words."""
+
+import pytest
+
+from treadle.toolsets.sandbox.values import Bounds, Ran
+from treadle.toolsets.shell.told import told
+
+
+def words(ran, line="make", bounds=Bounds(seconds=60), **how):  # noqa: B008 - frozen
+    return told(line, ran, bounds, longest=120, **({"network": False} | how))
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("time", "Ended after 60 s, because its time was over"),
+        ("memory", "took more than 2.0 GiB of memory. Work on less at a time"),
+        ("processes", "because it took too many processes: at most 256 are allowed. Start fewer"),
+    ],
+)
+def test_each_reason_to_end_a_command_has_its_own_advice(reason, said):
+    assert said in words(Ran(None, "so far\n", False, 3.2, reason == "time", reason)).splitlines()[0]
+
+
+@pytest.mark.parametrize(("code", "said"), [(126, "no program"), (137, "too much memory"), (139, "crashed"), (143, "by a signal")])
+def test_codes_that_shells_give_are_explained(code, said):
+    assert said in words(Ran(code, "", False, 0.1, False, "")).splitlines()[0]
+
+
+def test_a_missing_network_is_explained_only_where_there_is_none_and_something_failed():
+    failed = Ran(1, "Temporary failure in name resolution", False, 0.1, False, "")
+    assert "There is no network here" in words(failed)
+    assert "There is no network here" not in words(failed, network=True)
+    assert "There is no network here" not in words(Ran(0, failed.output, False, 0.1, False, ""))
