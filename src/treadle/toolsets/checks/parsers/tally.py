@@ -1,0 +1,57 @@
+"""What a reader makes of a runner's text, before exit code and clock are looked at; and the state that follows from all three."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from treadle.toolsets.checks.values import Failure, State
+
+MOST_FAILURES = 50
+
+
+class Tally(Struct, frozen=True):
+    """Counts and failures. `seen` is that the runner told its result, `none` that it found no tests, `broken` that it gave up."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    errors: int = 0
+    failures: tuple[Failure, ...] = ()
+    seen: bool = False
+    none: bool = False
+    broken: bool = False
+    last: str = ""
+
+
+def together(tallies: Sequence[Tally]) -> Tally:
+    """Several as one, for a script that starts more than one runner."""
+    return Tally(
+        sum(tally.passed for tally in tallies),
+        sum(tally.failed for tally in tallies),
+        sum(tally.skipped for tally in tallies),
+        sum(tally.errors for tally in tallies),
+        kept(failure for tally in tallies for failure in tally.failures),
+        any(tally.seen for tally in tallies),
+        any(tally.none for tally in tallies),
+        any(tally.broken for tally in tallies),
+        next((tally.last for tally in reversed(tallies) if tally.last), ""),
+    )
+
+
+def kept(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """The first of each, and no more than are of use; runners repeat failures in their summary."""
+    return tuple(dict.fromkeys(failures))[:MOST_FAILURES]
+
+
+def state_of(tally: Tally, code: int | None, *, timed_out: bool) -> State:
+    """What it comes to. Nothing passes that wasn't seen to pass to the end, whatever the code says."""
+    if timed_out:
+        return "timed out"
+    ran = tally.passed or tally.failed
+    if code is None or tally.broken or (ran and not tally.seen):
+        return "crashed"
+    if tally.failed or tally.errors:
+        return "failed" if ran else "crashed"
+    if ran:
+        return "passed" if code == 0 else "failed"
+    return "no tests" if code == 0 or tally.none else "crashed"

@@ -1,0 +1,90 @@
+"""The tool with which a model runs a project's tests: one with all choices, or a flat one for models that do better with few."""
+
+from asyncio import to_thread
+from pathlib import Path
+from typing import Any
+
+from treadle.core.errors import ToolProblem
+from treadle.tools.tool import FunctionTool, tool
+from treadle.toolsets.checks.check import BOUNDS, check
+from treadle.toolsets.checks.runners import kinds_of
+from treadle.toolsets.checks.values import Kind, Wanted
+from treadle.toolsets.checks.words import words
+from treadle.toolsets.python import Functions
+from treadle.toolsets.sandbox.values import Bounds
+
+TOOLSET = "checks"
+_CLEARING_UP = 30  # seconds beyond the bounds, in which the sandbox ends what it began
+
+
+def check_tools(folder: str | Path, *, flat: bool = False, bounds: Bounds = BOUNDS, unsafe: bool = False) -> Functions:
+    """The toolset of a folder.
+
+    flat     one tool with two arguments, for models that choose badly among many
+    bounds   what the tests may use; all runs of one call have `bounds.seconds` together
+    unsafe   runs them without a sandbox where there is none
+    """
+    checks = Checks(Path(folder), bounds, unsafe=unsafe)
+    return Functions([_offered(checks.run_tests if flat else checks.test, bounds)], TOOLSET)
+
+
+def _offered(function: Any, bounds: Bounds) -> FunctionTool:
+    # Tests are the project's code, in a sandbox where it may write to the workspace: caches, snapshots, whatever they do. So it is
+    # a write. To run them once more after a crash does no harm that running them didn't: idempotent.
+    return tool(function, effect="write", retry="idempotent", sequential=True, timeout=bounds.seconds + _CLEARING_UP)
+
+
+class Checks:
+    """The tests of one folder."""
+
+    def __init__(self, folder: Path, bounds: Bounds, *, unsafe: bool) -> None:
+        self._folder = folder
+        self._bounds = bounds
+        self._unsafe = unsafe
+
+    async def run_tests(self, path: str = "", name: str = "") -> str:
+        """Run the project's tests. Tells how many passed, and each one that failed with its message and place.
+
+        :param path: a file or folder of tests; all, if left out
+        :param name: only tests of this name
+        """
+        return await self._told(Wanted(path=path, name=name))
+
+    async def test(
+        self,
+        type: Kind = "auto",  # noqa: A002 - the name that models know it by
+        package: str = "",
+        path: str = "",
+        run: str = "",
+        script: str = "",
+        module: str = "",
+        verbose: bool = False,
+        count: int = 1,
+    ) -> str:
+        """Run the project's tests. Tells how many passed, and each one that failed with its message and place.
+
+        :param type: the kind of project; auto finds it out
+        :param package: for go and rust: the package, as ./tools
+        :param path: a file or folder of tests; all, if left out
+        :param run: only the test of this name, or those that fit a pattern
+        :param script: for npm: the script of package.json, if not test
+        :param module: for python: the module of tests, as tests.test_shop
+        :param verbose: show the end of the output too
+        :param count: how often to run them, to find tests that fail now and then
+        """
+        wanted = Wanted(type, path, run, package, script, module, count)
+        return await self._told(wanted, verbose=verbose)
+
+    async def _told(self, wanted: Wanted, *, verbose: bool = False) -> str:
+        outcome = await check(self._folder, wanted, bounds=self._bounds, unsafe=self._unsafe)
+        told = words(outcome, verbose=verbose)
+        if outcome.state == "not run":
+            raise ToolProblem(told)
+        return told + await self._others(wanted)
+
+    async def _others(self, wanted: Wanted) -> str:
+        """That there are tests of other kinds too, where nobody chose."""
+        if wanted != Wanted(count=wanted.count):
+            return ""
+        others = (await to_thread(kinds_of, self._folder))[1:]
+        return f"\n\nThe project has other tests too: type={' or '.join(others)}." if others else ""

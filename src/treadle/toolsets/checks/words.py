@@ -1,0 +1,88 @@
+"""An outcome in a few lines for a model: the counts first, then each failing test with its place and message. Pure."""
+
+from typing import assert_never
+
+from treadle.toolsets.checks.parsers.lines import plain
+from treadle.toolsets.checks.values import Failure, Outcome
+
+MOST = 3_000  # characters in all
+MOST_FAILURES = 10
+_ROOM = 200  # characters a message has in any case
+_TAIL = 1_500  # characters of the output's end, where there is nothing better to tell
+_ADVICE = (
+    "Run fewer of them by path or name, or look for one that waits for something that never comes; "
+    "a script that watches files never ends."
+)
+
+
+def words(outcome: Outcome, *, verbose: bool = False) -> str:
+    """What a model should know. `verbose` adds the end of the output, as far as there is room."""
+    first = _headline(outcome)
+    if outcome.state == "not run":
+        return first
+    parts = [first, *_failures(outcome, MOST - len(first) - (_TAIL if verbose else 0))]
+    told = len(parts) > 1 or outcome.state == "passed"
+    if outcome.output.strip() and (verbose or not told):
+        parts.append(f"The end of the output:\n{_tail(outcome.output, min(_TAIL, MOST - sum(map(len, parts))))}")
+    return "\n\n".join(parts)
+
+
+def _headline(outcome: Outcome) -> str:
+    how = f"{outcome.command}, {outcome.seconds:.1f} s" + (f", run {outcome.runs} times" if outcome.runs > 1 else "")
+    counts = _counts(outcome)
+    match outcome.state:
+        case "passed":
+            return f"Passed{counts} ({how})."
+        case "failed":
+            alone = "" if outcome.failed or outcome.errors else " No test failed, but the command ended with an error."
+            return f"Failed{counts} ({how}).{alone}"
+        case "no tests":
+            return f"No tests ran{counts} ({how}). Nothing was tested."
+        case "crashed":
+            return f"The tests could not be run to their end{counts} ({how}).{_last(outcome)}"
+        case "timed out":
+            return f"The tests took too long and were ended{counts} ({how}).{_last(outcome)} {_ADVICE}"
+        case "not run":
+            return f"The tests were not run. {outcome.output}"
+        case _:
+            assert_never(outcome.state)
+
+
+def _counts(outcome: Outcome) -> str:
+    named = {
+        "passed": outcome.passed,
+        "failed": outcome.failed,
+        "error" if outcome.errors == 1 else "errors": outcome.errors,
+        "skipped": outcome.skipped,
+    }
+    some = ", ".join(f"{count} {name}" for name, count in named.items() if count)
+    return some and f": {some}"
+
+
+def _last(outcome: Outcome) -> str:
+    return f" The last test begun was {outcome.last}." if outcome.last else ""
+
+
+def _failures(outcome: Outcome, room: int) -> list[str]:
+    """Each with as much of its message as there is room for."""
+    if outcome.state in ("passed", "no tests"):
+        return []
+    some = outcome.failures[:MOST_FAILURES]
+    parts: list[str] = []
+    for left, failure in zip(range(len(some), 0, -1), some, strict=True):
+        parts.append(_failure(failure, max(_ROOM, room // left)))
+        room -= len(parts[-1]) + 2
+    more = max(len(outcome.failures), outcome.failed + outcome.errors) - len(some)
+    return [*parts, f"And {more} more."] if more > 0 and parts else parts
+
+
+def _failure(failure: Failure, room: int) -> str:
+    place = f" ({failure.path}{'' if failure.line is None else f':{failure.line}'})" if failure.path else ""
+    head = f"{plain(failure.name, _ROOM)}{place}"
+    message = plain(failure.message, max(_ROOM, room - len(head) - 40))
+    return head + "".join(f"\n  {line}".rstrip(" ") for line in message.split("\n")) if message else head
+
+
+def _tail(output: str, most: int) -> str:
+    text = output.strip()
+    return text if len(text) <= most else f"…{text[-most:]}"

@@ -1,0 +1,29 @@
+"""A workspace to run tests in. Where there is no sandbox, or not the runner, tests are skipped and say why."""
+
+import asyncio
+
+import pytest
+
+from treadle.toolsets.sandbox.trial import level
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """The wheel's bubblewrap lies in the project's own folder, and isn't used by who stands in it."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def sandboxed(workspace):
+    here = asyncio.run(level(workspace))
+    if not here.sandboxed:
+        pytest.skip(here.why)
+    return workspace

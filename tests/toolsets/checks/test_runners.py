@@ -1,0 +1,87 @@
+"""Which runner a project has, by its files."""
+
+import os
+
+import pytest
+
+from toolsets.checks.projects import PROJECTS, bare_python, put
+from treadle.toolsets.checks.runners import kinds_of, runner_for
+
+JSON = '{{"scripts": {{"test": "{}"}}, "devDependencies": {{{}}}}}'
+UNWRITTEN = 'echo \\"Error: no test specified\\" && exit 1'
+
+
+@pytest.mark.parametrize(
+    ("name", "runner"),
+    [
+        ("pytest", "pytest"),
+        ("go", "go"),
+        ("cargo", "cargo"),
+        ("jest", "jest"),
+        ("vitest", "vitest"),
+        ("mocha", "mocha"),
+        ("spec", "node"),
+        ("tap", "node"),
+    ],
+)
+def test_each_project_has_its_runner(workspace, name, runner):
+    assert runner_for(put(workspace, PROJECTS[name]["pass"])) == runner
+
+
+def test_a_python_of_the_workspace_without_pytest_means_unittest(workspace):
+    put(workspace, PROJECTS["unittest"]["pass"])
+    assert runner_for(workspace) == "pytest"
+    bare_python(workspace)
+    assert runner_for(workspace) == "unittest"
+
+
+@pytest.mark.parametrize(
+    ("files", "kinds"),
+    [
+        ({}, ()),
+        ({"README.md": ""}, ()),
+        ({"pytest.ini": ""}, ("python",)),
+        ({"setup.py": ""}, ("python",)),
+        ({"tests/unit/test_a.py": ""}, ("python",)),
+        ({"a_test.py": ""}, ("python",)),
+        ({"go.mod": "", "pyproject.toml": "[tool.ruff]"}, ("go", "python")),
+        ({"go.mod": "", "pyproject.toml": "[tool.pytest.ini_options]"}, ("python", "go")),
+        ({"Cargo.toml": "", "tests/test_a.py": ""}, ("python", "rust")),
+        ({"package.json": JSON.format("jest", ""), "Cargo.toml": ""}, ("rust", "npm")),
+        ({"package.json": JSON.format(UNWRITTEN, "")}, ()),
+        ({"package.json": JSON.format(UNWRITTEN, ""), "test/a.js": ""}, ("npm",)),
+        ({"package.json": "no JSON", "go.mod": ""}, ("go",)),
+        ({"package.json": '{"scripts": 3}'}, ()),
+    ],
+)
+def test_kinds_are_found_the_likeliest_first(workspace, files, kinds):
+    assert kinds_of(put(workspace, files)) == kinds
+
+
+@pytest.mark.parametrize(
+    ("script", "needs", "runner"),
+    [
+        ("jest --coverage", "", "jest"),
+        ("tsc && vitest run", "", "vitest"),
+        ("nyc mocha test", "", "mocha"),
+        ("node --import tsx --test test/", "", "node"),
+        ("npm run unit", '"jest": "^30"', "jest"),
+        ("ava", "", "npm"),
+        (UNWRITTEN, '"vitest": "1"', "vitest"),
+        (UNWRITTEN, "", "node"),
+    ],
+)
+def test_npm_goes_by_the_script_and_then_by_what_is_needed(workspace, script, needs, runner):
+    put(workspace, {"package.json": JSON.format(script, needs), "a.test.js": ""})
+    assert runner_for(workspace) == runner
+
+
+def test_no_tests_mean_no_runner(workspace):
+    assert runner_for(workspace) is None
+    assert runner_for(workspace, "go") == "go"
+
+
+def test_a_pipe_in_place_of_settings_is_not_waited_for(workspace):
+    os.mkfifo(workspace / "package.json")
+    os.mkfifo(workspace / "pyproject.toml")
+    assert runner_for(workspace) is None
