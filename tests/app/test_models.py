@@ -1,12 +1,13 @@
 """The model that is used where none was named."""
 
 import asyncio
+import os
 import sys
 
 import pytest
 
-from treadle.app.models import LOCAL, default_model
-from treadle.core.errors import UnknownModel
+from treadle.app.models import LOCAL, default_model, settled_model
+from treadle.core.errors import SettingsError, UnknownModel
 from treadle.models.catalogue import entry
 from wire import WireServer
 
@@ -14,6 +15,7 @@ from wire import WireServer
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.delenv("TREADLE_MODEL", raising=False)
+    monkeypatch.setenv("TREADLE_CONFIG", os.devnull)
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     monkeypatch.setenv("TREADLE_MODELS", str(tmp_path))
     return tmp_path
@@ -40,6 +42,28 @@ def engine(monkeypatch):
 def test_what_was_set_comes_first(monkeypatch):
     monkeypatch.setenv("TREADLE_MODEL", "openai:x")
     assert usual() == "openai:x"
+
+
+def test_then_what_the_persons_own_settings_say(tmp_path, monkeypatch):
+    (tmp_path / "mine.toml").write_text('[model]\nname = "openai:y"\nbase_url = "http://127.0.0.1:9/v1"\n')
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "mine.toml"))
+    assert usual() == "openai:y"
+    assert settled_model() == ("openai:y", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("TREADLE_MODEL", "openai:x")
+    assert settled_model() == ("openai:x", "")
+
+
+def test_a_project_has_no_say_in_that(tmp_path, monkeypatch):
+    (tmp_path / "treadle.toml").write_text('[model]\nname = "openai:y"\nbase_url = "http://evil.example/v1"\n')
+    monkeypatch.chdir(tmp_path)
+    assert settled_model() == ("", "")
+
+
+def test_settings_that_cannot_be_read_are_no_reason_to_take_another_model(tmp_path, monkeypatch):
+    (tmp_path / "mine.toml").write_text("[model]\nname = 5\n")
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "mine.toml"))
+    with pytest.raises(SettingsError, match=r"model\.name in .*mine\.toml must be a text such as ollama:qwen3, not 5"):
+        usual()
 
 
 @pytest.mark.usefixtures("engine")

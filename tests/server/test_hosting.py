@@ -1,4 +1,5 @@
 import asyncio
+import os
 
 import pytest
 
@@ -10,6 +11,7 @@ from treadle.server.hosting import found_later, make_host
 @pytest.fixture(autouse=True)
 def _nothing_set_up(tmp_path, monkeypatch):
     monkeypatch.delenv("TREADLE_MODEL", raising=False)
+    monkeypatch.setenv("TREADLE_CONFIG", os.devnull)
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     monkeypatch.setenv("TREADLE_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("TREADLE_HOME", str(tmp_path / "home"))
@@ -38,6 +40,17 @@ def test_a_model_that_comes_later_is_found_then(tmp_path, monkeypatch):
         asyncio.run(model())
     monkeypatch.setenv("TREADLE_MODEL", script(tmp_path, "hello"))
     assert asyncio.run(model()).name.startswith("scripted:")
+
+
+def test_the_model_of_the_persons_settings_comes_with_its_address(tmp_path, monkeypatch):
+    (tmp_path / "mine.toml").write_text(f'[model]\nname = "{script(tmp_path, "hello")}"\n')
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "mine.toml"))
+    assert asyncio.run(found_later()()).name.startswith("scripted:")
+    with (tmp_path / "mine.toml").open("a") as file:
+        file.write('base_url = "http://127.0.0.1:9"\n')
+    with pytest.raises(SettingsError, match=r"scripted:.* has no server"):
+        asyncio.run(found_later()())
+    assert asyncio.run(found_later(script(tmp_path, "hello"))()).name.startswith("scripted:")
 
 
 def test_an_address_goes_with_the_model_that_can_use_it(tmp_path, monkeypatch):

@@ -39,9 +39,20 @@ def _kinds() -> str:
     return f"There are: {', '.join(names('models'))}."
 
 
-async def default_model() -> str:
-    """The model to use when none was named: TREADLE_MODEL, else a running Ollama's first, else the local one if it is here."""
+def settled_model() -> tuple[str, str]:
+    """The model that the person settled on and the address of its server: TREADLE_MODEL, else what their treadle.toml says."""
     chosen = os.environ.get("TREADLE_MODEL")
+    if chosen:
+        return chosen, ""
+    from treadle.app.settings import user_settings  # whoever names a model doesn't pay for it
+
+    model = user_settings().model
+    return (model.name, model.base_url) if model.name else ("", "")
+
+
+async def default_model() -> str:
+    """The model to use when none was named: the one that was settled on, else a running Ollama's first, else the local one."""
+    chosen, _ = settled_model()
     if chosen:
         return chosen
     from treadle.models.ollama import installed_models

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.app.agent import Agent
-from treadle.app.models import model_at
+from treadle.app.models import model_at, settled_model
 from treadle.cli.choices import Chosen
 from treadle.cli.face import Face
 from treadle.cli.loading import load_tools
@@ -22,6 +22,9 @@ async def with_model(chosen: Chosen, face: Face) -> Chosen:
         raise SettingsError("The demonstration brings its own model, tools and policy; leave --demo out to use yours.")
     if chosen.model or chosen.demo or chosen.call:
         return chosen
+    name, address = settled_model()
+    if name:
+        return replace(chosen, model=name, base_url=chosen.base_url or address)
     from treadle.cli.first import first_model  # most have named one
 
     return replace(chosen, model=await first_model(face))

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from treadle.app.assistant import Host
 from treadle.app.home import open_home
-from treadle.app.models import default_model, model_at
+from treadle.app.models import default_model, model_at, settled_model
 from treadle.core.seams import Model
 
 
@@ -19,7 +19,8 @@ def found_later(name: str = "", base_url: str = "") -> Callable[[], Awaitable[Mo
 
     async def model() -> Model:
         if not found:
-            found.append(model_at(name or await default_model(), base_url))
+            settled, address = (name, "") if name else settled_model()
+            found.append(model_at(settled or await default_model(), base_url or address))
         return found[0]
 
     return model

@@ -1,0 +1,149 @@
+"""`treadle.toml`, read: what the person settled, and what the project may add to it. Key by key, with where each comes from.
+
+What there is to settle and who may say it is `settled`; how a file is read is `toml`. Nothing is read before somebody asks.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import Struct
+
+from treadle.app.settled import KEYS, SECTIONS, McpSettings, Rule, Said, Settings, default_of, pattern_of
+from treadle.app.toml import NAME, project_file, said_in
+from treadle.core.errors import SettingsError
+
+VARIABLE = "TREADLE_CONFIG"
+DEFAULT = "default"
+
+
+def settings_of(folder: Path, *, user_file: Path | None = None) -> Settings:
+    """What counts in a folder: the person's settings, and the nearest project's where it may say so."""
+    own = _users_file(user_file)
+    theirs = project_file(Path(folder), own)
+    said = said_in(own)
+    return _settings(said, own, {} if theirs is None else said_in(theirs), theirs)
+
+
+def user_settings(user_file: Path | None = None) -> Settings:
+    """What the person settled, wherever they are."""
+    own = _users_file(user_file)
+    return _settings(said_in(own), own, {}, None)
+
+
+def _users_file(named: Path | None) -> Path:
+    """The person's own file, whether it is there or not; the one they named has to be."""
+    if named is not None:
+        return named
+    chosen = os.environ.get(VARIABLE)
+    if not chosen:
+        from platformdirs import user_config_path
+
+        return user_config_path("treadle", appauthor=False) / NAME
+    path = Path(chosen).expanduser().absolute()
+    if not path.exists():
+        raise SettingsError(f"{VARIABLE} names {path}, which isn't there. Correct it, or take it away.")
+    return path
+
+
+def _settings(said: Said, own: Path, theirs: Said, project: Path | None) -> Settings:
+    values, sources = dict(said), dict.fromkeys(said, str(own))
+    notes: dict[str, str] = {}
+    for key, value in theirs.items():
+        mine = values.get(key, default_of(key))
+        taken = _taken(KEYS[pattern_of(key)].rule, value, mine)
+        if taken != mine:
+            values[key] = taken
+            sources[key] = f"{sources[key]}, {project}" if key in sources and isinstance(taken, tuple) else str(project)
+        if _is_refused(KEYS[pattern_of(key)].rule, value, taken):
+            notes |= _note(key, own, project)
+    return Settings(
+        **_sections(values),
+        user_file=str(own),
+        project_file="" if project is None else str(project),
+        sources=sources,
+        notes=tuple(notes.values()),
+    )
+
+
+def _taken(rule: Rule, theirs: Any, mine: Any) -> Any:
+    """What counts of what a project says, where `mine` is the person's word or the default."""
+    match rule:
+        case "project":
+            return theirs
+        case "user":
+            return mine
+        case "lower":
+            return theirs if mine is None or theirs < mine else mine
+        case "more":
+            return (*mine, *[each for each in theirs if each not in mine])
+        case "fewer":
+            return theirs if mine is None else tuple([each for each in mine if each in theirs])
+        case "on":
+            return mine or theirs
+        case "off":
+            return mine and theirs
+        case _:
+            assert_never(rule)
+
+
+def _is_refused(rule: Rule, theirs: Any, taken: Any) -> bool:
+    """Whether some of what a project says doesn't count."""
+    if rule in ("more", "fewer"):
+        return not {*theirs} <= {*taken}
+    return theirs != taken
+
+
+def _note(key: str, own: Path, project: Path | None) -> dict[str, str]:
+    """A sentence about what wasn't taken: one for all of an MCP server."""
+    if key.startswith("mcp."):
+        what = f"the MCP server {key.split('.')[1]}"
+        return {what: f"{project} names {what}, which only you can: it is left out. To have it, name it in {own}."}
+    why = "which is for you alone to say" if KEYS[key].rule == "user" else "which would allow more than you do"
+    return {key: f"{project} sets {key}, {why}: it is left out. To have it, set it in {own}."}
+
+
+def _sections(values: Said) -> dict[str, Any]:
+    parts: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        if section == "mcp":
+            server, _, name = name.rpartition(".")
+            parts["mcp"].setdefault(server, {})[name] = value
+        else:
+            parts[section][name] = value
+    servers = {server: McpSettings(**fields) for server, fields in parts.pop("mcp").items()}
+    return {name: SECTIONS[name](**fields) for name, fields in parts.items()} | {"mcp": servers}
+
+
+class Row(Struct, frozen=True):
+    """A key, its value, and where that comes from."""
+
+    key: str
+    value: Any
+    source: str
+
+
+def describe(settings: Settings) -> list[Row]:
+    """Every key, in order. Of headers and environments only the names are told."""
+    rows: list[Row] = []
+    for section in SECTIONS:
+        if section == "mcp":
+            for name, server in settings.mcp.items():
+                rows += _rows(f"mcp.{name}", _without_secrets(server), settings.sources)
+        else:
+            rows += _rows(section, msgspec.to_builtins(getattr(settings, section)), settings.sources)
+    return rows
+
+
+def _rows(prefix: str, values: Mapping[str, Any], sources: Mapping[str, str]) -> list[Row]:
+    return [Row(f"{prefix}.{name}", value, sources.get(f"{prefix}.{name}", DEFAULT)) for name, value in values.items()]
+
+
+def _without_secrets(server: McpSettings) -> dict[str, Any]:
+    from treadle.guard.redaction import Redactor
+
+    redactor, values = Redactor(), msgspec.to_builtins(server)
+    return {**redactor.value(values), "headers": sorted(server.headers), "env": sorted(server.env)}

@@ -1,0 +1,186 @@
+"""What can be settled in `treadle.toml`: the values with their defaults, and who may say what. Values only.
+
+A project's file comes with the project, perhaps from a stranger: what would loosen safety, start programs or send code elsewhere is
+the person's alone to say.
+"""
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+from msgspec import Meta, Struct
+
+Count = Annotated[int, Meta(ge=1, le=10**12)]
+Amount = Annotated[float, Meta(gt=0, le=10**12)]
+Text = Annotated[str, Meta(max_length=100_000)]
+ModelName = Annotated[str, Meta(pattern=r"\A([a-z][\w.-]*:\S.*)?\Z")]
+Address = Annotated[str, Meta(pattern=r"\A(https?://[^/@\s]+(/\S*)?)?\Z")]
+Prefix = Annotated[str, Meta(pattern=r"\A([A-Za-z0-9][\w-]*([./][\w-]+)*[/.-]?)?\Z")]
+Remote = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.-]*\Z")]
+Name = Annotated[str, Meta(min_length=1, max_length=1_000)]
+
+
+class ModelSettings(Struct, frozen=True):
+    """Which model is used, and how."""
+
+    name: ModelName = ""
+    base_url: Address = ""
+    context: Count | None = None
+    temperature: Annotated[float, Meta(ge=0, le=10)] | None = None
+    dialect: Text = ""
+
+
+class LimitSettings(Struct, frozen=True):
+    """How much a job may take."""
+
+    rounds: Count = 20
+    seconds: Amount | None = None
+    tokens: Count | None = None
+    cost: Amount | None = None
+
+
+class GitSettings(Struct, frozen=True):
+    """What happens to changes."""
+
+    branch_prefix: Prefix = "treadle/"
+    remote: Remote = "origin"
+    draft_pr: bool = False
+    commit: bool = True
+    protected: tuple[Name, ...] = ("main", "master")
+
+
+class CommandSettings(Struct, frozen=True):
+    """What commands may do. Without a list of those that are allowed, the sandbox alone decides."""
+
+    allow: tuple[Name, ...] | None = None
+    forbid: tuple[Name, ...] = ()
+    seconds: Amount = 120
+    memory_mb: Count = 2048
+    network: bool = False
+    sandbox: bool = True
+
+
+class TestSettings(Struct, frozen=True):
+    """How tests are run: by a command line, in the sandbox, or by what the project's files show."""
+
+    command: Text = ""
+    runner: Literal["auto", "go", "npm", "python", "rust"] = "auto"
+
+
+class ProjectSettings(Struct, frozen=True):
+    """What a model is told of the project."""
+
+    name: Text = ""
+    facts: tuple[Text, ...] = ()
+    instructions: Text = ""
+
+
+class McpSettings(Struct, frozen=True):
+    """An MCP server: a program to start, or an address. `only` are the tools that are wanted; none means all."""
+
+    command: tuple[Name, ...] = ()
+    url: Address = ""
+    headers: dict[str, str] = {}
+    env: dict[str, str] = {}
+    only: tuple[Name, ...] = ()
+
+
+class ContextSettings(Struct, frozen=True):
+    """What is kept of what a model was told, and how many characters of a result it is shown."""
+
+    keep: bool = False
+    result_limit: Annotated[int, Meta(ge=100, le=10**9)] = 20_000
+
+
+class Settings(Struct, frozen=True):
+    """Everything that was settled. `sources` says which file a key is from, `notes` what a project said that wasn't taken."""
+
+    model: ModelSettings = ModelSettings()
+    limits: LimitSettings = LimitSettings()
+    git: GitSettings = GitSettings()
+    commands: CommandSettings = CommandSettings()
+    tests: TestSettings = TestSettings()
+    project: ProjectSettings = ProjectSettings()
+    mcp: dict[str, McpSettings] = {}
+    context: ContextSettings = ContextSettings()
+    user_file: str = ""
+    project_file: str = ""
+    sources: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+
+
+Rule = Literal[
+    "user",  # the person's alone
+    "project",  # the project may say it, and then it counts
+    "lower",  # the project may lower it
+    "more",  # the project may add to it
+    "fewer",  # the project may take away from it
+    "on",  # the project may turn it on
+    "off",  # the project may turn it off
+]
+
+
+class Key(NamedTuple):
+    """Who may say it, and what it has to be, for a sentence."""
+
+    rule: Rule
+    what: str
+
+
+KEYS: dict[str, Key] = {
+    "model.name": Key("user", "a text such as ollama:qwen3"),
+    "model.base_url": Key("user", "an address such as http://localhost:8000/v1, without a password in it"),
+    "model.context": Key("user", "a whole number from 1 up"),
+    "model.temperature": Key("project", "a number from 0 to 10"),
+    "model.dialect": Key("user", "a text"),
+    "limits.rounds": Key("lower", "a whole number from 1 up"),
+    "limits.seconds": Key("lower", "a number above 0"),
+    "limits.tokens": Key("lower", "a whole number from 1 up"),
+    "limits.cost": Key("lower", "a number above 0"),
+    "git.branch_prefix": Key("project", "a text that a branch's name can begin with, such as treadle/"),
+    "git.remote": Key("user", "the name of a remote, such as origin"),
+    "git.draft_pr": Key("on", "true or false"),
+    "git.commit": Key("off", "true or false"),
+    "git.protected": Key("more", "a list of names"),
+    "commands.allow": Key("fewer", "a list of names"),
+    "commands.forbid": Key("more", "a list of names"),
+    "commands.seconds": Key("lower", "a number above 0"),
+    "commands.memory_mb": Key("lower", "a whole number from 1 up"),
+    "commands.network": Key("off", "true or false"),
+    "commands.sandbox": Key("on", "true or false"),
+    "tests.command": Key("project", "a text"),
+    "tests.runner": Key("project", "auto, go, npm, python or rust"),
+    "project.name": Key("project", "a text"),
+    "project.facts": Key("project", "a list of texts"),
+    "project.instructions": Key("project", "a text"),
+    "mcp.NAME.command": Key("user", "a list of words: a program and its arguments"),
+    "mcp.NAME.url": Key("user", "an address such as https://example.org/mcp, without a password in it"),
+    "mcp.NAME.headers": Key("user", "a table of texts"),
+    "mcp.NAME.env": Key("user", "a table of texts"),
+    "mcp.NAME.only": Key("user", "a list of names"),
+    "context.keep": Key("user", "true or false"),
+    "context.result_limit": Key("lower", "a whole number from 100 up"),
+}
+
+SECTIONS: dict[str, type[Struct]] = {
+    "model": ModelSettings,
+    "limits": LimitSettings,
+    "git": GitSettings,
+    "commands": CommandSettings,
+    "tests": TestSettings,
+    "project": ProjectSettings,
+    "mcp": McpSettings,
+    "context": ContextSettings,
+}
+
+Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
+
+
+def pattern_of(key: str) -> str:
+    """A key as the table has it: `mcp.github.url` is `mcp.NAME.url`."""
+    parts = key.split(".")
+    return f"mcp.NAME.{parts[2]}" if parts[0] == "mcp" and len(parts) == 3 else key
+
+
+def default_of(key: str) -> Any:
+    """What a key is where nobody says anything."""
+    section, _, name = key.partition(".")
+    return getattr(SECTIONS[section](), name.rpartition(".")[2])

@@ -1,0 +1,157 @@
+"""Reads `treadle.toml` strictly: a key that isn't known, a value that doesn't fit and a line that is no TOML are said so, by name.
+
+What the keys mean and who may say them is `settled`.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from treadle.app.settled import KEYS, SECTIONS, Said, pattern_of
+from treadle.core.errors import SettingsError
+from treadle.tools.names import nearest
+
+NAME = "treadle.toml"
+MOST_BYTES = 1_000_000
+
+_SERVER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_WITHIN = re.compile(r" - at `\$(\[\d+\])`\Z")
+
+
+def project_file(folder: Path, own: Path) -> Path | None:
+    """The nearest file from a folder upwards, as far as its repository or the home folder. Above the folder only our own count."""
+    here, home = folder.resolve(), _home()
+    for place in (here, *here.parents):
+        path = place / NAME
+        if place != here and not (_is_ours(place) and (_is_ours(path) or not os.path.lexists(path))):
+            return None
+        if _is_file(path) and path.resolve() != own.resolve():
+            return path
+        if place == home or os.path.lexists(place / ".git"):
+            return None
+    return None
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except RuntimeError:  # nobody's
+        return None
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return not hasattr(os, "getuid") or path.lstat().st_uid == os.getuid()
+    except OSError:
+        return False
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # one that can't be looked at
+        return False
+
+
+def said_in(path: Path) -> Said:
+    """What a file says, by key; nothing where there is none."""
+    said: Said = {}
+    for section, values in _tables(_read(path), "", path):
+        if section != "mcp":
+            said |= {f"{section}.{name}": _value(f"{section}.{name}", value, path) for name, value in values.items()}
+            continue
+        for name, fields in _tables(values, "mcp.", path):
+            said |= _server(name, fields, path)
+    return said
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise SettingsError(f"{path} can't be opened: {error.strerror}.") from error
+    if len(data) > MOST_BYTES:
+        raise SettingsError(f"{path} is too large for settings: at most {MOST_BYTES:,} bytes are read.")
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsError(f"{path} is no text at line {line}; write it in UTF-8.") from error
+    except (ValueError, RecursionError) as error:
+        last = f"at line {len(data.splitlines()) or 1}"
+        raise SettingsError(f"{path} is no TOML: {str(error).replace('at end of document', last)}.") from error
+
+
+def _tables(values: dict[str, Any], prefix: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, value in values.items():
+        if prefix == "" and name not in SECTIONS:
+            raise _unknown(name, path)
+        if not isinstance(value, dict):
+            raise SettingsError(f"{prefix}{name} in {path} must be a table, which begins with a line [{prefix}{name}].")
+        yield name, cast("dict[str, Any]", value)
+
+
+def _server(name: str, fields: dict[str, Any], path: Path) -> Said:
+    if _SERVER.fullmatch(name) is None:
+        raise SettingsError(f"mcp.{name!r} in {path} can't be a server's name: use up to 32 letters, digits, `_` and `-`.")
+    said = {f"mcp.{name}.{field}": _value(f"mcp.{name}.{field}", value, path) for field, value in fields.items()}
+    if bool(said.get(f"mcp.{name}.command")) == bool(said.get(f"mcp.{name}.url")):
+        raise SettingsError(f"mcp.{name} in {path} needs a command or a url, and not both.")
+    return said
+
+
+def _value(key: str, value: Any, path: Path) -> Any:
+    if pattern_of(key) not in KEYS:
+        raise _unknown(key, path)
+    section, _, name = key.partition(".")
+    kinds = {field.name: field.type for field in msgspec.structs.fields(SECTIONS[section])}
+    try:
+        return msgspec.convert(value, kinds[name.rpartition(".")[2]])
+    except msgspec.ValidationError as error:
+        raise _unfit(key, value, path, str(error)) from error
+
+
+def _unfit(key: str, value: Any, path: Path, why: str) -> SettingsError:
+    what, within = KEYS[pattern_of(key)].what, _WITHIN.search(why)
+    if within is not None:
+        return SettingsError(f"{key} in {path} must be {what}; {key}{within[1]} doesn't fit.")
+    return SettingsError(f"{key} in {path} must be {what}, not {_told(value)}.")
+
+
+def _told(value: Any) -> str:
+    """A value for a sentence. Texts aren't repeated: one may hold a secret."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return str(value)
+        case str():
+            return "that text"
+        case list():
+            return "that list"
+        case dict():
+            return "a table"
+        case _:
+            return "a date or a time"
+
+
+def _unknown(key: str, path: Path) -> SettingsError:
+    """For a key that means nothing: what may have been meant, here or in another table."""
+    *above, name = key.split(".")
+    prefix = ".".join([*above, ""])
+    known = [
+        each.rpartition(".")[2] for each in KEYS if above and pattern_of(f"{prefix}x").rpartition(".")[0] == each.rpartition(".")[0]
+    ]
+    near = [f"{prefix}{each}" for each in nearest(name, known or SECTIONS)]
+    meant = near or [each for each in KEYS if each.rpartition(".")[2] == name]
+    hint = f" Did you mean {' or '.join(meant)}?" if meant else f" There are: {', '.join(known or SECTIONS)}."
+    return SettingsError(f"{key} in {path} means nothing.{hint}")
