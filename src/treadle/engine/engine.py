@@ -179,6 +179,7 @@ class Engine:
             await run.flush()  # a run that somebody was told of can be found again, whatever happens next
             run.emit(RunStarted(run_id=run.id, resumed=resumed))
         async with self.setup.toolset:
+            run.equip(self._tools_now())
             run.instructions = await self._instructions(run)
             with run_span(run) as span:
                 await drive(run)

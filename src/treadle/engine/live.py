@@ -58,7 +58,7 @@ class LiveRun:
         self.call_ids: set[str] = set()
         self.cancelled = False
         self.trace: Any = None  # the run's own span, where somebody traces
-        self.offered = tuple([tool.name for tool in catalog.listed if setup.policy.offers(tool, self.situation)])
+        self.offered = self._offered()
         self._unsafe: list[Awaitable[None]] = []
         self._bench: Bench | None = None
 
@@ -126,6 +126,16 @@ class LiveRun:
         return bool(self.caller.watchers)
 
     # what it goes by
+
+    def equip(self, catalog: Catalog) -> None:
+        """Go by these tools from now on: some toolsets only know theirs once they are entered."""
+        if catalog is not self.catalog:
+            self.catalog, self._bench = catalog, None
+            self.offered = self._offered()
+
+    def _offered(self) -> tuple[str, ...]:
+        """The tools that a model may be told of."""
+        return tuple([tool.name for tool in self.catalog.listed if self.setup.policy.offers(tool, self.situation)])
 
     @property
     def situation(self) -> Situation:

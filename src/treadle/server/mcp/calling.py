@@ -1,0 +1,148 @@
+"""One call of a client, from its name and arguments to its result: a run of its own, whose model makes that call and ends.
+
+So it is read, judged, journaled and audited like any other. Asking a person about it is `asking`.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import anyio
+from mcp.types import CallToolResult, TextContent
+from msgspec.structs import replace
+
+from treadle.app.agent import Agent, Results
+from treadle.core.calls import Ask
+from treadle.core.events import CallProgressed, Event
+from treadle.core.requests import Request
+from treadle.core.seams import Situation, Watcher
+from treadle.engine.engine import new_run_id
+from treadle.engine.result import CallRecord, RunResult
+from treadle.engine.setup import Answer, Approval
+from treadle.guard.redaction import Redactor
+from treadle.models.scripted import Answer as Reply
+from treadle.models.scripted import Asked, Scripted
+from treadle.server.mcp.offering import Shop
+from treadle.tools.text import to_text
+
+LONGEST = 100_000  # characters of a result; there is no second call here that could read the rest
+STOPPING = 5.0  # seconds in which a cancelled call has to end
+
+Tell = Callable[[str], None]
+Answers = Sequence[tuple[Approval, Answer]]
+
+
+class Calling:
+    """A call under way: begun, and gone on with for as long as a person is needed. `tell` hears how far it has come."""
+
+    def __init__(self, shop: Shop, name: str, arguments: dict[str, Any], *, attended: bool) -> None:
+        offering = shop.offering
+        self.name = name
+        self.arguments = arguments
+        self.run_id = new_run_id()
+        self._shop = shop
+        self._attended = attended
+        self._journal = False if offering.services is None else replace(offering.services, results=None)
+        self._agent: Agent[str] = Agent(
+            _caller(name, arguments),
+            toolsets=(shop.toolset,),
+            policy=shop.policy,
+            name=offering.name,
+            approver=offering.approver,
+            attended=attended,
+            results=Results(limit=LONGEST),
+        )
+
+    async def begin(self, tell: Tell) -> "RunResult[str]":
+        """Make the call, as far as it goes."""
+        offering = self._shop.offering
+        origin = offering.origin(self.name, self.arguments) if offering.origin is not None else None
+        return await self._carried(
+            self._agent.run(
+                f"Call {self.name} with {to_text(Redactor().value(self.arguments))}",
+                run_id=self.run_id,
+                journal=self._journal,
+                user=offering.user,
+                watchers=(_progress(tell),),
+                origin=origin,
+            )
+        )
+
+    async def go_on(self, answers: Answers, tell: Tell) -> "RunResult[str]":
+        """Write down what a person said about each call that waited, bound to what they were shown, and go on."""
+        for each, answer in answers:
+            if answer.approved:
+                how: dict[str, Any] = {"by": answer.by, "digest": each.digest, "journal": self._journal}
+                await self._agent.approve(each.run_id, each.call_id, **how)
+            else:
+                await self._agent.deny(each.run_id, each.call_id, answer.reason, by=answer.by, journal=self._journal)
+        user = self._shop.offering.user
+        return await self._carried(self._agent.resume(self.run_id, journal=self._journal, user=user, watchers=(_progress(tell),)))
+
+    async def withdraw(self, approvals: Sequence[Approval]) -> None:
+        """End a call whose question nobody will answer any more, whoever is being cancelled."""
+        with anyio.move_on_after(STOPPING, shield=True):
+            await self.go_on([(each, Answer(False, reason="The question was withdrawn.")) for each in approvals], _ignore)
+
+    async def _carried(self, work: "Coroutine[Any, Any, RunResult[str]]") -> "RunResult[str]":
+        """The work's result. Whoever stops waiting stops the run, and it ends as cancelled."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            with anyio.move_on_after(STOPPING, shield=True):
+                if not await self._agent.cancel(self.run_id):
+                    task.cancel()
+                await asyncio.wait([task])
+            raise
+        return task.result()
+
+    def told(self, result: "RunResult[str]") -> CallToolResult:
+        """What came of it, for the client."""
+        record = next((record for record in result.calls if not record.within), None)
+        if record is None or record.result is None:
+            return problem(result.reason or f"{self.name} was not called.")
+        if record.result.problem is None:
+            return CallToolResult(content=[TextContent(text=record.result.content)])
+        return problem(f"{record.result.content or 'A person said no.'}{self._advice(record)}")
+
+    def _advice(self, record: CallRecord) -> str:
+        """What a person may do where a call was refused only because nobody could be asked."""
+        tool = next((tool for tool in self._shop.toolset.tools() if tool.name == record.name), None)
+        if record.problem != "denied" or self._attended or tool is None:
+            return ""
+        if not isinstance(self._shop.policy.judge(record.call, tool, Situation(self._shop.offering.user)), Ask):
+            return ""
+        return f" Whoever starts this server may allow it: treadle mcp --allow {tool.name}."
+
+
+def _progress(tell: Tell) -> Watcher:
+    def hear(event: Event) -> None:
+        if isinstance(event, CallProgressed):
+            tell(event.text)
+
+    return hear
+
+
+def _ignore(text: str) -> None:
+    """For calls that nobody waits for any more."""
+
+
+def problem(words: str) -> CallToolResult:
+    """What went wrong, for the client's model."""
+    return CallToolResult(content=[TextContent(text=words)], is_error=True)
+
+
+def waiting(result: "RunResult[str]") -> tuple[Approval, ...]:
+    """What a person has to answer first."""
+    return result.approvals if result.stopped == "waiting" else ()
+
+
+def _caller(name: str, arguments: dict[str, Any]) -> Scripted:
+    """A model that makes this call and ends. It looks at the conversation alone, so it also goes on after a wait."""
+
+    def reply(request: Request) -> Reply | str:
+        called = any(message.role == "tools" for message in request.history)
+        return "Done." if called else Reply(calls=(Asked(name, arguments, "call_1"),))
+
+    return Scripted(reply, reply, name="mcp")

@@ -1,0 +1,202 @@
+"""One session with an MCP server. It is opened, held and closed by a task of its own, because the SDK wants that of one task.
+
+Calls come from any task. A session that has ended stays so; `toolset` opens another.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+from mcp import Client, MCPError
+from mcp.types import CallToolResult, Implementation
+from mcp.types import Tool as McpTool
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+
+from treadle._version import __version__
+from treadle.toolsets.mcp.content import progress_text
+from treadle.toolsets.mcp.server import Filled, Server
+from treadle.toolsets.mcp.told import Told
+from treadle.toolsets.mcp.transport import News, transport
+
+MOST_PAGES = 200  # of tools; a server that has no end is none to wait for
+SOON = 5.0  # seconds in which a server that was silent has to show that it is there
+CLOSING = 10.0  # seconds that closing may take; the SDK kills what doesn't end before
+
+for _name in ("mcp", "client"):  # the SDK's logs; they are for developers who ask for them, not for a terminal
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+
+class Connection:
+    """A session. `told` is what the server says of its tools, by name; `on_listed` hears of it whenever that was asked anew."""
+
+    def __init__(self, server: Server, filled: Filled, on_listed: Callable[[], None]) -> None:
+        self.told: dict[str, Told] = {}
+        self.doubtful = False  # it was silent once; asked for its tools, it has to answer
+        self.news = News(self._wake)
+        self.failure: BaseException | None = None
+        self._server = server
+        self._filled = filled
+        self._on_listed = on_listed
+        self._client: Client | None = None
+        self._woken = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._listening = asyncio.Event()
+        self._waiting, self._calls = 0, 0  # how many are under way
+        self._changed = False
+        self._leaving = False
+        self._task = asyncio.create_task(self._hold(), name=f"mcp {server.name}")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether calls can be made."""
+        return self._client is not None and not self._leaving
+
+    @property
+    def is_over(self) -> bool:
+        """Whether none can be made any more."""
+        return self._leaving or (self._ready.is_set() and self._client is None)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody waits for anything of it."""
+        return not self._waiting and not self._calls
+
+    async def opened(self) -> None:
+        """Wait until it is open or over; `failure` then says why. Whoever waits last gives it up, if they do."""
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._server.starting):
+                await self._ready.wait()
+        except TimeoutError as error:
+            self.failure = error
+            self.leave()
+        except asyncio.CancelledError:
+            if self._waiting == 1:
+                self.leave()
+            raise
+        finally:
+            self._waiting -= 1
+
+    async def call(self, name: str, arguments: dict[str, Any], tell: Callable[[str], None]) -> CallToolResult:
+        """Call a tool. What the SDK raises is raised; silence is a `TimeoutError`; who stops waiting cancels the call."""
+        assert self._client is not None  # whoever has it has waited until it was open
+        self.news.refused = 0
+        patience = self._server.timeout
+        with anyio.fail_after(patience) as waiting:
+
+            async def heard(progress: float, total: float | None, message: str | None) -> None:
+                waiting.deadline = anyio.current_time() + patience
+                tell(progress_text(progress, total, message))
+
+            self._calls += 1
+            try:
+                return await self._client.call_tool(name, arguments, progress_callback=heard)
+            finally:
+                self._calls -= 1
+
+    async def is_there(self) -> bool:
+        """Ask a server that was silent for its tools, which it has to answer soon."""
+        if self._client is None:
+            return False
+        try:
+            with anyio.fail_after(SOON):
+                await self._list(self._client)
+        except (TimeoutError, MCPError, ValueError):
+            return False
+        self.doubtful = False
+        return True
+
+    async def close(self) -> None:
+        """End it, and the program with it."""
+        self.leave()
+        await asyncio.wait([self._task], timeout=CLOSING)
+
+    def leave(self) -> None:
+        """Begin to end it."""
+        if not self._ready.is_set() and not self._leaving:
+            self._task.cancel()  # once: a second one would keep the SDK from ending the program
+        self._leaving = True
+        self._woken.set()
+
+    # in its own task
+
+    async def _hold(self) -> None:
+        try:
+            await self._session()
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - whatever a server makes the SDK raise, others word it
+            self.failure = self.failure or error
+        finally:
+            self._client = None
+            self._ready.set()
+
+    async def _session(self) -> None:
+        me = Implementation(name="treadle", version=__version__)
+        streams = transport(self._server, self._filled, self.news)
+        async with Client(streams, cache=None, client_info=me, message_handler=self._heard) as client:
+            listening = asyncio.create_task(self._listen(client))
+            try:
+                await self._listening.wait()  # first, or a change right after the listing would go unheard
+                await self._list(client)
+                self._client = client
+                self._ready.set()
+                await self._serve(client)
+            finally:
+                self._client = None
+                listening.cancel()
+
+    async def _serve(self, client: Client) -> None:
+        """Wait for the end, and ask for the tools again whenever they have changed."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            if not self._changed:
+                return  # the end, ours or the server's
+            self._changed = False
+            with anyio.fail_after(self._server.starting):
+                await self._list(client)
+
+    def _wake(self) -> None:
+        self._leaving = True
+        self._woken.set()
+
+    async def _heard(self, message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed" and not self._leaving:
+            self._changed = True
+            self._woken.set()
+
+    async def _listen(self, client: Client) -> None:
+        """Ask to be told of changes, where they aren't told unasked. Where that can't be, they are seen at the next listing."""
+        tools = client.server_capabilities.tools
+        try:
+            if client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools is not None and tools.list_changed:
+                async with client.listen(tools_list_changed=True) as changes:
+                    self._listening.set()
+                    async for _ in changes:
+                        self._changed = True
+                        self._woken.set()
+        except (MCPError, RuntimeError, TimeoutError):
+            return
+        finally:
+            self._listening.set()
+
+    async def _list(self, client: Client) -> None:
+        """All pages."""
+        told: dict[str, Told] = {}
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            for tool in page.tools:
+                told.setdefault(tool.name, _told(tool))
+            cursor = page.next_cursor
+            if not cursor:
+                self.told = told
+                self._on_listed()
+                return
+        raise ValueError(f"more than {MOST_PAGES} pages of tools")
+
+
+def _told(tool: McpTool) -> Told:
+    hints = tool.annotations.model_dump(by_alias=True, exclude_none=True, mode="json") if tool.annotations else {}
+    return Told(tool.name, tool.description or "", tool.input_schema, hints)

@@ -1,0 +1,102 @@
+"""What a server says of its tools, and what becomes of it here."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.toolsets.mcp import Server, Told
+from treadle.toolsets.mcp.told import offers
+
+STRANGER = Server("s", command=("x",))
+FRIEND = Server("s", command=("x",), trusted=True)
+KNOWN = Server("s", command=("x",), reads=("get_*",))
+
+
+def tool(server, name="get_it", **hints):
+    (offer,) = offers(server, [Told(name, annotations=hints)]).values()
+    return offer.tool
+
+
+@pytest.mark.parametrize(
+    ("server", "hints", "effect", "retry"),
+    [
+        (STRANGER, {}, "destroy", "once"),
+        (STRANGER, {"readOnlyHint": True}, "destroy", "once"),
+        (STRANGER, {"destructiveHint": False, "idempotentHint": True}, "destroy", "once"),
+        (FRIEND, {}, "destroy", "once"),
+        (FRIEND, {"readOnlyHint": True}, "read", "read"),
+        (FRIEND, {"readOnlyHint": "yes"}, "destroy", "once"),
+        (FRIEND, {"destructiveHint": False}, "write", "once"),
+        (FRIEND, {"destructiveHint": False, "idempotentHint": True}, "write", "idempotent"),
+        (FRIEND, {"destructiveHint": True, "idempotentHint": True}, "destroy", "idempotent"),
+        (KNOWN, {}, "read", "read"),
+        (KNOWN, {"readOnlyHint": True, "destructiveHint": True}, "read", "read"),
+        (KNOWN, {"readOnlyHint": False}, "destroy", "once"),
+        (KNOWN, {"destructiveHint": True}, "destroy", "once"),
+    ],
+)
+def test_hints_make_a_tool_more_careful_and_less_only_if_the_server_is_trusted(server, hints, effect, retry):
+    made = tool(server, **hints)
+    assert (made.effect, made.retry) == (effect, retry)
+
+
+def test_trust_is_the_servers():
+    assert (tool(STRANGER).trust, tool(FRIEND).trust) == ("untrusted", "trusted")
+    assert tool(STRANGER).toolset == "s"
+
+
+def test_only_the_tools_that_are_wanted():
+    told = [Told("get_a"), Told("get_b"), Told("set_a")]
+    assert list(offers(Server("s", command=("x",), only=("get_*",)), told)) == ["s_get_a", "s_get_b"]
+    assert list(offers(Server("s", command=("x",), only=("set_a",), prefix=False), told)) == ["set_a"]
+
+
+def test_what_says_nothing_of_its_arguments_takes_none():
+    assert tool(STRANGER).parameters == {"type": "object", "properties": {}}
+
+
+def test_a_schema_that_nothing_can_be_checked_by_is_left_out():
+    schema: dict = {}
+    for _ in range(5000):
+        schema = {"type": "object", "properties": {"x": schema}}
+    assert list(offers(STRANGER, [Told("deep", schema=schema), Told("fine")])) == ["s_fine"]
+
+
+def test_an_endless_description_is_cut_and_says_so():
+    (offer,) = offers(STRANGER, [Told("x", "y" * 10_000)]).values()
+    assert offer.tool.spec.description.endswith("y [… 6000 more characters]")
+
+
+def test_names_that_cannot_be_called_are_changed_and_told_apart():
+    made = offers(STRANGER, [Told("a.b"), Told("a_b"), Told("a b"), Told("ä"), Told("z" * 100)])
+    named = {offer.told.name: name for name, offer in made.items()}
+    assert named["a_b"] == "s_a_b"
+    assert re.fullmatch(r"s_a_b_[0-9a-f]{8}", named["a.b"])
+    assert named["ä"] == "s__"
+    assert len(named["z" * 100]) == 64
+    assert offers(STRANGER, [Told("a.b")]).keys() == {"s_a_b"}  # as long as no other has it
+
+
+@given(st.lists(st.text(max_size=80), unique=True, max_size=8), st.booleans())
+def test_every_name_can_be_called_and_is_one_tools_alone(own, prefix):
+    made = offers(Server("s", command=("x",), prefix=prefix), [Told(name) for name in own])
+    assert sorted(offer.told.name for offer in made.values()) == sorted(own)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in made)
+
+
+def test_the_same_name_twice_is_the_first():
+    (offer,) = offers(STRANGER, [Told("a", "first"), Told("a", "second")]).values()
+    assert offer.told.description == "first"
+
+
+def test_a_fingerprint_changes_with_everything_that_is_told():
+    told = Told("a", "b", {"type": "object"}, {"readOnlyHint": True})
+    others = [
+        Told("x", "b", {"type": "object"}, {"readOnlyHint": True}),
+        Told("a", "x", {"type": "object"}, {"readOnlyHint": True}),
+        Told("a", "b", {"type": "object", "properties": {}}, {"readOnlyHint": True}),
+        Told("a", "b", {"type": "object"}, {"readOnlyHint": 1}),
+    ]
+    assert len({each.fingerprint for each in (told, *others)}) == 5
