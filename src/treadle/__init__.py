@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from treadle.app.assistant import Assistant, Command, Host, Panel, Terminal
     from treadle.app.assistants import agent_of
     from treadle.app.home import Home, open_home
+    from treadle.app.jobs import Job, Jobs
     from treadle.app.models import model_of
+    from treadle.app.settings import Settings, settings_of
+    from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import ModelError, RunFailed, SettingsError, ToolProblem, TreadleError, UnknownModel
     from treadle.core.messages import History, Message
-    from treadle.core.requests import Options, Request, Usage
+    from treadle.core.requests import CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Traits, Usage
     from treadle.core.seams import Model, Toolset
     from treadle.core.tool import Tool
     from treadle.dialects.mend import json_in
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from treadle.engine.setup import Answer, Approval
     from treadle.guard.policy import allow, ask, deny
     from treadle.loop.limits import Limits
+    from treadle.models.led import Led, Move, Question
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
     from treadle.tools.tool import tool
@@ -38,21 +42,31 @@ _HOMES = {
     "Ask": "core.calls",
     "Assistant": "app.assistant",
     "Call": "core.calls",
+    "CallDone": "core.requests",
     "CallRecord": "engine.result",
     "Command": "app.assistant",
+    "Delta": "core.requests",
     "Deny": "core.calls",
+    "Desk": "app.work",
     "Discovery": "app.agent",
+    "Done": "app.work",
     "Functions": "toolsets.python",
     "History": "core.messages",
     "Home": "app.home",
     "Host": "app.assistant",
+    "Job": "app.jobs",
+    "Jobs": "app.jobs",
+    "Led": "models.led",
     "Limits": "loop.limits",
     "Message": "core.messages",
     "Model": "core.seams",
     "ModelError": "core.errors",
+    "Move": "models.led",
     "Options": "core.requests",
     "Panel": "app.assistant",
+    "Question": "models.led",
     "Recorded": "models.recorded",
+    "ReplyEnded": "core.requests",
     "Request": "core.requests",
     "Result": "core.calls",
     "Results": "app.agent",
@@ -60,21 +74,27 @@ _HOMES = {
     "RunFailed": "core.errors",
     "RunResult": "engine.result",
     "Scripted": "models.scripted",
+    "Settings": "app.settings",
     "SettingsError": "core.errors",
     "Terminal": "app.assistant",
+    "TextDelta": "core.requests",
     "Tool": "core.tool",
     "ToolProblem": "core.errors",
     "Toolset": "core.seams",
+    "Traits": "core.requests",
     "TreadleError": "core.errors",
     "UnknownModel": "core.errors",
     "Usage": "core.requests",
+    "Work": "app.work",
     "agent_of": "app.assistants",
     "allow": "guard.policy",
     "ask": "guard.policy",
+    "carry_out": "app.work",
     "deny": "guard.policy",
     "json_in": "dialects.mend",
     "model_of": "app.models",
     "open_home": "app.home",
+    "settings_of": "app.settings",
     "tool": "tools.tool",
 }
 
@@ -86,21 +106,31 @@ __all__ = [
     "Ask",
     "Assistant",
     "Call",
+    "CallDone",
     "CallRecord",
     "Command",
+    "Delta",
     "Deny",
+    "Desk",
     "Discovery",
+    "Done",
     "Functions",
     "History",
     "Home",
     "Host",
+    "Job",
+    "Jobs",
+    "Led",
     "Limits",
     "Message",
     "Model",
     "ModelError",
+    "Move",
     "Options",
     "Panel",
+    "Question",
     "Recorded",
+    "ReplyEnded",
     "Request",
     "Result",
     "Results",
@@ -108,22 +138,28 @@ __all__ = [
     "RunFailed",
     "RunResult",
     "Scripted",
+    "Settings",
     "SettingsError",
     "Terminal",
+    "TextDelta",
     "Tool",
     "ToolProblem",
     "Toolset",
+    "Traits",
     "TreadleError",
     "UnknownModel",
     "Usage",
+    "Work",
     "__version__",
     "agent_of",
     "allow",
     "ask",
+    "carry_out",
     "deny",
     "json_in",
     "model_of",
     "open_home",
+    "settings_of",
     "tool",
 ]
 

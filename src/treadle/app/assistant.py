@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from treadle.core.seams import Model, Policy, Toolset
+from treadle.core.seams import Model, Policy, Toolset, Watcher
 from treadle.engine.setup import Approver, Instructions
 from treadle.guard.policy import Rule
 from treadle.loop.limits import Limits
 
 if TYPE_CHECKING:
     from treadle.app.home import Home  # its stores take longer to import than all of this
+    from treadle.app.work import Work
 
 
 class Terminal(Protocol):
@@ -54,6 +55,9 @@ class Host(Struct, frozen=True):
     terminal  where a command shows things; None where no command runs, as on a server
     approver  answers approvals on the spot; None where nobody can: a run then stops as "waiting"
     at_end    takes what has to be closed when the face ends: a function, or one that gives an awaitable
+    watcher   tells them what happens in a run, as it happens
+    origin    what the face needs to lend the same model again, when a job goes on another day
+    detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
     """
 
     home: "Home"
@@ -62,6 +66,9 @@ class Host(Struct, frozen=True):
     terminal: Terminal | None = None
     approver: Approver | None = None
     at_end: Callable[[Callable[[], object]], None] = _nothing_ends
+    watcher: Watcher | None = None
+    origin: dict[str, Any] = {}
+    detach: Callable[[Sequence[str]], None] | None = None
 
 
 class Command(Struct, frozen=True):
@@ -96,6 +103,7 @@ class Assistant(Struct, frozen=True):
     toolsets      makes its tools, for each run anew
     questions     what a newcomer may ask it
     routes        makes its HTTP routes: Starlette's, at the paths they say
+    work          gives what it does as jobs
     """
 
     name: str
@@ -109,3 +117,4 @@ class Assistant(Struct, frozen=True):
     commands: tuple[Command, ...] = ()
     routes: Callable[[Host], Sequence[Any]] | None = None
     panel: Panel | None = None
+    work: Callable[[], Sequence["Work"]] | None = None

@@ -11,6 +11,7 @@ COMMANDS = (
     "chat",
     "resume",
     "runs",
+    "jobs",
     "show",
     "approve",
     "deny",
@@ -19,8 +20,10 @@ COMMANDS = (
     "tool",
     "parse",
     "models",
+    "settings",
     "assistants",
     "serve",
+    "mcp",
     "plugins",
     "version",
 )
@@ -40,7 +43,7 @@ PATHS = (  # and all below them
     "/api/stats",
 )
 
-_DEFAULT = "(default: TREADLE_MODEL, else a running Ollama's first, else a small one that runs here)"
+_DEFAULT = "(default: TREADLE_MODEL, else your treadle.toml's, else a running Ollama's first, else a small one that runs here)"
 
 
 def add_model_options(add_argument: Callable[..., object]) -> None:

@@ -1,5 +1,8 @@
 """What the command line lends to assistants; and the agent that is made of one, with what a person typed beside it."""
 
+import os
+import subprocess
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +16,7 @@ from treadle.app.home import open_home
 from treadle.cli.agents import model_from, shown, with_model
 from treadle.cli.choices import Chosen, chosen_from
 from treadle.cli.face import Face
+from treadle.cli.telling import Teller
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
@@ -32,7 +36,21 @@ def host_for_command(args: Namespace) -> Host:
             found.append(shown(model_from(await with_model(chosen_from(common), face)), face))
         return found[0]
 
-    return Host(open_home(), model, args.user or "", face.screen, face.approver)
+    origin = {"base_url": args.base_url} if args.base_url else {}
+    teller = None if face.quiet else Teller(face.screen, says=False)
+    return Host(open_home(), model, args.user or "", face.screen, face.approver, watcher=teller, origin=origin, detach=detach)
+
+
+def detach(words: Sequence[str]) -> None:
+    """A command in a session of its own, which no closing of this terminal ends."""
+    with open(os.devnull, "r+b") as nothing:  # noqa: PTH123 - a device
+        subprocess.Popen(  # noqa: S603 - ourselves
+            [sys.executable, "-m", "treadle.cli.main", *words],
+            stdin=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            start_new_session=True,
+        )
 
 
 def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
@@ -48,7 +66,7 @@ def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
         Host(open_home(), same, user, approver=face.approver),
         model,
         instructions=_told(made.instructions, chosen.instructions),
-        policy=_policy(made, chosen),
+        policy=policy_with(made, chosen),
         limits=replace(made.limits, **chosen.limits),
         dialect=chosen.dialect,
         **how,
@@ -67,7 +85,7 @@ def _told(own: Instructions, added: str) -> Instructions:
     return both
 
 
-def _policy(made: Assistant, chosen: Chosen) -> Any:
+def policy_with(made: Assistant, chosen: Chosen) -> Any:
     """Its rules, with those that were typed among them: deny beats ask beats allow, whoever said it."""
     if not chosen.policy:
         return made.policy

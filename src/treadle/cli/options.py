@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 
-from treadle.app.reserved import add_model_options
+from treadle.app.reserved import add_common_options, add_model_options
 
 EPILOG = """\
 exit codes:
@@ -19,6 +19,7 @@ exit codes:
 environment:
   TREADLE_HOME     the folder that runs are kept in
   TREADLE_MODEL    the model to use when none is named
+  TREADLE_CONFIG   your own treadle.toml, where it isn't in the usual place
   TREADLE_MODELS   the folder that local models are kept in
   TREADLE_DEBUG    1 shows the traceback of what went wrong
   NO_COLOR         no colours
@@ -215,6 +216,34 @@ def _audit(command: Parser) -> None:
     _json(command)
 
 
+# jobs
+
+
+def _jobs(command: Parser) -> None:
+    _jobs_list(command)
+    command.set_defaults(state=None, most=20, json=False)
+    _add(command, "ACTION", JOB_ACTIONS)
+
+
+def _jobs_list(action: Parser) -> None:
+    """The same before and after the word `list`, which must not undo what was typed before it."""
+    states = ("pending", "running", "waiting", "completed", "failed", "cancelled")
+    action.add_argument("--state", choices=states, default=argparse.SUPPRESS, help="only these")
+    words = "how many at most (default: 20)"
+    action.add_argument("-n", type=_count(1), metavar="N", dest="most", default=argparse.SUPPRESS, help=words)
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _jobs_one(action: Parser) -> None:
+    action.add_argument("job", metavar="JOB", help="the job's id, or the beginning of it")
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _jobs_resume(action: Parser) -> None:
+    _jobs_one(action)
+    add_common_options(action)
+
+
 # tools
 
 
@@ -286,6 +315,16 @@ def _serve(command: Parser) -> None:
     add_model_options(command.add_argument)
 
 
+def _mcp(command: Parser) -> None:
+    command.add_argument("-a", "--assistant", metavar="NAME", help="offer the tools of one that is installed")
+    command.add_argument("--workspace", metavar="DIR", help="the folder they work in (default: this one)")
+    command.add_argument("--http", type=_count(0), metavar="PORT", help="over HTTP, on this machine; 0 picks a free port")
+    add_model_options(command.add_argument)
+    _keeping(command.add_argument)
+    _tools(command)
+    _policy(command)
+
+
 # values
 
 
@@ -319,6 +358,13 @@ def _number(least: float) -> Callable[[str], float]:
     return number
 
 
+JOB_ACTIONS: tuple[Entry, ...] = (
+    ("list", "list all that `treadle jobs` does", "", _jobs_list),
+    ("show", "show one: what it is for, where it stands, what came of it", "", _jobs_one),
+    ("watch", "show what happens in one, as it happens", "Looking changes nothing.", _jobs_one),
+    ("cancel", "stop one; what it has changed stays", "", _jobs_one),
+    ("resume", "go on with one: after a crash, an approval, a failure", "", _jobs_resume),
+)
 ACTIONS: tuple[Entry, ...] = (
     ("list", "list tools as a model is told of them", "", _tool_list),
     ("call", "call one tool by hand", "The policy, the journal and the audit are those of a model's call.", _tool_call),
@@ -334,6 +380,7 @@ COMMANDS: tuple[Entry, ...] = (
     ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat),
     ("resume", "take a run up again: after a crash, an approval, a failure", "Options replace those it began with.", _resume),
     ("runs", "list the runs that are kept", "The newest come first.", _runs),
+    ("jobs", "list the jobs that are kept; show, watch, cancel or resume one", "The newest come first.", _jobs),
     ("show", "show what happened in a run", "Runs inside of it are indented.", _show),
     ("approve", "say yes to a call that waits", "`treadle resume` then goes on.", _approve),
     ("deny", "say no to a call that waits", "`treadle resume` then goes on.", _deny),
@@ -342,8 +389,10 @@ COMMANDS: tuple[Entry, ...] = (
     ("tool", "list tools, or try one by hand", "", _tool),
     ("parse", "read a model's reply from stdin", "Prints its calls, words and thinking as JSON.", _parse),
     ("models", "list the kinds of models, what is configured and what is here; fetch local ones", "", _models),
+    ("settings", "show what counts here of treadle.toml, and where each value comes from", "", _json),
     ("assistants", "list the assistants that are installed", "", _json),
     ("serve", "serve the assistants and their pages to a browser on this machine", "Ctrl-C stops it.", _serve),
+    ("mcp", "offer tools to other programs over MCP", "On stdin and stdout, until the client ends.", _mcp),
     ("plugins", "list what installed packages offer", "", _json),
     ("version", "print the version", "", _json),
 )

@@ -36,6 +36,11 @@ class Message(Struct, frozen=True):
     role: Role
     parts: tuple[Part, ...]
 
+    @property
+    def text(self) -> str:
+        """Its words, without thinking, calls and results."""
+        return text_of(self.parts)
+
 
 def person(text: str) -> Message:
     """A person's message."""

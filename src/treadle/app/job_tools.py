@@ -1,0 +1,129 @@
+"""The work of an assistant as tools, for other programs: each kind a tool that makes a job, and three that look after jobs.
+
+A call lasts as long as its job, and tells how far it has come; cancelled, it cancels the job. With `background`, it only begins it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from treadle.app.assistant import Assistant, Host
+from treadle.app.jobs import Job, Jobs
+from treadle.app.work import Work, carry_out, given_as
+from treadle.core.calls import Call, Effect
+from treadle.core.context import RunContext
+from treadle.core.errors import ToolProblem, TreadleError
+from treadle.core.events import CallJudged, CallReturned, Event, ModelAsked
+from treadle.core.requests import ToolSpec
+from treadle.core.tool import Tool
+from treadle.tools.schema import type_schema
+
+TOOLSET = "jobs"
+MOST_LISTED = 50
+_ID = {"type": "object", "properties": {"job_id": {"type": "string"}}, "required": ["job_id"], "additionalProperties": False}
+_BACKGROUND = {"type": "boolean", "description": "Only begin it, and give its id at once.", "default": False}
+_LOOKS: tuple[tuple[str, str, dict[str, Any], Effect], ...] = (
+    ("get_job_status", "How a job stands, and what came of it.", _ID, "read"),
+    ("list_jobs", "The jobs here, newest first.", {"type": "object", "properties": {}, "additionalProperties": False}, "read"),
+    ("cancel_job", "Stop a job. What it has changed stays.", _ID, "write"),
+)
+
+
+class JobTools:
+    """The tools. Jobs work in `folder`, and are those of the host's person."""
+
+    def __init__(self, assistant: Assistant, host: Host, folder: Path) -> None:
+        self._name = assistant.name
+        self._work = {work.name: work for work in (assistant.work() if assistant.work is not None else ())}
+        self._host = host
+        self._jobs = Jobs(host.home.folder)
+        self._folder = folder
+        self._tools = (*[_tool(work) for work in self._work.values()], *[_look(*look) for look in _LOOKS])
+
+    async def __aenter__(self) -> "JobTools":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def tools(self) -> tuple[Tool, ...]:
+        """One for each kind of work, and those that look after jobs."""
+        return self._tools
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Carry one out."""
+        try:
+            match call.name:
+                case "list_jobs":
+                    return [_told(job) for job in self._jobs.all(self._host.user)[:MOST_LISTED]]
+                case "get_job_status":
+                    return _told(self._mine(call.arguments["job_id"]), whole=True)
+                case "cancel_job":
+                    return _told(self._jobs.cancel(self._mine(call.arguments["job_id"]).id))
+                case _:
+                    return await self._begun(self._work[call.name], call.arguments, context.progress)
+        except TreadleError as error:
+            raise ToolProblem(str(error)) from error
+
+    def _mine(self, job_id: str) -> Job:
+        job = self._jobs.get(job_id)
+        if job.user != self._host.user:
+            raise ToolProblem(f"There is no job {job_id!r}.")
+        return job
+
+    async def _begun(self, work: Work, arguments: dict[str, Any], progress: Callable[[str], None]) -> Any:
+        given = {name: value for name, value in arguments.items() if name != "background"}
+        given_as(work, given)
+        model = await self._host.model()
+        title = str(given.get("description") or given.get("branch") or work.name)
+        origin = {**self._host.origin, "model": model.name}
+        job = self._jobs.create(
+            self._name, work.name, title, given=given, workspace=str(self._folder), user=self._host.user, origin=origin
+        )
+        if arguments.get("background"):
+            if self._host.detach is None:
+                raise ToolProblem("Nothing can be begun in the background here; leave `background` out.")
+            self._host.detach(["jobs", "resume", job.id, "--quiet"])
+            return _told(job)
+        try:
+            return _told(await carry_out(job.id, work, replace(self._host, watcher=_telling(progress))), whole=True)
+        except asyncio.CancelledError:
+            self._jobs.cancel(job.id)
+            raise
+
+
+def _tool(work: Work) -> Tool:
+    schema = type_schema(work.given)
+    schema = {**schema, "properties": {**schema.get("properties", {}), "background": _BACKGROUND}}
+    words = f"{work.summary[:1].upper()}{work.summary[1:]}, as a job."
+    effect: Effect = "read" if work.reads else "write"
+    return Tool(ToolSpec(work.name, words, schema), effect=effect, retry="once", toolset=TOOLSET)
+
+
+def _look(name: str, words: str, schema: dict[str, Any], effect: Effect) -> Tool:
+    return Tool(ToolSpec(name, words, schema), effect=effect, retry="read" if effect == "read" else "idempotent", toolset=TOOLSET)
+
+
+def _told(job: Job, *, whole: bool = False) -> dict[str, Any]:
+    told = {"job_id": job.id, "kind": job.kind, "state": job.state, "title": job.title, "why": job.why}
+    return {**told, "output": msgspec.to_builtins(job.output)} if whole else told
+
+
+def _telling(progress: Callable[[str], None]) -> Callable[[Event], None]:
+    """What happens in a job, in a few words each."""
+
+    def tell(event: Event) -> None:
+        if isinstance(event, ModelAsked):
+            progress(f"Round {event.round}.")
+        elif isinstance(event, CallJudged):
+            progress(f"{event.call.name} …")
+        elif isinstance(event, CallReturned) and event.result.problem:
+            progress(f"{event.result.name}: {event.result.problem}.")
+
+    return tell

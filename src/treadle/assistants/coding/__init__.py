@@ -1,0 +1,88 @@
+"""The coding assistant: builds, debugs, reviews and triages in one folder, with any model, and can take back what it did.
+
+This module only says what it offers; everything it needs is imported when it is used.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle import Assistant, Command, Host, Limits, Toolset
+
+if TYPE_CHECKING:
+    from treadle import Work
+
+_INSTRUCTIONS = """\
+You help with the code in one folder, through your tools. Look before you change anything, and make the smallest change
+that does it. Run the tests after a change. Nothing outside of the folder can be read or changed."""
+
+
+def _toolsets(host: Host) -> Sequence[Toolset]:
+    from treadle import settings_of
+    from treadle.assistants.coding.tools import toolset
+
+    here = Path.cwd()
+    return (toolset("build", here, settings_of(here), flat=False, checkpoints=None, outline=None),)
+
+
+def _work() -> "Sequence[Work]":
+    from treadle.assistants.coding.kinds import WORK
+
+    return WORK
+
+
+def _worker(name: str, summary: str, more: str = "") -> Command:
+    """A command that makes a job."""
+
+    def arguments(parser: ArgumentParser) -> None:
+        from treadle.assistants.coding.kinds import kind
+
+        kind(name).arguments(parser)
+
+    async def run(args: Namespace, host: Host) -> int:
+        from treadle.assistants.coding import command
+        from treadle.assistants.coding.kinds import kind
+
+        return await command.run(args, host, kind(name).work, kind(name).given(args))
+
+    return Command(name, summary, run, arguments, more)
+
+
+def _looker(name: str, summary: str, more: str = "") -> Command:
+    """A command that looks at what a job did, or takes it back."""
+
+    def arguments(parser: ArgumentParser) -> None:
+        from treadle.assistants.coding import undo
+
+        getattr(undo, f"{name}_arguments")(parser)
+
+    async def run(args: Namespace, host: Host) -> int:
+        from treadle.assistants.coding import undo
+
+        does: Callable[[Namespace, Host], Awaitable[Any]] = getattr(undo, name)
+        return await does(args, host)
+
+    return Command(name, summary, run, arguments, more)
+
+
+_BRANCH = "It works on a branch of its own and can be undone; `treadle jobs` lists jobs."
+
+assistant = Assistant(
+    name="coding",
+    title="Coding",
+    summary="Builds, debugs, reviews and triages code in a folder that it can't leave.",
+    instructions=_INSTRUCTIONS,
+    toolsets=_toolsets,
+    limits=Limits(rounds=20),
+    questions=("Where is the retry logic, and is it tested?", "Which tests fail, and why?"),
+    commands=(
+        _worker("build", "build something in this folder, tests included", _BRANCH),
+        _worker("debug", "find and mend a bug in this folder", _BRANCH),
+        _worker("review", "review a branch, a diff, or what isn't committed yet", "Nothing is changed."),
+        _worker("triage", "find out why something goes wrong", "Nothing is changed."),
+        _looker("diff", "show what a job changed, and nothing else"),
+        _looker("undo", "take back what a job changed", "Without --all, its last change."),
+    ),
+    work=_work,
+)

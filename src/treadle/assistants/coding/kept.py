@@ -1,0 +1,58 @@
+"""What a model was asked and what it said, as numbered files in a folder: for whoever wants to see what a job was made of."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from treadle import CallDone, Delta, Model, Request, TextDelta
+
+
+class Kept:
+    """A model whose requests and replies are written down: prompt, response, tool calls, and the results that came back."""
+
+    def __init__(self, model: Model, folder: Path) -> None:
+        self.name, self.traits = model.name, model.traits
+        self._model = model
+        self._folder = folder
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """What the model replies."""
+        self._results(request)
+        self._write("prompt.txt", _told(request))
+        said: list[str] = []
+        asked: list[dict[str, Any]] = []
+        async for delta in self._model.reply(request):
+            if isinstance(delta, CallDone):
+                asked.append({"name": delta.call.name, "args": delta.call.text})
+            elif isinstance(delta, TextDelta):
+                said.append(delta.text)
+            yield delta
+        self._write("response.txt", "".join(said))
+        if asked:
+            self._write("tool-calls.json", _json(asked))
+
+    def _results(self, request: Request) -> None:
+        if request.history and request.history[-1].role == "tools":
+            results = [msgspec.to_builtins(part) for part in request.history[-1].parts]
+            self._write("tool-results.json", _json(results))
+
+    def _write(self, name: str, text: str) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        number = sum(1 for _ in self._folder.iterdir()) + 1
+        (self._folder / f"{number:03}-{name}").write_text(text, "utf-8", errors="replace")
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value)).decode()
+
+
+def _told(request: Request) -> str:
+    parts = [f"# Instructions\n{request.instructions}", f"# Tools\n{', '.join([tool.name for tool in request.tools]) or 'none'}"]
+    parts += [f"# {message.role}\n" + "\n".join([_part(part) for part in message.parts]) for message in request.history]
+    return "\n\n".join([*parts, *([f"# Note\n{request.note}"] if request.note else [])]) + "\n"
+
+
+def _part(part: Any) -> str:
+    return part.text if hasattr(part, "text") else _json(part)

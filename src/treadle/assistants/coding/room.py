@@ -1,0 +1,110 @@
+"""Where a job works and with what: its folder, settings, model, checkpoints, and the agent that does it. Decides nothing."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from treadle import Agent, Desk, Led, Limits, Model, Settings, Toolset, settings_of
+from treadle.assistants.coding import answers, prompts
+from treadle.assistants.coding.kept import Kept
+from treadle.assistants.coding.plan import debug as debug_plan
+from treadle.assistants.coding.tools import Kind, rules, toolset
+from treadle.workspace import Checkpoints, GitRules, require_sandbox
+
+ROUNDS = 20
+_GUIDES = ("AGENTS.md", "CLAUDE.md")
+_MOST_GUIDE = 4_000
+_TOLD = {"build": prompts.BUILD, "debug": prompts.DEBUG, "review": prompts.REVIEW, "triage": prompts.TRIAGE}
+_ANSWERS: dict[str, Any] = {
+    "build": answers.Report,
+    "debug": answers.Report,
+    "review": answers.ReviewAnswer,
+    "triage": answers.TriageAnswer,
+}
+
+
+class Room(Struct, frozen=True):
+    """Where one job works. `led` says that its model is too small to choose among tools, and is led by a plan."""
+
+    kind: Kind
+    desk: Desk
+    folder: Path
+    settings: Settings
+    model: Model
+    led: bool
+    checkpoints: Checkpoints
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether the person lets commands run without a sandbox."""
+        return not self.settings.commands.sandbox
+
+    @property
+    def git(self) -> GitRules:
+        """What the person decided about git."""
+        git = self.settings.git
+        return GitRules(git.remote, git.draft_pr, git.branch_prefix, tuple(git.protected))
+
+    @property
+    def changes(self) -> bool:
+        """Whether this kind of work changes anything."""
+        return self.kind in ("build", "debug")
+
+
+async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -> Room:
+    """The room of a job. Raises a sentence where its folder is gone, or where commands can't be contained."""
+    folder = Path(desk.job.workspace)
+    settings = settings_of(folder)
+    if kind in ("build", "debug") and settings.commands.sandbox:
+        await require_sandbox(folder)
+    model = await desk.host.model()
+    led = kind == "debug" and not free and not model.traits.native_calls
+    model = Kept(model, desk.folder / "context") if keeps else model
+    return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
+
+
+def agent_in(room: Room, *, leaves: bool, rounds: int) -> Agent[Any]:
+    """The agent that does the work. `leaves` lets it push; `rounds` are those it has left."""
+    flat = room.led or not room.model.traits.native_calls
+    limits = room.settings.limits
+    tools: Toolset = toolset(
+        room.kind, room.folder, room.settings, flat=flat, checkpoints=room.checkpoints if room.changes else None, outline=None
+    )
+    return Agent(
+        Led(room.model, debug_plan) if room.led else room.model,
+        name=f"coding-{room.kind}",
+        toolsets=[tools],
+        instructions=instructions(room.kind, room.folder, room.settings),
+        output_type=_ANSWERS[room.kind],
+        limits=Limits(
+            rounds=max(1, rounds), tokens=limits.tokens, seconds=limits.seconds, cost=limits.cost, at_limit="fail", refuse_at=6
+        ),
+        policy=rules(room.kind, leaves=leaves),
+        approver=room.desk.host.approver,
+        dialect=room.settings.model.dialect,
+        priced=True,
+    )
+
+
+def instructions(kind: Kind, folder: Path, settings: Settings) -> str:
+    """What the model is told, with what the project says of itself."""
+    project = settings.project
+    about = prompts.facts_of(tuple(project.facts), project.instructions, _guide(folder))
+    return f"{_TOLD[kind]}\n\n{about}".strip()
+
+
+def branch_of(room: Room) -> str:
+    """The branch that a job works on, by its title and its id."""
+    words = re.findall(r"[a-z0-9]+", room.desk.job.title.lower())[:6]
+    return f"{room.settings.git.branch_prefix}{'-'.join(words) or room.kind}-{room.desk.job.id.rpartition('-')[2][:4]}"
+
+
+def _guide(folder: Path) -> str:
+    """What the project tells those who work on it; only a plain file counts."""
+    for name in _GUIDES:
+        path = folder / name
+        if path.is_file() and not path.is_symlink():
+            return path.read_text("utf-8", errors="replace")[:_MOST_GUIDE]
+    return ""

@@ -1,0 +1,58 @@
+"""A job of the coding assistant on a terminal: what came of it, where it is, and what to do next."""
+
+from treadle import Job, Terminal
+
+_CODES = {"completed": 0, "failed": 1, "waiting": 3, "cancelled": 130}
+_STYLES = {"completed": "green", "failed": "red", "waiting": "yellow", "cancelled": "yellow"}
+
+
+def code_of(job: Job) -> int:
+    """The exit code of a command that ended with this job. A claim that the tests deny is no success."""
+    if job.state == "completed" and job.output.get("verified") is False and "fail" in str(job.output.get("tests", "")):
+        return 1
+    return _CODES.get(job.state, 1)
+
+
+def show(job: Job, terminal: Terminal) -> None:
+    """What came of it."""
+    for name in ("review_text", "triage_report", "summary"):
+        if job.output.get(name):
+            terminal.line(str(job.output[name]))
+            break
+    for line in lines(job):
+        terminal.tell(line)
+    terminal.tell(f"Job {job.id} {state_words(job)}", _STYLES.get(job.state, ""))
+
+
+def state_words(job: Job) -> str:
+    """How it stands, in a sentence."""
+    if job.state == "completed" and "verified" in job.output:
+        proof = job.output.get("tests", "")
+        return f"is completed, and verified: {proof}." if job.output["verified"] else f"is completed, but not verified: {proof}."
+    return f"is {job.state}: {job.why}" if job.why else f"is {job.state}."
+
+
+def lines(job: Job) -> list[str]:
+    """Where its work is, and how to look at it or undo it."""
+    output = job.output
+    found: list[str] = []
+    if output.get("files"):
+        found.append(f"Changed: {', '.join(output['files'])}")
+        found.append(f"To see it: treadle diff {job.id}   To take it back: treadle undo {job.id} --all")
+    if output.get("branch"):
+        base = job.facts.get("base")
+        commit = f", commit {output['commit'][:10]}" if output.get("commit") else ""
+        back = f"; `git switch {base}` goes back" if base else ""
+        found.append(f"Branch: {output['branch']}{commit}{back}")
+    if output.get("pushed"):
+        found.append(f"Pushed: {output['pushed']}")
+    if output.get("pull_request"):
+        found.append(f"Pull request: {output['pull_request']}")
+    usage = output.get("usage")
+    if usage:
+        cost = f", ${usage['cost']:.4f}" if usage.get("cost") is not None else ""
+        took = f", {job.finished_at - job.started_at:.0f} s" if job.finished_at else ""
+        found.append(
+            f"Used: {usage['requests']} requests, {usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out{cost}{took}"
+        )
+    return found

@@ -1,0 +1,74 @@
+"""The tools of each kind of work, and its policy: review and triage read, build and debug change what can be undone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from treadle import Settings, Toolset, allow, ask, deny
+from treadle.workspace import (
+    Bounds,
+    Checkpoints,
+    Outline,
+    Together,
+    check_tools,
+    checkpointed,
+    git_tools,
+    only,
+    shell_tools,
+    workspace_tools,
+)
+
+Kind = Literal["build", "debug", "review", "triage"]
+
+READING = ("read_file", "grep", "find_files", "find_definition", "list_folder", "outline_file", "git_status", "git_diff", "git_log")
+TOOLSETS = ("workspace", "checks", "shell", "git")
+_MIB = 1 << 20
+
+
+def toolset(
+    kind: Kind, folder: Path, settings: Settings, *, flat: bool, checkpoints: Checkpoints | None, outline: Outline | None
+) -> Toolset:
+    """The tools of one kind of work in a folder. `checkpoints` are taken before every change."""
+    if kind in ("review", "triage"):
+        files = workspace_tools(folder, flat=True, outline=outline)
+        return only(Together(files, git_tools(folder, flat=True)), *READING)
+    commands, git = settings.commands, settings.git
+    bounds, unsafe = bounds_of(settings), not commands.sandbox
+    together = Together(
+        workspace_tools(folder, flat=flat, outline=outline),
+        check_tools(folder, flat=flat, bounds=bounds, unsafe=unsafe),
+        shell_tools(
+            folder,
+            flat=flat,
+            allow=commands.allow,
+            forbid=commands.forbid,
+            bounds=bounds,
+            network=commands.network,
+            unsafe=unsafe,
+        ),
+        git_tools(
+            folder,
+            flat=flat,
+            remote=git.remote,
+            draft=git.draft_pr,
+            prefix=git.branch_prefix,
+            protected=git.protected,
+            unsafe=unsafe,
+        ),
+    )
+    return together if checkpoints is None else checkpointed(together, checkpoints)
+
+
+def bounds_of(settings: Settings) -> Bounds:
+    """How much a command may use."""
+    return Bounds(seconds=settings.commands.seconds, memory=settings.commands.memory_mb * _MIB)
+
+
+def rules(kind: Kind, *, leaves: bool) -> Sequence[Any]:
+    """What may happen. Everything a workspace tool does is contained and can be undone; only what leaves the machine can't."""
+    if kind in ("review", "triage"):
+        return (allow(effect="read"), deny(effect=("write", "destroy"), reason="This work only reads; say what should be changed."))
+    contained = tuple([allow(toolset=name, untrusted=True) for name in TOOLSETS])
+    if leaves:
+        return contained
+    return (*contained, ask("git_push"), ask("create_pr"), ask("git", where={"action": ["push", "create_pr"]}))

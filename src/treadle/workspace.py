@@ -1,0 +1,100 @@
+"""The public names of the tools for code: files, commands, tests and git of one folder, held in it by the system; and checkpoints.
+
+Each is loaded when it is first used. Assistants and programs import them from here.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treadle.toolsets.checkpoints import Change, ChangedSince, Checkpoint, Checkpoints
+    from treadle.toolsets.checkpoints.around import checkpointed
+    from treadle.toolsets.checks.check import check
+    from treadle.toolsets.checks.tools import check_tools
+    from treadle.toolsets.checks.values import Failure, Outcome, Wanted
+    from treadle.toolsets.checks.words import words as outcome_words
+    from treadle.toolsets.git.actions import Rules as GitRules
+    from treadle.toolsets.git.deliver import publish, review_diff
+    from treadle.toolsets.git.host import Repository, commit_paths, start_branch
+    from treadle.toolsets.git.host import facts as repository
+    from treadle.toolsets.git.tools import git_tools
+    from treadle.toolsets.sandbox.trial import require_sandbox
+    from treadle.toolsets.sandbox.values import Bounds, SandboxMissing
+    from treadle.toolsets.shell.tools import shell_tools
+    from treadle.toolsets.workspace.finder import Outline
+    from treadle.toolsets.workspace.tools import workspace_tools
+    from treadle.toolsets.wrap import Together, only
+
+_HOMES = {
+    "Bounds": "sandbox.values",
+    "Change": "checkpoints",
+    "ChangedSince": "checkpoints",
+    "Checkpoint": "checkpoints",
+    "Checkpoints": "checkpoints",
+    "Failure": "checks.values",
+    "GitRules": "git.actions:Rules",
+    "Outcome": "checks.values",
+    "Outline": "workspace.finder",
+    "Repository": "git.host",
+    "SandboxMissing": "sandbox.values",
+    "Together": "wrap",
+    "Wanted": "checks.values",
+    "check": "checks.check",
+    "check_tools": "checks.tools",
+    "checkpointed": "checkpoints.around",
+    "commit_paths": "git.host",
+    "git_tools": "git.tools",
+    "only": "wrap",
+    "outcome_words": "checks.words:words",
+    "publish": "git.deliver",
+    "repository": "git.host:facts",
+    "require_sandbox": "sandbox.trial",
+    "review_diff": "git.deliver",
+    "shell_tools": "shell.tools",
+    "start_branch": "git.host",
+    "workspace_tools": "workspace.tools",
+}
+
+__all__ = [
+    "Bounds",
+    "Change",
+    "ChangedSince",
+    "Checkpoint",
+    "Checkpoints",
+    "Failure",
+    "GitRules",
+    "Outcome",
+    "Outline",
+    "Repository",
+    "SandboxMissing",
+    "Together",
+    "Wanted",
+    "check",
+    "check_tools",
+    "checkpointed",
+    "commit_paths",
+    "git_tools",
+    "only",
+    "outcome_words",
+    "publish",
+    "repository",
+    "require_sandbox",
+    "review_diff",
+    "shell_tools",
+    "start_branch",
+    "workspace_tools",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module, _, other = _HOMES.get(name, "").partition(":")
+    if not module:
+        raise AttributeError(f"module 'treadle.workspace' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"treadle.toolsets.{module}"), other or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,99 @@
+"""A small project with a bug in a real repository, and jobs in it: the model is written in advance, all else is real."""
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treadle.app.assistant import Host
+from treadle.app.home import close_home, open_home
+from treadle.app.jobs import Job, Jobs
+from treadle.app.work import carry_out
+from treadle.assistants.coding.kinds import kind
+from treadle.core.seams import Model
+from treadle.models.scripted import Answer, Asked
+
+SHOP = "def price(count):\n    return count * 3 + 1\n"
+MENDED = "def price(count):\n    return count * 3\n"
+TESTS = """\
+from shop import price
+
+
+def test_price():
+    assert price(2) == 6
+
+
+def test_nothing_costs_nothing():
+    assert price(0) == 0
+"""
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
+
+
+def git(folder: Path, *words: str) -> str:
+    """What git says."""
+    line = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org", *words]
+    return subprocess.run(line, cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def project(place: Path, *, repository: bool = True) -> Path:
+    """The project, on its branch `main`, with a bare remote beside it."""
+    folder = place / "shop"
+    folder.mkdir()
+    (folder / "shop.py").write_text(SHOP)
+    (folder / "test_shop.py").write_text(TESTS)
+    (folder / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n")
+    if repository:
+        git(place, "init", "--quiet", "--bare", "remote.git")
+        git(folder, "init", "--quiet", "--initial-branch=main")
+        git(folder, "add", ".")
+        git(folder, "commit", "--quiet", "-m", "A shop")
+        git(folder, "remote", "add", "origin", str(place / "remote.git"))
+        git(folder, "push", "--quiet", "origin", "main")
+    return folder
+
+
+def asks(*calls: tuple[str, dict[str, Any]], text: str = "") -> Answer:
+    """A reply with calls."""
+    return Answer(text=text, calls=tuple(Asked(name, arguments) for name, arguments in calls))
+
+
+def reports(summary: str = "Mend the price", *, done: bool = True) -> Answer:
+    """The answer of build and debug."""
+    return asks(("give_answer", {"summary": summary, "done": done}))
+
+
+def mends(content: str = MENDED) -> Answer:
+    """Reads the file and writes it anew, as a model with native calls would."""
+    return asks(
+        ("file", {"action": "read", "path": "shop.py"}), ("file", {"action": "write", "path": "shop.py", "content": content})
+    )
+
+
+def carried_out(
+    place: Path,
+    folder: Path,
+    name: str,
+    given: dict[str, Any],
+    model: Model,
+    *,
+    watch: Callable[[Job], None] | None = None,
+    **host: Any,
+) -> Job:
+    """A job, done."""
+
+    async def same() -> Model:
+        return model
+
+    home = open_home(place / "home")
+    try:
+        job = Jobs(home.folder).create("coding", name, given.get("description", "") or name, given=given, workspace=str(folder))
+        if watch is not None:
+            watch(job)
+        return asyncio.run(carry_out(job.id, kind(name).work, Host(home, same, **host)))
+    finally:
+        close_home(home)

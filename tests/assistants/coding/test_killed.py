@@ -1,0 +1,72 @@
+"""`kill -9` in the middle of a job, at any instant, as often as it takes: it goes on, and nothing is committed twice."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import wire
+from assistants.coding.stage import MENDED, git, needs_git, project
+from wire import call
+
+pytestmark = needs_git
+
+STEPS = [
+    [("file", {"action": "read", "path": "shop.py"}), ("file", {"action": "write", "path": "shop.py", "content": MENDED})],
+    [("git", {"action": "add", "files": ["shop.py"]}), ("git", {"action": "commit", "message": "Mend the price"})],
+    [("file", {"action": "write", "path": "notes.md", "content": "Prices are right.\n"})],
+    [("bash", {"command": "echo once >> effects.log"})],
+    [("test", {})],
+    [("give_answer", {"summary": "Tell of it", "done": True})],
+]
+
+
+def script(received):
+    """The same reply to the same conversation. Where nobody remembers that a file was read, it is read again."""
+    messages = received.body["messages"]
+    last = next((message for message in reversed(messages) if message["role"] == "tool"), {"content": ""})
+    if "read" in last["content"].lower() and "before" in last["content"].lower() and "changed" not in last["content"][:7]:
+        path = re.search(r"[\w.]+\.(?:py|md)", last["content"])
+        if path:
+            return (call("file", {"action": "read", "path": path[0]}),)
+    done = sum(message["role"] == "assistant" for message in messages)
+    step = min(done, len(STEPS) - 1)
+    return tuple(call(name, arguments, id=f"call_{step}_{index}") for index, (name, arguments) in enumerate(STEPS[step]))
+
+
+def treadle(home: Path, folder: Path, *words: str) -> "subprocess.Popen[str]":
+    env = {**os.environ, "TREADLE_HOME": str(home), "OPENAI_API_KEY": "x", "NO_COLOR": "1"}
+    line = [sys.executable, "-m", "treadle.cli.main", *words]
+    return subprocess.Popen(line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_job_that_is_killed_goes_on_and_commits_nothing_twice(tmp_path: Path, seed: int) -> None:
+    folder, home, chance = project(tmp_path), tmp_path / "home", random.Random(seed)
+    with wire.WireServer(script) as server:
+        begin = ("build", "Mend the price", "-m", "openai:pretend", "--base-url", f"{server.url}/v1", "--push")
+        process, kills = treadle(home, folder, *begin), 0
+        for _ in range(4):
+            time.sleep(chance.uniform(0.3, 2.5))
+            if process.poll() is not None:
+                break
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            kills += 1
+            jobs = sorted(path.name for path in (home / "jobs").iterdir()) if (home / "jobs").exists() else []
+            process = treadle(home, folder, *(("jobs", "resume", jobs[0]) if jobs else begin))
+        said, _ = process.communicate(timeout=100)
+    assert (process.returncode, kills > 0) == (0, True), said
+    branch = git(folder, "branch", "--show-current")
+    commits = git(folder, "log", "--format=%s", f"main..{branch}").splitlines()
+    assert sorted(commits) == ["Mend the price", "Tell of it"], said
+    assert git(folder, "show", f"{branch}:shop.py") + "\n" == MENDED
+    assert git(tmp_path / "remote.git", "rev-parse", branch) == git(folder, "rev-parse", branch)
+    log = folder / "effects.log"
+    assert not log.exists() or log.read_text() == "once\n"  # where it was interrupted, the model was told that it may have happened

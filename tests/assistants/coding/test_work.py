@@ -1,0 +1,212 @@
+"""The four kinds of work, whole, in a real repository: the branch, the change, the proof, the commit; and what may not happen."""
+
+from pathlib import Path
+
+from assistants.coding.stage import MENDED, SHOP, asks, carried_out, git, mends, needs_git, project, reports
+from treadle.app.jobs import Job, Jobs
+from treadle.core.requests import Request, Traits
+from treadle.models.scripted import Answer, Scripted
+
+pytestmark = needs_git
+SMALL = Traits(native_calls=False)
+
+
+def test_a_bug_is_mended_on_a_branch_of_its_own_and_verified_by_the_tests(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    job = carried_out(
+        tmp_path, folder, "debug", {"description": "Prices are wrong"}, Scripted(mends(), asks(("test", {})), reports())
+    )
+    assert (job.state, job.why) == ("completed", "")
+    assert job.output["verified"] is True
+    assert job.output["tests"] == "2 tests pass"
+    assert job.output["files"] == ["shop.py"]
+    branch = job.output["branch"]
+    assert branch.startswith("treadle/prices-are-wrong-")
+    assert git(folder, "branch", "--show-current") == branch
+    assert git(folder, "show", f"{branch}:shop.py") + "\n" == MENDED
+    assert git(folder, "show", "main:shop.py") + "\n" == SHOP
+    assert git(folder, "log", "--format=%s", f"main..{branch}") == "Mend the price"
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def test_what_the_tests_say_comes_with_the_task(tmp_path: Path) -> None:
+    model = Scripted(reports(done=False))
+    carried_out(tmp_path, project(tmp_path), "debug", {"stack_trace": "AssertionError"}, model)
+    said = model.requests[0].history[0].text
+    assert "Stack trace:\nAssertionError" in said
+    assert "Failed: 2 failed" in said
+
+
+def test_a_claim_that_the_tests_deny_goes_back_and_in_the_end_is_not_verified(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    model = Scripted(reports("All done"), reports("All done, really"), reports("Done!"))
+    job = carried_out(tmp_path, folder, "debug", {}, model)
+    assert job.state == "completed"
+    assert job.output["verified"] is False
+    assert job.why == "Not verified: 2 tests that failed before still fail."
+    assert len(model.requests) == 3
+    assert "You said that it is done, but the tests say otherwise" in model.requests[1].history[-1].text
+
+
+def test_a_model_that_admits_defeat_fails_the_job_and_nothing_is_committed(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    job = carried_out(
+        tmp_path, folder, "debug", {}, Scripted(mends("def price(count):\n    return 0\n"), reports("No idea", done=False))
+    )
+    assert (job.state, job.why) == ("failed", "The agent gave up: No idea")
+    assert job.output["files"] == ["shop.py"]
+    assert git(folder, "log", "--format=%s", "main..HEAD") == ""
+
+
+def test_at_the_limit_the_job_fails_and_keeps_its_work(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    (folder / "treadle.toml").write_text("[limits]\nrounds = 2\n")
+    job = carried_out(tmp_path, folder, "build", {"description": "x"}, Scripted(mends(), *[asks(("test", {}))] * 5))
+    assert job.state == "failed"
+    assert "2 rounds" in job.why
+    assert (folder / "shop.py").read_text() == MENDED
+    assert job.output["files"] == ["shop.py"]
+
+
+def test_something_is_built_pushed_and_described(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    model = Scripted(
+        mends(),
+        asks(("file", {"action": "write", "path": "test_more.py", "content": "def test_it():\n    assert True\n"})),
+        reports(),
+    )
+    job = carried_out(tmp_path, folder, "build", {"description": "Prices", "pr": True}, model)
+    assert job.output["verified"] is True
+    branch = job.output["branch"]
+    assert git(tmp_path / "remote.git", "rev-parse", branch) == job.output["commit"] == git(folder, "rev-parse", branch)
+    assert "shop.py" in job.output["pull_request"]
+    assert "Verified: 3 tests pass." in job.output["pull_request"]
+    assert git(tmp_path / "remote.git", "rev-parse", "main") == git(folder, "rev-parse", "main")
+
+
+def test_a_push_that_nobody_asked_for_waits_for_a_person(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    job = carried_out(tmp_path, folder, "build", {"description": "x"}, Scripted(asks(("git", {"action": "push"}))))
+    assert job.state == "waiting"
+    assert f"treadle jobs resume {job.id}" in job.why
+    assert git(tmp_path / "remote.git", "branch", "--format=%(refname:short)") == "main"
+
+
+def test_what_was_not_committed_before_stays_the_persons_own(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    (folder / "notes.txt").write_text("mine")
+    job = carried_out(tmp_path, folder, "debug", {}, Scripted(mends(), reports()))
+    assert job.output["files"] == ["shop.py"]
+    assert git(folder, "status", "--porcelain") == "?? notes.txt"
+
+
+def test_without_a_repository_it_works_in_the_folder_and_can_be_undone(tmp_path: Path) -> None:
+    folder = project(tmp_path, repository=False)
+    job = carried_out(tmp_path, folder, "debug", {}, Scripted(mends(), reports()))
+    assert (job.state, job.output["branch"], job.output["verified"]) == ("completed", "", True)
+
+
+def test_a_model_without_native_calls_is_led_and_only_writes_code(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    model = Scripted("It is fine.", '{"code": "count * 3"}', *["?"] * 2, traits=SMALL)
+    job = carried_out(tmp_path, folder, "debug", {"description": "Prices are wrong"}, model)
+    assert (job.state, job.output["verified"], job.output["summary"]) == (
+        "completed",
+        True,
+        "Mend shop.py: the tests that failed pass now.",
+    )
+    assert all(not request.tools for request in model.requests)
+    assert git(folder, "show", "HEAD:shop.py") + "\n" == MENDED
+
+
+def test_a_small_model_that_finds_nothing_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    def nonsense(request: Request) -> str:
+        return f"return count * {3 + len(request.history[0].text)}"
+
+    folder = project(tmp_path)
+    job = carried_out(tmp_path, folder, "debug", {}, Scripted(*[nonsense] * 60, traits=SMALL))
+    assert job.state == "failed"
+    assert job.why.startswith("The agent gave up: Not mended:")
+    assert (folder / "shop.py").read_text() == SHOP
+
+
+REVIEW = {
+    "summary": "Adds one.",
+    "verdict": "APPROVE",
+    "findings": [{"severity": "critical", "message": "Prices are wrong.", "path": "shop.py", "line": 2}],
+}
+
+
+def test_a_review_reads_the_branch_and_ends_with_a_verdict(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    git(folder, "switch", "--quiet", "-c", "feature")
+    (folder / "shop.py").write_text(MENDED)
+    git(folder, "commit", "--quiet", "-am", "Change the price")
+    model = Scripted(asks(("read_file", {"path": "shop.py"})), asks(("give_answer", REVIEW)))
+    job = carried_out(tmp_path, folder, "review", {"branch": "feature", "base": "main"}, model)
+    assert "-    return count * 3 + 1" in model.requests[0].history[0].text
+    assert (job.state, job.output["verdict"], job.output["issues_found"]) == ("completed", "REQUEST_CHANGES", 1)
+    assert "## Critical\n- `shop.py:2`: Prices are wrong." in job.output["review_text"]
+
+
+def test_review_and_triage_cannot_write_whatever_the_model_tries(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    (folder / "shop.py").write_text(MENDED)
+    triage = {"severity": "high", "category": "bug", "summary": "s", "root_cause": "r"}
+    for name, given, answer in (("review", {}, REVIEW), ("triage", {"description": "x"}, triage)):
+        tries = [
+            ("write_file", {"path": "shop.py", "content": ""}),
+            ("run_command", {"command": "rm shop.py"}),
+            ("git_commit", {"message": "x"}),
+            ("delete_file", {"path": "shop.py"}),
+        ]
+        model = Scripted(*[asks(one) for one in tries], asks(("give_answer", answer)))
+        job = carried_out(tmp_path, folder, name, given, model)
+        assert job.state == "completed"
+        assert (folder / "shop.py").read_text() == MENDED
+        assert {tool.name for tool in model.requests[0].tools} == {
+            *(
+                "read_file",
+                "grep",
+                "find_files",
+                "find_definition",
+                "list_folder",
+                "outline_file",
+                "git_status",
+                "git_diff",
+                "git_log",
+            ),
+            "give_answer",
+        }
+
+
+def test_a_triage_reports_in_eight_sections(tmp_path: Path) -> None:
+    answer = {"severity": "high", "category": "bug", "summary": "Prices are off by one.", "root_cause": "shop.py adds 1."}
+    job = carried_out(tmp_path, project(tmp_path), "triage", {"logs": "price was 7"}, Scripted(asks(("give_answer", answer))))
+    assert job.output["triage_report"].count("## ") == 8
+    assert (job.output["severity"], job.output["category"]) == ("high", "bug")
+
+
+def test_nothing_to_review_is_said_without_asking_a_model(tmp_path: Path) -> None:
+    model = Scripted()
+    job = carried_out(tmp_path, project(tmp_path), "review", {}, model)
+    assert (job.state, model.requests) == ("completed", [])
+    assert "nothing to review" in job.output["review_text"]
+
+
+def test_a_job_that_is_cancelled_meanwhile_stops_and_keeps_its_work(tmp_path: Path) -> None:
+    folder, begun = project(tmp_path), list[Job]()
+
+    def cancelling(request: Request) -> Answer:
+        Jobs(tmp_path / "home").cancel(begun[0].id)
+        return asks(("bash", {"command": "sleep 60"}))
+
+    job = carried_out(tmp_path, folder, "build", {"description": "x"}, Scripted(mends(), cancelling), watch=begun.append)
+    assert job.state == "cancelled"
+    assert (folder / "shop.py").read_text() == MENDED
+
+
+def test_what_the_model_was_asked_is_kept_as_numbered_files_when_wanted(tmp_path: Path) -> None:
+    job = carried_out(tmp_path, project(tmp_path), "debug", {"keep_context": True}, Scripted(mends(), reports()))
+    names = sorted(path.name for path in (tmp_path / "home" / "jobs" / job.id / "context").iterdir())
+    assert names[:4] == ["001-prompt.txt", "002-response.txt", "003-tool-calls.json", "004-tool-results.json"]

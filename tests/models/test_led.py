@@ -1,0 +1,59 @@
+"""A model that is led makes the calls that its plan decides on, and is asked only what the plan asks."""
+
+import asyncio
+from collections.abc import Generator
+
+from treadle.app.agent import Agent
+from treadle.core.calls import Result
+from treadle.core.requests import Request, Usage
+from treadle.models.led import Led, Move, Question
+from treadle.models.scripted import Answer, Scripted
+from treadle.tools.tool import tool
+
+Steps = Generator[Question, str, Move]
+
+
+@tool(effect="read")
+def add(left: int, right: int) -> int:
+    """Add two numbers."""
+    return left + right
+
+
+def plan(request: Request) -> Steps:
+    results = [part for message in request.history for part in message.parts if isinstance(part, Result)]
+    if not results:
+        number = yield Question("Which number?", "You name numbers.")
+        return Move((("add", {"left": int(number), "right": 1}),))
+    words = yield Question(f"Say {results[-1].content} in words.")
+    return Move(text=words)
+
+
+def test_the_plan_decides_and_the_model_only_answers_its_questions() -> None:
+    model = Scripted(
+        Answer("41", usage=Usage(requests=1, input_tokens=10)), Answer("forty-two", usage=Usage(requests=1, input_tokens=5))
+    )
+    result = asyncio.run(Agent(Led(model, plan), tools=[add]).run("Go."))
+    assert (result.stopped, result.output) == ("answered", "forty-two")
+    assert [(call.name, call.arguments) for call in result.calls] == [("add", {"left": 41, "right": 1})]
+    assert [request.history[0].text for request in model.requests] == ["Which number?", "Say 42 in words."]
+    assert model.requests[0].instructions == "You name numbers."
+    assert (result.usage.requests, result.usage.input_tokens) == (2, 15)
+
+
+def test_a_plan_that_asks_nothing_needs_no_model() -> None:
+    def steps(request: Request) -> Steps:
+        yield from ()
+        return Move(text="Done.")
+
+    result = asyncio.run(Agent(Led(Scripted(), steps)).run("Go."))
+    assert result.output == "Done."
+
+
+def test_what_the_model_says_is_held_to_a_shape_only_where_that_works() -> None:
+    def steps(request: Request) -> Steps:
+        yield Question("?", shape={"type": "object"})
+        return Move(text="Done.")
+
+    plain = Scripted("x")
+    asyncio.run(Agent(Led(plain, steps)).run("Go."))
+    assert plain.requests[0].shape is None
