@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from treadle.app.assistants import agent_of
     from treadle.app.home import Home, open_home
     from treadle.app.jobs import Job, Jobs
+    from treadle.app.mcp_servers import mcp_toolsets
     from treadle.app.models import model_of
     from treadle.app.settings import Settings, settings_of
     from treadle.app.work import Desk, Done, Work, carry_out
@@ -92,6 +93,7 @@ _HOMES = {
     "carry_out": "app.work",
     "deny": "guard.policy",
     "json_in": "dialects.mend",
+    "mcp_toolsets": "app.mcp_servers",
     "model_of": "app.models",
     "open_home": "app.home",
     "settings_of": "app.settings",
@@ -157,6 +159,7 @@ __all__ = [
     "carry_out",
     "deny",
     "json_in",
+    "mcp_toolsets",
     "model_of",
     "open_home",
     "settings_of",

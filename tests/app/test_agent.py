@@ -71,6 +71,7 @@ PUBLIC = [
     "carry_out",
     "deny",
     "json_in",
+    "mcp_toolsets",
     "model_of",
     "open_home",
     "settings_of",

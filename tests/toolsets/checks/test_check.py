@@ -189,6 +189,26 @@ def test_cargo_is_run(sandboxed):
     assert counts(checked(sandboxed, path="tests/outer.rs", name="fine")) == ("passed", 1, 0, 0, 0)
 
 
+@pytest.mark.parametrize("command", ["python3 -m unittest discover -v", "python -m pytest -q"])
+def test_a_command_that_a_person_settled_on_is_run_and_read(sandboxed, command):
+    (sandboxed / "test_shop.py").write_text(
+        "import unittest\n\nclass T(unittest.TestCase):\n    def test_a(self): pass\n    def test_b(self): self.fail('no')\n"
+    )
+    outcome = checked(sandboxed, command=command)
+    assert (outcome.runner, outcome.state, outcome.passed, outcome.failed) == ("command", "failed", 1, 1)
+    assert outcome.command == command
+
+
+def test_a_command_that_shows_no_tests_proves_nothing(sandboxed):
+    assert checked(sandboxed, command="true").state == "no tests"
+    assert checked(sandboxed, command="exit 3").state == "crashed"
+
+
+def test_what_is_wanted_in_particular_comes_before_the_command(sandboxed):
+    (sandboxed / "test_shop.py").write_text("def test_a(): pass\n")
+    assert checked(sandboxed, command="false", path="test_shop.py").state == "passed"
+
+
 def test_paths_are_told_from_the_workspace_also_for_a_project_in_a_folder(sandboxed):
     put(sandboxed / "back end", PROJECTS["pytest"]["fail"])
     outcome = checked(sandboxed)

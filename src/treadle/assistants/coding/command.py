@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, Job, Jobs, SettingsError, Terminal, Work, carry_out
+from treadle import Host, Job, Jobs, SettingsError, Terminal, Work, carry_out, settings_of
 from treadle.assistants.coding import show
 from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, title_of
 
@@ -142,6 +142,8 @@ async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
         host.detach(["jobs", "resume", job.id, "--quiet"])
         terminal.line(job.id)
         return 0
+    for note in settings_of(folder).notes:
+        terminal.note(note, "yellow")
     terminal.note(f"Job {job.id}: {work.name} in {folder}")
     try:
         done = await carry_out(job.id, work, host)

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle import Agent, Desk, Led, Limits, Model, Settings, Toolset, settings_of
+from treadle import Agent, Desk, Led, Limits, Model, Options, Results, Settings, Toolset, mcp_toolsets, settings_of
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.kept import Kept
 from treadle.assistants.coding.plan import debug as debug_plan
@@ -61,7 +61,7 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
         await require_sandbox(folder)
     model = await desk.host.model()
     led = kind == "debug" and not free and not model.traits.native_calls
-    model = Kept(model, desk.folder / "context") if keeps else model
+    model = Kept(model, desk.folder / "context") if keeps or settings.context.keep else model
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
 
 
@@ -75,7 +75,7 @@ def agent_in(room: Room, *, leaves: bool, rounds: int) -> Agent[Any]:
     return Agent(
         Led(room.model, debug_plan) if room.led else room.model,
         name=f"coding-{room.kind}",
-        toolsets=[tools],
+        toolsets=[tools, *(mcp_toolsets(room.settings, room.desk.host.home.folder) if room.changes else ())],
         instructions=instructions(room.kind, room.folder, room.settings),
         output_type=_ANSWERS[room.kind],
         limits=Limits(
@@ -83,6 +83,8 @@ def agent_in(room: Room, *, leaves: bool, rounds: int) -> Agent[Any]:
         ),
         policy=rules(room.kind, leaves=leaves),
         approver=room.desk.host.approver,
+        options=Options(temperature=room.settings.model.temperature),
+        results=Results(limit=room.settings.context.result_limit),
         dialect=room.settings.model.dialect,
         priced=True,
     )

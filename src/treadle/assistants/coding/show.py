@@ -1,9 +1,10 @@
 """A job of the coding assistant on a terminal: what came of it, where it is, and what to do next."""
 
+from typing import Any
+
 from treadle import Job, Terminal
 
 _CODES = {"completed": 0, "failed": 1, "waiting": 3, "cancelled": 130}
-_STYLES = {"completed": "green", "failed": "red", "waiting": "yellow", "cancelled": "yellow"}
 
 
 def code_of(job: Job) -> int:
@@ -13,15 +14,26 @@ def code_of(job: Job) -> int:
     return _CODES.get(job.state, 1)
 
 
+def style_of(job: Job) -> str:
+    """The colour of how it stands. Only what was verified, or needn't be, is green."""
+    if code_of(job) == 1:
+        return "red"
+    return "green" if job.state == "completed" and job.output.get("verified") is not False else "yellow"
+
+
 def show(job: Job, terminal: Terminal) -> None:
-    """What came of it."""
+    """What came of it: the summary, where the work is, how it stands, and what to do next."""
+    terminal.note("")
     for name in ("review_text", "triage_report", "summary"):
         if job.output.get(name):
             terminal.line(str(job.output[name]))
+            terminal.note("")
             break
     for line in lines(job):
         terminal.tell(line)
-    terminal.tell(f"Job {job.id} {state_words(job)}", _STYLES.get(job.state, ""))
+    terminal.tell(f"Job {job.id} {state_words(job)}", style_of(job))
+    for line in next_steps(job):
+        terminal.tell(line)
 
 
 def state_words(job: Job) -> str:
@@ -33,12 +45,11 @@ def state_words(job: Job) -> str:
 
 
 def lines(job: Job) -> list[str]:
-    """Where its work is, and how to look at it or undo it."""
+    """Where its work is, and what it took."""
     output = job.output
     found: list[str] = []
     if output.get("files"):
         found.append(f"Changed: {', '.join(output['files'])}")
-        found.append(f"To see it: treadle diff {job.id}   To take it back: treadle undo {job.id} --all")
     if output.get("branch"):
         base = job.facts.get("base")
         commit = f", commit {output['commit'][:10]}" if output.get("commit") else ""
@@ -48,11 +59,20 @@ def lines(job: Job) -> list[str]:
         found.append(f"Pushed: {output['pushed']}")
     if output.get("pull_request"):
         found.append(f"Pull request: {output['pull_request']}")
-    usage = output.get("usage")
-    if usage:
-        cost = f", ${usage['cost']:.4f}" if usage.get("cost") is not None else ""
-        took = f", {job.finished_at - job.started_at:.0f} s" if job.finished_at else ""
-        found.append(
-            f"Used: {usage['requests']} requests, {usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out{cost}{took}"
-        )
+    if output.get("usage"):
+        found.append(f"Used: {_spent(job, output['usage'])}")
     return found
+
+
+def next_steps(job: Job) -> list[str]:
+    """How to look at what it changed, and how to undo it."""
+    if not job.output.get("files"):
+        return []
+    return [f"To see it: treadle diff {job.id}", f"To take it back: treadle undo {job.id} --all"]
+
+
+def _spent(job: Job, usage: dict[str, Any]) -> str:
+    requests = "1 request" if usage["requests"] == 1 else f"{usage['requests']} requests"
+    cost = f", ${usage['cost']:.4f}" if usage.get("cost") is not None else ""
+    took = f", {job.finished_at - job.started_at:.0f} s" if job.finished_at else ""
+    return f"{requests}, {usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out{cost}{took}"

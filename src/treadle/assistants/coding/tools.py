@@ -10,6 +10,7 @@ from treadle.workspace import (
     Checkpoints,
     Outline,
     Together,
+    Wanted,
     check_tools,
     checkpointed,
     git_tools,
@@ -36,7 +37,7 @@ def toolset(
     bounds, unsafe = bounds_of(settings), not commands.sandbox
     together = Together(
         workspace_tools(folder, flat=flat, outline=outline),
-        check_tools(folder, flat=flat, bounds=bounds, unsafe=unsafe),
+        check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=bounds, unsafe=unsafe),
         shell_tools(
             folder,
             flat=flat,
@@ -62,6 +63,11 @@ def toolset(
 def bounds_of(settings: Settings) -> Bounds:
     """How much a command may use."""
     return Bounds(seconds=settings.commands.seconds, memory=settings.commands.memory_mb * _MIB)
+
+
+def usual_tests(settings: Settings) -> Wanted:
+    """What is run to check everything."""
+    return Wanted(settings.tests.runner, command=settings.tests.command)
 
 
 def rules(kind: Kind, *, leaves: bool) -> Sequence[Any]:

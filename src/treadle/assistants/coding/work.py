@@ -10,9 +10,9 @@ from treadle import Desk, Done, RunResult, Usage
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.given import Build, Debug, Review, Triage, shortened, told
 from treadle.assistants.coding.room import ROUNDS, Room, agent_in, branch_of, room_for
-from treadle.assistants.coding.tools import bounds_of
+from treadle.assistants.coding.tools import bounds_of, usual_tests
 from treadle.assistants.coding.verify import Verified, verified
-from treadle.workspace import Outcome, Wanted, check, commit_paths, outcome_words, publish, repository, review_diff, start_branch
+from treadle.workspace import Outcome, check, commit_paths, outcome_words, publish, repository, review_diff, start_branch
 
 _AGAIN = 2  # times a claim that doesn't hold is sent back
 _MOST_DIFF = 60_000
@@ -104,7 +104,7 @@ def _known(fact: Any) -> Outcome | None:
 
 
 async def _tested(room: Room) -> Outcome:
-    return await check(room.folder, Wanted(), bounds=bounds_of(room.settings), unsafe=room.unsafe)
+    return await check(room.folder, usual_tests(room.settings), bounds=bounds_of(room.settings), unsafe=room.unsafe)
 
 
 def _task(given: Build | Debug, before: Outcome | None) -> str:

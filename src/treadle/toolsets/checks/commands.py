@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from treadle.toolsets.checks.parsers.javascript import spelled
 from treadle.toolsets.checks.problems import NotRun
-from treadle.toolsets.checks.programs import Program, Python, cargo_for, go_for, node_for, python_for
+from treadle.toolsets.checks.programs import Program, Python, cargo_for, go_for, node_for, programs_for, python_for
 from treadle.toolsets.checks.projects import Project, project_for
 from treadle.toolsets.checks.runners import npm_runner, package_of, script_of
 from treadle.toolsets.checks.values import Runner, Wanted
@@ -49,6 +49,8 @@ def line_for(root: Path, wanted: Wanted) -> Line:
             raise NotRun(f"{argument} can't begin with a dash. Repeat the call with a name.")
     if re.match(r"[^:]+\.py::", wanted.name) and not wanted.path:  # a test as pytest writes it
         wanted = Wanted(wanted.type, wanted.name, "", wanted.package, wanted.script, wanted.module, wanted.count)
+    if wanted.command and wanted.is_all:
+        return _settled(root, wanted.command)
     project = project_for(root.expanduser().resolve(), wanted)
     match project.kind:
         case "python":
@@ -59,6 +61,11 @@ def line_for(root: Path, wanted: Wanted) -> Line:
             return _cargo(project, wanted)
         case _:
             return _npm(project, wanted)
+
+
+def _settled(root: Path, command: str) -> Line:
+    """The person's own shell line, with every program that runs tests in its sight."""
+    return Line("command", ("/bin/sh", "-c", command), command, Project(root, root, "auto"), programs_for(root))
 
 
 def _python(project: Project, wanted: Wanted) -> Line:

@@ -7,6 +7,7 @@ installed: a whole home folder must never become readable because a program lies
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -72,6 +73,20 @@ def _has_pytest(prefix: Path, base: Path) -> bool:
     shared = not settings.is_file() or "include-system-site-packages = true" in settings.read_text(errors="replace")
     places = [prefix, *([base] if shared else []), *([Path("/usr/local")] if shared and base == Path("/usr") else [])]
     return any(any((place / "lib").glob("python3*/*-packages/pytest/__init__.py")) for place in places)
+
+
+def programs_for(root: Path) -> Program:
+    """Everything that is there, for a command that may use any of it. The first of them stands for all."""
+    found: list[Program] = []
+    for program in (lambda: python_for([root]).program, lambda: node_for(root), lambda: go_for(root), lambda: cargo_for(root)):
+        with suppress(NotRun):
+            found.append(program())
+    paths = [str(folder) for name in ENVIRONMENTS if (folder := root / name / "bin").is_dir()]
+    paths += [str(root / "node_modules" / ".bin"), *[program.env.get("PATH", "") for program in found], ENVIRONMENT["PATH"]]
+    env = {name: value for program in reversed(found) for name, value in program.env.items()}
+    folders = dict.fromkeys(part for path in paths for part in path.split(":") if part)
+    read = dict.fromkeys(folder for program in found for folder in program.read)
+    return Program(Path("/bin/sh"), tuple(read), {**env, "PATH": ":".join(folders)})
 
 
 def node_for(root: Path) -> Program:

@@ -4,6 +4,8 @@ from asyncio import to_thread
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from treadle.core.errors import ToolProblem
 from treadle.tools.tool import FunctionTool, tool
 from treadle.toolsets.checks.check import BOUNDS, check
@@ -17,14 +19,22 @@ TOOLSET = "checks"
 _CLEARING_UP = 30  # seconds beyond the bounds, in which the sandbox ends what it began
 
 
-def check_tools(folder: str | Path, *, flat: bool = False, bounds: Bounds = BOUNDS, unsafe: bool = False) -> Functions:
+def check_tools(
+    folder: str | Path,
+    *,
+    flat: bool = False,
+    usual: Wanted = Wanted(),  # noqa: B008 - frozen
+    bounds: Bounds = BOUNDS,
+    unsafe: bool = False,
+) -> Functions:
     """The toolset of a folder.
 
     flat     one tool with two arguments, for models that choose badly among many
+    usual    what is run where nothing in particular is asked for: the kind of project, or a command line
     bounds   what the tests may use; all runs of one call have `bounds.seconds` together
     unsafe   runs them without a sandbox where there is none
     """
-    checks = Checks(Path(folder), bounds, unsafe=unsafe)
+    checks = Checks(Path(folder), usual, bounds, unsafe=unsafe)
     return Functions([_offered(checks.run_tests if flat else checks.test, bounds)], TOOLSET)
 
 
@@ -37,8 +47,9 @@ def _offered(function: Any, bounds: Bounds) -> FunctionTool:
 class Checks:
     """The tests of one folder."""
 
-    def __init__(self, folder: Path, bounds: Bounds, *, unsafe: bool) -> None:
+    def __init__(self, folder: Path, usual: Wanted, bounds: Bounds, *, unsafe: bool) -> None:
         self._folder = folder
+        self._usual = usual
         self._bounds = bounds
         self._unsafe = unsafe
 
@@ -48,7 +59,7 @@ class Checks:
         :param path: a file or folder of tests; all, if left out
         :param name: only tests of this name
         """
-        return await self._told(Wanted(path=path, name=name))
+        return await self._told(replace(self._usual, path=path, name=name))
 
     async def test(
         self,
@@ -72,7 +83,9 @@ class Checks:
         :param verbose: show the end of the output too
         :param count: how often to run them, to find tests that fail now and then
         """
-        wanted = Wanted(type, path, run, package, script, module, count)
+        chosen: Kind = self._usual.type if type == "auto" else type
+        command = self._usual.command if type == "auto" else ""
+        wanted = Wanted(chosen, path, run, package, script, module, count, command)
         return await self._told(wanted, verbose=verbose)
 
     async def _told(self, wanted: Wanted, *, verbose: bool = False) -> str:
@@ -84,7 +97,7 @@ class Checks:
 
     async def _others(self, wanted: Wanted) -> str:
         """That there are tests of other kinds too, where nobody chose."""
-        if wanted != Wanted(count=wanted.count):
+        if not wanted.is_all or wanted.type != "auto" or wanted.command:
             return ""
         others = (await to_thread(kinds_of, self._folder))[1:]
         return f"\n\nThe project has other tests too: type={' or '.join(others)}." if others else ""

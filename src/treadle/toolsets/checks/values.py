@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 Kind = Literal["auto", "go", "npm", "python", "rust"]
-Runner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "node", "npm"]
+Runner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "node", "npm", "command"]
 State = Literal[
     "passed",
     "failed",  # some tests failed, or all passed and the command still said no
@@ -26,6 +26,7 @@ class Wanted(Struct, frozen=True):
     script   for npm: the script of package.json
     module   for Python: the module, as tests.test_shop
     count    how often, to find tests that fail now and then; it ends with the first run that fails
+    command  a shell line that runs all of them, where a person settled on one; what else is wanted comes before it
     """
 
     type: Kind = "auto"
@@ -35,6 +36,12 @@ class Wanted(Struct, frozen=True):
     script: str = ""
     module: str = ""
     count: int = 1
+    command: str = ""
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing in particular is wanted."""
+        return not any((self.path, self.name, self.package, self.script, self.module))
 
 
 class Failure(Struct, frozen=True):

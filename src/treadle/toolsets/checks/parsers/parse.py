@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from treadle.toolsets.checks.parsers import cargo_text, go_json, npm_text, pytest_report, unittest_text
 from treadle.toolsets.checks.parsers.lines import plain
-from treadle.toolsets.checks.parsers.tally import Tally, state_of
+from treadle.toolsets.checks.parsers.tally import Tally, state_of, together
 from treadle.toolsets.checks.values import Outcome, Runner
 
 MOST_OUTPUT = 20_000  # characters kept of the output
@@ -13,8 +13,15 @@ _READERS: dict[Runner, Callable[[str], Tally]] = {
     "unittest": unittest_text.read,
     "go": go_json.read,
     "cargo": cargo_text.read,
+    "command": lambda text: any_of(text),
 }
 _FOR_PEOPLE: dict[Runner, Callable[[str], str]] = {"pytest": pytest_report.without, "go": go_json.told}
+
+
+def any_of(text: str) -> Tally:
+    """The results in the output of whatever a person runs tests by."""
+    found = [tally for read in (unittest_text.read, cargo_text.read) if (tally := read(text)).seen]
+    return together(found) if found else npm_text.read(text)
 
 
 def parse(runner: Runner, text: str, code: int | None, *, timed_out: bool = False) -> Outcome:

@@ -1,0 +1,28 @@
+"""The MCP servers that a person settled on in their `treadle.toml`, as toolsets. What a project says of servers isn't taken."""
+
+from pathlib import Path
+
+from treadle.app.settled import Settings
+from treadle.core.errors import SettingsError
+from treadle.core.seams import Toolset
+
+APPROVED = "mcp.json"  # in the home folder: how tools were described when they were first seen
+
+
+def mcp_toolsets(settings: Settings, home: Path) -> list[Toolset]:
+    """One for each server, connected when a run begins. A tool that is described otherwise than before needs approval again."""
+    if not settings.mcp:
+        return []
+    from importlib.util import find_spec
+
+    if not find_spec("mcp"):
+        raise SettingsError(f"{settings.user_file} names MCP servers, which need a package: pip install 'treadle[mcp]'")
+    from treadle.toolsets.mcp import Approved, Server, mcp_tools
+
+    approved = Approved(home / APPROVED)
+    return [
+        mcp_tools(
+            Server(name, command=said.command, url=said.url, headers=said.headers, env=said.env, only=said.only), approved=approved
+        )
+        for name, said in settings.mcp.items()
+    ]

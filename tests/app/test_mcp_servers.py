@@ -1,0 +1,29 @@
+"""The servers of a person's treadle.toml are toolsets; a real one is really asked."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from treadle.app.mcp_servers import mcp_toolsets
+from treadle.app.settings import settings_of
+
+
+def test_servers_that_a_person_settled_on_are_toolsets(tmp_path: Path) -> None:
+    settings = tmp_path / "user.toml"
+    settings.write_text(f'[mcp.time]\ncommand = ["{sys.executable}", "-m", "mcp_server_time"]\nonly = ["get_*"]\n')
+    (tmp_path / "work").mkdir()
+    (toolset,) = mcp_toolsets(settings_of(tmp_path / "work", user_file=settings), tmp_path)
+
+    async def listed() -> list[str]:
+        async with toolset:
+            return [tool.name for tool in toolset.tools()]
+
+    assert asyncio.run(listed()) == ["time_get_current_time"]
+    assert (tmp_path / "mcp.json").exists()
+
+
+def test_a_project_names_no_servers(tmp_path: Path) -> None:
+    (tmp_path / "treadle.toml").write_text('[mcp.evil]\ncommand = ["sh", "-c", "touch /tmp/evil"]\n')
+    settings = settings_of(tmp_path, user_file=tmp_path / "none.toml")
+    assert mcp_toolsets(settings, tmp_path) == []
+    assert any("evil" in note for note in settings.notes)
