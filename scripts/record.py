@@ -17,35 +17,34 @@ from pathlib import Path
 from subprocess import Popen
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "coding.svg"
 sys.path.insert(0, str(ROOT / "tests"))  # where the stand-in and the project with a bug are
 
 from assistants.coding.stage import project  # noqa: E402 - the line above finds it
-from wire import Reply, WireServer, call, pause, reply  # noqa: E402
-from wire.script import Ask, Used  # noqa: E402
+from wire import Reply, WireServer, call, pause, reply  # noqa: E402 - the same
+from wire.script import Used  # noqa: E402 - the same
 
 COMMANDS = ('treadle debug "prices are off by one"', "treadle diff", "treadle jobs", "treadle undo --all")
 PROMPT = "$ "
 COLUMNS, ROWS = 100, 50
-KEY, READING, LONGEST = 0.04, 1.5, 1.2  # seconds: between two keys, before the next command, and what is left of idle ones
+KEY, READING = 0.04, 1.5  # seconds between two keys, and before the first of a command
+LONGEST, PATIENCE = 1.5, 120  # seconds: what is left of an idle time, and when it is too long
 
 
-def asked(read: int, wrote: int, *calls: Ask) -> Reply:
-    """A reply of the stand-in that asks for tools, with the tokens it says it took."""
-    return reply(pause(0.8), *calls, used=Used(read, wrote))
+def asks(read: int, wrote: int, **calls: dict[str, Any]) -> Reply:
+    """A reply of the stand-in that calls tools, with the tokens that it says it took."""
+    return reply(pause(0.8), *[call(name, arguments) for name, arguments in calls.items()], used=Used(read, wrote))
 
 
-SUMMARY = "Mend the price. It added 1 to every total, whatever the count."
 REPLIES = (
-    asked(2_140, 46, call("search", {"action": "grep", "pattern": "price"}), call("file", {"action": "read", "path": "shop.py"})),
-    asked(2_390, 38, call("file", {"action": "replace", "path": "shop.py", "old": "3 + 1", "new": "3"})),
-    asked(2_470, 12, call("test")),
-    asked(2_560, 44, call("give_answer", {"summary": SUMMARY, "done": True})),
+    asks(2_140, 46, search={"action": "grep", "pattern": "def price"}, file={"action": "read", "path": "shop.py"}),
+    asks(2_390, 38, file={"action": "replace", "path": "shop.py", "old": "3 + 1", "new": "3"}),
+    asks(2_470, 12, test={}),
+    asks(2_560, 44, give_answer={"summary": "Mend the price. It added 1 to every total, whatever the count.", "done": True}),
 )
-
 
 PIECES = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\r|\n|[^\x00-\x1f]")
 STYLES = {"1": "bold", "2": "dim", "31": "red", "32": "green", "33": "yellow", "34": "blue", "35": "magenta", "36": "cyan"}
@@ -60,26 +59,28 @@ class Cell(NamedTuple):
 
 
 class Screen:
-    """What a terminal shows, of the few sequences that are printed here; others are left out."""
+    """What a terminal shows, of the few sequences that are printed here; others are left out. `home` is shown as `~`."""
 
-    def __init__(self) -> None:
+    def __init__(self, terminal: int, home: Path) -> None:
         self.rows: list[list[Cell]] = [[]]
         self.clock = 0.0
-        self._column = 0
-        self._style: tuple[str, ...] = ()
-        self._fed = monotonic()
+        self._terminal, self._home = terminal, str(home)
+        self._column, self._style = 0, ""
 
-    @property
-    def last(self) -> str:
-        """The words in the last row."""
-        return "".join([cell.text for cell in self.rows[-1]])
+    def until(self, words: str) -> None:
+        """Show what comes, until the last row is these words. A long time in which nothing comes is taken for a shorter one."""
+        while "".join([cell.text for cell in self.rows[-1]]) != words:
+            began = monotonic()
+            if not select.select([self._terminal], [], [], PATIENCE)[0]:
+                raise TimeoutError(f"{words!r} never came")
+            self.clock += min(monotonic() - began, LONGEST)
+            for piece in PIECES.finditer(os.read(self._terminal, 65536).decode().replace(self._home, "~")):
+                self._obey(piece.group(), piece.group(2), (piece.group(1) or "").split(";"))
 
-    def feed(self, text: str) -> None:
-        """Show more, now; a long time since the last is taken for a shorter one."""
-        now = monotonic()
-        self.clock, self._fed = self.clock + min(now - self._fed, LONGEST), now
-        for piece in PIECES.finditer(text):
-            self._obey(piece.group(), piece.group(2), (piece.group(1) or "").split(";"))
+    def wait(self, seconds: float) -> None:
+        """Let time pass, as a person does who reads or types."""
+        sleep(seconds)
+        self.clock += seconds
 
     def _obey(self, piece: str, order: str | None, codes: list[str]) -> None:
         if piece == "\n":
@@ -90,7 +91,7 @@ class Screen:
             del self.rows[-1][self._column :]
         elif order == "m":
             for code in codes:
-                self._style = (*self._style, STYLES[code]) if code in STYLES else ()
+                self._style = f"{self._style} {STYLES[code]}".strip() if code in STYLES else ""
         elif order is None:
             self._put(piece)
 
@@ -98,7 +99,7 @@ class Screen:
         if self._column == COLUMNS:
             self.rows.append([])
             self._column = 0
-        self.rows[-1][self._column : self._column + 1] = [Cell(character, " ".join(self._style), round(self.clock, 2))]
+        self.rows[-1][self._column : self._column + 1] = [Cell(character, self._style, round(self.clock, 2))]
         self._column += 1
 
 
@@ -115,29 +116,21 @@ def recorded(folder: Path, home: Path, url: str) -> Screen:
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (ROWS, COLUMNS))
     begin = ["sh", "-c", 'exec sh -i <"$0" >"$0" 2>&1', os.ttyname(theirs)]  # opened by a session's leader, it is its terminal
-    screen = Screen()
+    screen = Screen(ours, home)
     with Popen(begin, cwd=folder, env=environment, start_new_session=True) as shell:  # noqa: S603 - nothing of it is anyone's input
         try:
             for command in COMMANDS:
-                _until(PROMPT, ours, screen, home)
-                sleep(READING)
+                screen.until(PROMPT)
+                screen.wait(READING)
                 for index, key in enumerate(command, 1):
                     os.write(ours, key.encode())
-                    _until(PROMPT + command[:index], ours, screen, home)
-                    sleep(KEY)
+                    screen.until(PROMPT + command[:index])
+                    screen.wait(KEY)
                 os.write(ours, b"\n")
-            _until(PROMPT, ours, screen, home)
+            screen.until(PROMPT)
         finally:
             shell.kill()
     return screen
-
-
-def _until(words: str, ours: int, screen: Screen, home: Path) -> None:
-    """Read until these words are the last row."""
-    while screen.last != words:
-        if not select.select([ours], [], [], 120)[0]:
-            raise TimeoutError(f"{words!r} never came after {screen.last!r}")
-        screen.feed(os.read(ours, 65536).decode().replace(str(home), "~"))
 
 
 WIDE, HIGH, MARGIN, TOP = 7.8, 19, 22, 62  # pixels: a character, a row, what is around them, where the first row stands
@@ -178,7 +171,8 @@ def drawn(screen: Screen) -> str:
 def _spans(row: list[Cell]) -> Iterator[str]:
     for (style, at), cells in groupby(row, lambda cell: (cell.style, cell.at)):
         words = escape("".join([cell.text for cell in cells]), quote=False)
-        yield f'<tspan class="{style}" style="animation-delay:{at:g}s">{words}</tspan>'
+        colours = f'class="{style}" ' if style else ""
+        yield f'<tspan {colours}style="animation-delay:{at:g}s">{words}</tspan>'
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ class World:
 
     def tried(self, *calls: tuple[str, dict[str, Any]], settings: Settings = Settings()) -> list[Result]:  # noqa: B008 - frozen
         """What came back from these calls, made by a model in one run."""
-        tools = toolset("build", self.folder, settings, flat=False, checkpoints=None, outline=None)
+        tools = toolset("build", self.folder, settings, flat=False)
         replies = [Answer(calls=(Asked(name, arguments),)) for name, arguments in calls]
         agent = Agent(Scripted(*replies, "Done."), toolsets=[tools], policy=rules("build", leaves=False))
         result = asyncio.run(agent.run("Get out."))

@@ -210,3 +210,15 @@ def test_what_the_model_was_asked_is_kept_as_numbered_files_when_wanted(tmp_path
     job = carried_out(tmp_path, project(tmp_path), "debug", {"keep_context": True}, Scripted(mends(), reports()))
     names = sorted(path.name for path in (tmp_path / "home" / "jobs" / job.id / "context").iterdir())
     assert names[:4] == ["001-prompt.txt", "002-response.txt", "003-tool-calls.json", "004-tool-results.json"]
+
+
+def test_files_are_outlined_as_the_reading_assistant_does(tmp_path: Path) -> None:
+    answer = {"severity": "low", "category": "bug", "summary": "s", "root_cause": "r"}
+    model = Scripted(
+        asks(("outline_file", {"path": "shop.py"}), ("outline_file", {"path": ".gitignore"})), asks(("give_answer", answer))
+    )
+    carried_out(tmp_path, project(tmp_path), "triage", {"description": "x"}, model)
+    outline, problem = (part.content for part in model.requests[1].history[-1].parts)  # pyright: ignore[reportAttributeAccessIssue]
+    assert "def price(count)" in outline
+    assert "1-2" in outline.replace("\u2013", "-")
+    assert problem.endswith("Read the file instead.")

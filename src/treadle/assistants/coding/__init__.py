@@ -23,7 +23,7 @@ def _toolsets(host: Host) -> Sequence[Toolset]:
     from treadle.assistants.coding.tools import toolset
 
     here = Path.cwd()
-    return (toolset("build", here, settings_of(here), flat=False, checkpoints=None, outline=None),)
+    return (toolset("build", here, settings_of(here), flat=False),)
 
 
 def _work() -> "Sequence[Work]":

@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle import Agent, Desk, Led, Limits, Model, Options, Results, Settings, Toolset, mcp_toolsets, settings_of
+from treadle import Agent, Desk, Led, Limits, Model, Options, Results, Settings, mcp_toolsets, settings_of
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.kept import Kept
 from treadle.assistants.coding.plan import debug as debug_plan
 from treadle.assistants.coding.tools import Kind, rules, toolset
-from treadle.workspace import Checkpoints, GitRules, require_sandbox
+from treadle.workspace import Bounds, Checkpoints, GitRules, require_sandbox
 
 ROUNDS = 20
 _GUIDES = ("AGENTS.md", "CLAUDE.md")
@@ -65,13 +65,12 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
 
 
-def agent_in(room: Room, *, leaves: bool, rounds: int) -> Agent[Any]:
-    """The agent that does the work. `leaves` lets it push; `rounds` are those it has left."""
+def agent_in(room: Room, *, leaves: bool, rounds: int, tests: Bounds | None = None) -> Agent[Any]:
+    """The agent that does the work. `leaves` lets it push; `rounds` are those it has left; `tests` is what tests may use."""
     flat = room.led or not room.model.traits.native_calls
     limits = room.settings.limits
-    tools: Toolset = toolset(
-        room.kind, room.folder, room.settings, flat=flat, checkpoints=room.checkpoints if room.changes else None, outline=None
-    )
+    kept = room.checkpoints if room.changes else None
+    tools = toolset(room.kind, room.folder, room.settings, flat=flat, checkpoints=kept, tests=tests)
     return Agent(
         Led(room.model, debug_plan) if room.led else room.model,
         name=f"coding-{room.kind}",

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from treadle import Settings, Toolset, allow, ask, deny
+from treadle.assistants.coding.outlines import outlines
 from treadle.workspace import (
     Bounds,
     Checkpoints,
-    Outline,
     Together,
     Wanted,
     check_tools,
@@ -24,20 +26,27 @@ Kind = Literal["build", "debug", "review", "triage"]
 READING = ("read_file", "grep", "find_files", "find_definition", "list_folder", "outline_file", "git_status", "git_diff", "git_log")
 TOOLSETS = ("workspace", "checks", "shell", "git")
 _MIB = 1 << 20
+_LEAST_SECONDS, _SLOWER = 10.0, 20
 
 
 def toolset(
-    kind: Kind, folder: Path, settings: Settings, *, flat: bool, checkpoints: Checkpoints | None, outline: Outline | None
+    kind: Kind,
+    folder: Path,
+    settings: Settings,
+    *,
+    flat: bool,
+    checkpoints: Checkpoints | None = None,
+    tests: Bounds | None = None,
 ) -> Toolset:
-    """The tools of one kind of work in a folder. `checkpoints` are taken before every change."""
+    """The tools of one kind of work in a folder. `checkpoints` are taken before every change; `tests` is what tests may use."""
     if kind in ("review", "triage"):
-        files = workspace_tools(folder, flat=True, outline=outline)
+        files = workspace_tools(folder, flat=True, outline=outlines())
         return only(Together(files, git_tools(folder, flat=True)), *READING)
     commands, git = settings.commands, settings.git
     bounds, unsafe = bounds_of(settings), not commands.sandbox
     together = Together(
-        workspace_tools(folder, flat=flat, outline=outline),
-        check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=bounds, unsafe=unsafe),
+        workspace_tools(folder, flat=flat, outline=outlines()),
+        check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, unsafe=unsafe),
         shell_tools(
             folder,
             flat=flat,
@@ -63,6 +72,12 @@ def toolset(
 def bounds_of(settings: Settings) -> Bounds:
     """How much a command may use."""
     return Bounds(seconds=settings.commands.seconds, memory=settings.commands.memory_mb * _MIB)
+
+
+def bounds_of_tests(settings: Settings, took: float) -> Bounds:
+    """What tests may use that took so long before: a change that lets them take many times as long has broken something."""
+    bounds = bounds_of(settings)
+    return replace(bounds, seconds=min(bounds.seconds, max(_LEAST_SECONDS, took * _SLOWER)))
 
 
 def usual_tests(settings: Settings) -> Wanted:

@@ -10,7 +10,7 @@ from treadle import Desk, Done, RunResult, Usage
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.given import Build, Debug, Review, Triage, shortened, told
 from treadle.assistants.coding.room import ROUNDS, Room, agent_in, branch_of, room_for
-from treadle.assistants.coding.tools import bounds_of, usual_tests
+from treadle.assistants.coding.tools import bounds_of, bounds_of_tests, usual_tests
 from treadle.assistants.coding.verify import Verified, verified
 from treadle.workspace import Outcome, check, commit_paths, outcome_words, publish, repository, review_diff, start_branch
 
@@ -70,7 +70,8 @@ async def _change(room: Room, given: Build | Debug) -> Done:
     turn = max(0, await desk.turns() - 1)  # taken up again, it goes on with the last
     prompt = _task(given, before)
     while True:
-        agent = agent_in(room, leaves=given.push or given.pr, rounds=await _rounds(room))
+        tests = None if before is None else bounds_of_tests(room.settings, before.seconds)
+        agent = agent_in(room, leaves=given.push or given.pr, rounds=await _rounds(room), tests=tests)
         result = await desk.ask(agent, prompt, turn)
         if result.stopped != "answered":
             return _stopped(result, await _changed(room))

@@ -48,9 +48,12 @@ async def _repeated(line: Line, count: int, bounds: Bounds, *, unsafe: bool) -> 
 
 
 async def _once(line: Line, bounds: Bounds, *, unsafe: bool) -> Outcome:
-    place = Place(line.project.root, writable=True, extra_read=line.program.read)  # tests write caches and files of their own
+    program = line.program
+    place = Place(
+        line.project.root, writable=True, extra_read=program.read, extra_write=program.write
+    )  # tests write files of their own
     limits = replace(bounds, output=max(bounds.output, MOST_READ))
-    ran = await run(line.from_root, place, limits, env=line.program.env, unsafe=unsafe)
+    ran = await run(line.from_root, place, limits, env=program.env, unsafe=unsafe)
     return await to_thread(_read, line, ran)
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.toolsets.checks.problems import NotRun
 from treadle.toolsets.sandbox.bubblewrap import ENVIRONMENT, SYSTEM, within
@@ -20,11 +21,12 @@ _SYSTEM = tuple(map(Path, SYSTEM))
 
 
 class Program(Struct, frozen=True):
-    """A program, the folders it needs besides the workspace, and its environment."""
+    """A program, the folders it needs besides the workspace, its environment, and the folders it may write to as well."""
 
     path: Path
     read: tuple[Path, ...] = ()
     env: dict[str, str] = {}
+    write: tuple[Path, ...] = ()
 
 
 class Python(Struct, frozen=True):
@@ -86,7 +88,8 @@ def programs_for(root: Path) -> Program:
     env = {name: value for program in reversed(found) for name, value in program.env.items()}
     folders = dict.fromkeys(part for path in paths for part in path.split(":") if part)
     read = dict.fromkeys(folder for program in found for folder in program.read)
-    return Program(Path("/bin/sh"), tuple(read), {**env, "PATH": ":".join(folders)})
+    write = tuple(folder for program in found for folder in program.write)
+    return Program(Path("/bin/sh"), tuple(read), {**env, "PATH": ":".join(folders)}, write)
 
 
 def node_for(root: Path) -> Program:
@@ -97,19 +100,31 @@ def node_for(root: Path) -> Program:
 
 
 def go_for(root: Path) -> Program:
-    """Go, with the modules fetched and the packages compiled before, to be read: it can fetch none, and compiles the rest anew."""
+    """Go, with the modules fetched before, to be read, as it can fetch none; what it compiles is kept for this workspace alone."""
     usual = [Path("/usr/local/go/bin"), *sorted(Path("/usr/lib").glob("go-*/bin"), reverse=True)]
     found = _installed("go", root, lambda home: (home / "src" / "runtime").is_dir(), usual)
     path = os.environ.get("GOPATH", "").split(":")[0] or Path.home() / "go"
     modules = Path(os.environ.get("GOMODCACHE") or Path(path, "pkg", "mod"))
-    compiled = Path(os.environ.get("GOCACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "go-build"))
-    shown = {name: path for name, path in {"GOMODCACHE": modules, "GOCACHE": compiled}.items() if _is_cache_of_go(path)}
-    env = {"GOPROXY": "off", "GOTOOLCHAIN": "local", **{name: str(path) for name, path in shown.items()}}
-    return _with_env(found, env, *shown.values())
+    shown = {"GOMODCACHE": modules} if (modules / "cache").is_dir() else {}
+    compiled = _cache_of("go", root)
+    kept = {"GOCACHE": str(compiled)} if compiled is not None else {}
+    env = {"GOPROXY": "off", "GOTOOLCHAIN": "local", **{name: str(path) for name, path in shown.items()}, **kept}
+    program = _with_env(found, env, *shown.values())
+    return replace(program, write=(compiled,)) if compiled is not None else program
 
 
-def _is_cache_of_go(folder: Path) -> bool:
-    return any((folder / name).is_dir() for name in ("00", "cache"))
+def _cache_of(what: str, root: Path) -> Path | None:
+    """A folder of ours for what is compiled in a workspace. No other one sees it: whoever writes there could write anything."""
+    from hashlib import sha256
+
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("treadle", appauthor=False) / what / sha256(str(root).encode()).hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return None  # it is compiled anew each time
+    return folder
 
 
 def cargo_for(root: Path) -> Program:

@@ -97,6 +97,7 @@ def _temporary(bwrap: Bwrap, scratch: int) -> list[str]:
 def _work(host: Host, place: Place) -> list[str]:
     """The workspace comes last, so that it is writable also where it lies in something that is only to be read."""
     words = [word for path in place.extra_read for word in ("--ro-bind", str(path), str(path))]
+    words += [word for path in place.extra_write for word in ("--bind", str(path), str(path))]
     bind = "--bind" if place.writable else "--ro-bind"
     words += [bind, str(place.workspace), str(place.workspace)]
     if place.writable and host.repository is not None:

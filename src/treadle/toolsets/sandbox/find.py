@@ -99,8 +99,11 @@ def settled(place: Place) -> Place:
     system = [Path(path) for path in (*SYSTEM, "/etc", "/proc", "/sys", "/dev", "/var", "/run")]
     if any(within(home, workspace) for home in _homes()) or any(workspace in (path, *path.parents) for path in system):
         raise SandboxMissing(f"{workspace} holds more than one project. Name the folder of the project as the workspace.")
-    extra = tuple(path for path in (path.expanduser().resolve() for path in place.extra_read) if path.exists())
-    return Place(workspace, place.writable, extra, place.network, place.hide)
+    return Place(workspace, place.writable, _real(place.extra_read), place.network, place.hide, _real(place.extra_write))
+
+
+def _real(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(path for path in (path.expanduser().resolve() for path in paths) if path.exists())
 
 
 def look(place: Place) -> Host:

@@ -35,13 +35,17 @@ class Ran(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """What a command sees. Keys of the person stay hidden in any case; `hide` names more, from the workspace or with `~/`."""
+    """What a command sees. Keys of the person stay hidden in any case; `hide` names more, from the workspace or with `~/`.
+
+    `extra_write` are folders beside the workspace that it may write to: caches that no other workspace uses.
+    """
 
     workspace: Path
     writable: bool = True
     extra_read: tuple[Path, ...] = ()
     network: bool = False
     hide: tuple[str, ...] = ()
+    extra_write: tuple[Path, ...] = ()
 
 
 class Bwrap(msgspec.Struct, frozen=True):
