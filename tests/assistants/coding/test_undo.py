@@ -80,6 +80,9 @@ def test_or_all_at_once_and_the_commit_stays_on_its_branch(tmp_path: Path, monke
     assert (code, (folder / "shop.py").read_text()) == (0, SHOP)
     assert any("stays on the branch treadle/" in line for line in lines)
     assert git(folder, "show", "HEAD:shop.py") + "\n" == MENDED
+    assert "Put back: shop.py" in lines
+    git(folder, "switch", "--quiet", "--merge", "main")  # as it is told
+    assert git(folder, "status", "--porcelain") == ""
 
 
 def test_what_the_person_changed_since_is_not_overwritten_unless_forced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

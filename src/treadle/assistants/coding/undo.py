@@ -9,6 +9,8 @@ from treadle import Host, Job, Jobs, SettingsError, Terminal
 from treadle.assistants.coding.command import NAME
 from treadle.workspace import ChangedSince, Checkpoints
 
+_BACK = {"added": "Brought back", "modified": "Put back", "deleted": "Removed again", "renamed": "Named as before"}
+
 
 def diff_arguments(parser: ArgumentParser) -> None:
     """What can be typed after `treadle diff`."""
@@ -66,11 +68,12 @@ async def undo(args: Namespace, host: Host) -> int:
         facts = {**held.facts, "at": target, "after": states[-1]}
         jobs.save(replace(held, facts=facts))
     for change in changes:
-        terminal.line(f"{change.kind:9} {change.path}")
+        terminal.line(f"{_BACK[change.kind]}: {change.path}")
     if not changes:
         terminal.tell("There was nothing to take back.")
     if job.output.get("commit"):
-        terminal.tell(f"The commit {job.output['commit'][:10]} stays on the branch {job.output['branch']}.")
+        back = f"; `git switch --merge {job.facts['base']}` goes back" if job.facts.get("base") else ""
+        terminal.tell(f"The commit {job.output['commit'][:10]} stays on the branch {job.output['branch']}{back}.")
     return 0
 
 

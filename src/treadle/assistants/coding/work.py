@@ -76,6 +76,7 @@ async def _change(room: Room, given: Build | Debug) -> Done:
         if result.stopped != "answered":
             return _stopped(result, await _changed(room))
         report: answers.Report = result.output
+        _say(room, "Running the tests, to see whether that holds …")
         after = await _tested(room)
         proof = verified(before, after)
         if proof.holds or not report.done or turn >= _AGAIN or after.state in ("no tests", "not run"):
@@ -97,7 +98,14 @@ async def _prepare(room: Room) -> None:
             await start_branch(room.folder, branch, unsafe=room.unsafe)
             desk.note(branch=branch)
     if "tests_before" not in facts:
+        _say(room, "Running the tests before the first change …")
         desk.note(tests_before=msgspec.to_builtins(await _tested(room)))
+
+
+def _say(room: Room, words: str) -> None:
+    """What happens between turns, for whoever watches."""
+    if room.desk.host.terminal is not None:
+        room.desk.host.terminal.note(words)
 
 
 def _known(fact: Any) -> Outcome | None:
