@@ -14,7 +14,8 @@ import pytest
 from mcp import Client, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
 
-from cli.running import PATIENCE, TOOLBOX, command, environment, treadle
+from assistants.coding.stage import MENDED, needs_git, project
+from cli.running import PATIENCE, TOOLBOX, asks, command, environment, script, treadle
 
 OFFERED = str(Path(__file__).parents[1] / "server" / "offered.py")
 INITIALIZE = {
@@ -257,3 +258,33 @@ def test_without_the_package_it_says_what_to_install(home):
     )
     assert done.returncode == 2
     assert "treadle[mcp]" in done.stderr
+
+
+@needs_git
+def test_the_coding_assistant_offers_its_tools_its_work_and_its_jobs(home):
+    folder, told = project(home), []
+    (folder / "shop.py").write_text(MENDED)
+    review = asks(("give_answer", {"summary": "Right.", "verdict": "APPROVE", "findings": []}))
+    words = ("-a", "coding", "--workspace", str(folder), "-m", script(home, asks(("git_status", {})), review))
+
+    async def heard(progress, total, message):
+        told.append(message)
+
+    async def work():
+        async with connected(home, *words) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            reviewed = await client.call_tool("review", {"description": "the price"}, progress_callback=heard)
+            jobs = await client.call_tool("list_jobs", {})
+            status = await client.call_tool("get_job_status", {"job_id": json.loads(reviewed.content[0].text)["job_id"]})
+            return tools, reviewed, jobs, status
+
+    tools, reviewed, jobs, status = bounded(work)
+    seven = {"file", "code_edit", "search", "navigate", "git", "bash", "test"}
+    assert seven | {"build", "debug", "review", "triage", "get_job_status", "list_jobs", "cancel_job"} == set(tools)
+    assert {"description", "failing_test", "stack_trace"} < set(tools["debug"].input_schema["properties"])
+    assert (tools["review"].annotations.read_only_hint, tools["build"].annotations.read_only_hint) == (True, False)
+    assert json.loads(reviewed.content[0].text)["output"]["verdict"] == "APPROVE"
+    assert json.loads(jobs.content[0].text)[0]["state"] == "completed"
+    assert json.loads(status.content[0].text)["output"]["review_text"].endswith("**APPROVE**")
+    assert "Round 1." in told
+    assert "git_status …" in told
