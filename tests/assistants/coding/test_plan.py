@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from treadle.assistants.coding.plan import PHASES, TRIES, candidates, debug, has_passed
+from treadle.assistants.coding.plan import PHASES, TRIES, debug, has_passed
 from treadle.assistants.coding.story import story_of, unnumbered
+from treadle.assistants.coding.suspects import candidates
 from treadle.core.calls import Call, Result
 from treadle.core.messages import History, Message, Text, person
 from treadle.core.requests import Request
