@@ -52,12 +52,12 @@ class Task(Struct, frozen=True):
     checks: int
 
 
-def tasks(folder: Path = FOLDER, most: int | None = None) -> list[Task]:
-    """The tasks, fetched into `folder` where they aren't there yet; with `most`, so many of them."""
+def tasks(folder: Path = FOLDER, most: int | None = None, longest: int | None = None) -> list[Task]:
+    """The tasks, fetched into `folder` where they aren't there yet; with `most` so many, with `longest` none of more characters."""
     without = frozenset[int]().union(*LEFT_OUT.values())
     deck = [task for task in published(folder) if task.number not in without]
     Random(SEED).shuffle(deck)
-    return deck[:most]
+    return [task for task in deck if longest is None or len(task.buggy) <= longest][:most]
 
 
 def published(folder: Path = FOLDER) -> list[Task]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.checks.words import words as outcome_words
     from treadle.toolsets.git.actions import Rules as GitRules
     from treadle.toolsets.git.deliver import publish, review_diff
-    from treadle.toolsets.git.host import Repository, commit_paths, start_branch
+    from treadle.toolsets.git.host import Repository, commit_paths, leave_branch, start_branch
     from treadle.toolsets.git.host import facts as repository
     from treadle.toolsets.git.tools import git_tools
     from treadle.toolsets.sandbox.trial import require_sandbox
@@ -43,6 +43,7 @@ _HOMES = {
     "checkpointed": "checkpoints.around",
     "commit_paths": "git.host",
     "git_tools": "git.tools",
+    "leave_branch": "git.host",
     "only": "wrap",
     "outcome_words": "checks.words:words",
     "publish": "git.deliver",
@@ -73,6 +74,7 @@ __all__ = [
     "checkpointed",
     "commit_paths",
     "git_tools",
+    "leave_branch",
     "only",
     "outcome_words",
     "publish",

@@ -30,11 +30,12 @@ async def works(desk: Desk, given: Given) -> Done:
     return Done("completed", {"summary": given.description.upper() if given.loud else given.description})
 
 
+LEAVES = Work("leave", "leave", Given, works, leaving=("loud",))
 ASSISTANT = Assistant(
     "test",
     "Test",
     "Tests.",
-    work=lambda: [Work("say", "say something", Given, works), Work("look", "look", Given, works, reads=True)],
+    work=lambda: [Work("say", "say something", Given, works), Work("look", "look", Given, works, reads=True), LEAVES],
 )
 
 
@@ -66,7 +67,7 @@ def shop(tmp_path: Path) -> Any:
 
 def test_each_kind_of_work_is_a_tool_with_its_own_arguments(shop: Shop) -> None:
     tools = {tool.name: tool for tool in shop.tools.tools()}
-    assert list(tools) == ["say", "look", "get_job_status", "list_jobs", "cancel_job"]
+    assert list(tools) == ["say", "look", "leave", "get_job_status", "list_jobs", "cancel_job"]
     assert set(tools["say"].parameters["properties"]) == {"description", "loud", "background"}
     assert (tools["say"].effect, tools["look"].effect, tools["cancel_job"].effect) == ("write", "read", "write")
 
@@ -108,3 +109,16 @@ def test_what_cannot_be_is_a_problem_in_words(shop: Shop, tmp_path: Path) -> Non
     with pytest.raises(ToolProblem, match="There is no job"):
         other.call("get_job_status", job_id=told["job_id"])
     assert other.call("list_jobs") == []
+
+
+def test_what_lets_a_job_leave_the_machine_is_not_for_other_programs_to_say(shop: Shop) -> None:
+    (tool,) = [tool for tool in shop.tools.tools() if tool.name == "leave"]
+    assert set(tool.parameters["properties"]) == {"description", "background"}
+    assert shop.call("leave", description="hello", loud=True)["output"] == {"summary": "hello"}
+
+
+def test_jobs_of_other_folders_are_not_seen(shop: Shop, tmp_path: Path) -> None:
+    other = Jobs(tmp_path).create("test", "say", "x", workspace="/elsewhere", user="ann")
+    assert shop.call("list_jobs") == []
+    with pytest.raises(ToolProblem, match="There is no job"):
+        shop.call("cancel_job", job_id=other.id)

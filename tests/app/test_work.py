@@ -32,7 +32,15 @@ def stamp(number: int) -> str:
 async def asked(desk: Desk, given: Given) -> Done:
     agent = Agent(await desk.host.model(), tools=[stamp], policy=lambda *_: _allow())
     result = await desk.ask(agent, given.words)
-    return Done("completed", {"text": result.text, "rounds": await desk.rounds(), "tokens": (await desk.usage()).total_tokens})
+    return Done(
+        "completed",
+        {
+            "text": result.text,
+            "rounds": await desk.rounds(),
+            "tokens": (await desk.usage()).total_tokens,
+            "before": await desk.rounds(0),
+        },
+    )
 
 
 def _allow() -> Any:
@@ -59,7 +67,7 @@ def done(home_folder: Path, run: Any, model: Model | None = None, job: Job | Non
 def test_what_came_of_it_is_kept(tmp_path: Path) -> None:
     model = Scripted(calls(("stamp", {"number": 1})), Answer("Done.", usage=Usage(requests=1, input_tokens=7)))
     job = done(tmp_path, asked, model, words="Stamp.")
-    assert (job.state, job.output) == ("completed", {"text": "Done.", "rounds": 2, "tokens": 7})
+    assert (job.state, job.output) == ("completed", {"text": "Done.", "rounds": 2, "tokens": 7, "before": 0})
     assert Jobs(tmp_path).get(job.id) == job
     assert 0 < job.created_at <= job.started_at <= job.finished_at
 

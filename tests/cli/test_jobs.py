@@ -75,6 +75,16 @@ def test_a_job_in_the_background_is_watched_and_cancelled_from_elsewhere(home: P
     assert (folder / "shop.py").read_text() == MENDED
 
 
+def test_a_job_in_the_background_imports_nothing_from_the_folder_it_works_in(home: Path) -> None:
+    folder, marker = project(home), home / "ran"
+    for name in ("msgspec.py", "json.py", "asyncio.py"):
+        (folder / name).write_text(f"open({str(marker)!r}, 'w').close()\nraise SystemExit(1)\n")
+    job = treadle(home, "build", "x", "-C", str(folder), "--detach", "-m", script(home, REPORTS), cwd=home).out.strip()
+    detached = start(home, "jobs", "watch", job)
+    assert detached.wait(60) in (0, 1)
+    assert not marker.exists()
+
+
 def test_ctrl_c_stops_the_process_and_says_how_to_go_on(home: Path) -> None:
     folder = project(home)
     process = start(home, "build", "Sleep", "-C", str(folder), "-m", script(home, SLEEPS))

@@ -61,7 +61,7 @@ class JobTools:
         try:
             match call.name:
                 case "list_jobs":
-                    return [_told(job) for job in self._jobs.all(self._host.user)[:MOST_LISTED]]
+                    return [_told(job) for job in self._jobs.all(self._host.user) if self._is_ours(job)][:MOST_LISTED]
                 case "get_job_status":
                     return _told(self._mine(call.arguments["job_id"]), whole=True)
                 case "cancel_job":
@@ -73,12 +73,15 @@ class JobTools:
 
     def _mine(self, job_id: str) -> Job:
         job = self._jobs.get(job_id)
-        if job.user != self._host.user:
+        if job.user != self._host.user or not self._is_ours(job):
             raise ToolProblem(f"There is no job {job_id!r}.")
         return job
 
+    def _is_ours(self, job: Job) -> bool:
+        return job.assistant == self._name and job.workspace == str(self._folder)
+
     async def _begun(self, work: Work, arguments: dict[str, Any], progress: Callable[[str], None]) -> Any:
-        given = {name: value for name, value in arguments.items() if name != "background"}
+        given = {name: value for name, value in arguments.items() if name != "background" and name not in work.leaving}
         given_as(work, given)
         model = await self._host.model()
         title = str(given.get("description") or given.get("branch") or work.name)
@@ -100,7 +103,8 @@ class JobTools:
 
 def _tool(work: Work) -> Tool:
     schema = type_schema(work.given)
-    schema = {**schema, "properties": {**schema.get("properties", {}), "background": _BACKGROUND}}
+    given = {name: said for name, said in schema.get("properties", {}).items() if name not in work.leaving}
+    schema = {**schema, "properties": {**given, "background": _BACKGROUND}}
     words = f"{work.summary[:1].upper()}{work.summary[1:]}, as a job."
     effect: Effect = "read" if work.reads else "write"
     return Tool(ToolSpec(work.name, words, schema), effect=effect, retry="once", toolset=TOOLSET)

@@ -7,8 +7,9 @@ import fcntl
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
-from time import time
+from time import sleep, time
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +20,7 @@ from treadle.core.errors import TreadleError
 
 State = Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
 OVER: tuple[State, ...] = ("completed", "failed", "cancelled")
+_ATTEMPTS, _PAUSE = 10, 0.02
 _GONE = "Its process is gone. To go on: treadle jobs resume {}"
 
 
@@ -64,6 +66,21 @@ class Job(Struct, frozen=True):
         return self.state in OVER
 
 
+@contextmanager
+def _locked(path: Path, taken: str) -> Generator[None, None, None]:
+    """A file's lock, which the system lets go of when the process ends, however it does. Looks hold it for a moment."""
+    with path.open("ab") as lock:
+        for attempt in range(_ATTEMPTS):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if attempt == _ATTEMPTS - 1:
+                    raise JobTaken(taken) from error
+                sleep(_PAUSE)
+        yield
+
+
 class Jobs:
     """The jobs of one home folder: a folder each, with a file that is replaced as a whole."""
 
@@ -83,7 +100,8 @@ class Jobs:
     def save(self, job: Job) -> Job:
         """Keep it as it is now."""
         folder = self.folder_of(job.id)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(exist_ok=True, mode=0o700)
         fresh = folder / f"job.{os.getpid()}.new"
         with fresh.open("wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(job)))
@@ -102,6 +120,10 @@ class Jobs:
         mine = [job for job in found if user is None or job.user == user]
         return sorted(mine, key=lambda job: (job.created_at, job.id), reverse=True)
 
+    def has(self, job_id: str) -> bool:
+        """Whether there is a job by exactly this id."""
+        return job_id in self._ids()
+
     def cancel(self, job_id: str) -> Job:
         """Stop it: at once where nobody carries it out, else as soon as whoever does looks."""
         job = self.get(job_id)
@@ -118,13 +140,20 @@ class Jobs:
 
     @contextmanager
     def held(self, job_id: str) -> Generator[Job, None, None]:
-        """The job, for as long as this process carries it out. The system lets go of it when the process ends, however it does."""
-        with (self.folder_of(job_id) / "lock").open("ab") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise JobTaken(f"Job {job_id} is under way in another process; `treadle jobs watch {job_id}` shows it.") from error
+        """The job, for as long as this process carries it out."""
+        taken = f"Job {job_id} is under way in another process; `treadle jobs watch {job_id}` shows it."
+        with _locked(self.folder_of(job_id) / "lock", taken):
             yield self._read(job_id)
+
+    @contextmanager
+    def alone_in(self, workspace: str) -> Generator[None, None, None]:
+        """For as long as a job changes a folder: no other one may, or their changes would be taken for each other's."""
+        folder = self.folder.parent / "workspaces"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        name = sha256(workspace.encode(errors="surrogateescape")).hexdigest()[:16]
+        taken = f"Another job is changing {workspace}. Wait until it is over, or cancel it; `treadle jobs` lists them."
+        with _locked(folder / name, taken):
+            yield
 
     def _is_held(self, job_id: str) -> bool:
         try:

@@ -1,11 +1,14 @@
 """The MCP servers that a person settled on in their `treadle.toml`, as toolsets. What a project says of servers isn't taken."""
 
+import os
+import re
 from pathlib import Path
 
 from treadle.app.settled import Settings
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Toolset
 
+_BLANK = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 APPROVED = "mcp.json"  # in the home folder: how tools were described when they were first seen
 
 
@@ -22,7 +25,13 @@ def mcp_toolsets(settings: Settings, home: Path) -> list[Toolset]:
     approved = Approved(home / APPROVED)
     return [
         mcp_tools(
-            Server(name, command=said.command, url=said.url, headers=said.headers, env=said.env, only=said.only), approved=approved
+            Server(name, command=said.command, url=said.url, headers=_known(said.headers), env=_known(said.env), only=said.only),
+            approved=approved,
         )
         for name, said in settings.mcp.items()
     ]
+
+
+def _known(values: dict[str, str]) -> dict[str, str]:
+    """Values with `{NAME}` filled in from the person's environment, where it has that; settings needn't hold secrets."""
+    return {key: _BLANK.sub(lambda blank: os.environ.get(blank[1], blank[0]), value) for key, value in values.items()}

@@ -5,7 +5,7 @@ What a job is says `jobs`. The work itself is the assistant's.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from time import time
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ class Work(Struct, frozen=True):
     given    what it has to be given, as a Struct
     run      does it; taken up again, it goes on from what the desk and the workspace say
     reads    whether it changes nothing
+    leaving  what it may be given that lets it leave the machine; no other program may say that
     """
 
     name: str
@@ -50,14 +51,16 @@ class Work(Struct, frozen=True):
     given: type[Struct]
     run: Callable[["Desk", Any], Awaitable[Done]]
     reads: bool = False
+    leaving: tuple[str, ...] = ()
 
 
 class Desk:
     """What a job is carried out at: its file, its run, and the face that lent the rest."""
 
-    def __init__(self, job: Job, jobs: Jobs, host: "Host") -> None:
+    def __init__(self, job: Job, jobs: Jobs, host: "Host", before: State = "pending") -> None:
         self.job = job
         self.host = host
+        self.before = before  # how the job stood when it was taken up
         self._jobs = jobs
         self._agent: Agent[Any] | None = None
         self._cancelled = asyncio.Event()
@@ -71,6 +74,10 @@ class Desk:
     def is_cancelled(self) -> bool:
         """Whether somebody wants it to stop."""
         return self._cancelled.is_set()
+
+    def alone(self) -> AbstractContextManager[None]:
+        """For as long as it changes its workspace. Raises `JobTaken` where another job does."""
+        return self._jobs.alone_in(self.job.workspace)
 
     def note(self, **facts: Any) -> None:
         """Keep these facts with the job."""
@@ -90,17 +97,22 @@ class Desk:
         """How many turns its run has begun."""
         return sum(isinstance(entry, Said) for entry in await self._entries())
 
-    async def rounds(self) -> int:
-        """How many replies its run has had."""
-        return sum(isinstance(entry, Replied) and not entry.more for entry in await self._entries())
+    async def rounds(self, turns: int | None = None) -> int:
+        """How many replies its run has had, or its first `turns`."""
+        return sum(isinstance(entry, Replied) and not entry.more for entry in await self._first(turns))
 
-    async def usage(self) -> Usage:
-        """What all of its run has used."""
+    async def usage(self, turns: int | None = None) -> Usage:
+        """What its run has used, or its first `turns`."""
         spent = Usage()
-        for entry in await self._entries():
+        for entry in await self._first(turns):
             if isinstance(entry, Replied | Returned | Noted | Finished):
                 spent = spent + entry.usage
-        return spent
+        return replace(spent, calls=sum(isinstance(entry, Returned) for entry in await self._first(turns)))
+
+    async def _first(self, turns: int | None) -> "Sequence[Entry]":
+        entries = await self._entries()
+        begun = [index for index, entry in enumerate(entries) if isinstance(entry, Said)]
+        return entries if turns is None or turns >= len(begun) else entries[: begun[turns]]
 
     async def _entries(self) -> "Sequence[Entry]":
         try:
@@ -133,8 +145,9 @@ async def carry_out(job_id: str, work: Work, host: "Host") -> Job:
     with jobs.held(job_id) as job:
         if job.state in ("completed", "cancelled"):
             return job
+        before = job.state
         job = jobs.save(replace(job, state="running", why="", started_at=job.started_at or time()))
-        desk = Desk(job, jobs, host)
+        desk = Desk(job, jobs, host, before)
         try:
             done = await _watched(desk, jobs, work)
         except Exception as error:  # a mistake in the work: whoever looks at the job must not wait for it

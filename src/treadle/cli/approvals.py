@@ -3,6 +3,8 @@
 import argparse
 
 from treadle.app.agent import Agent
+from treadle.app.home import open_home
+from treadle.app.jobs import Jobs
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import json_object
 from treadle.cli.codes import USAGE
@@ -34,7 +36,8 @@ async def _answer(args: argparse.Namespace) -> int:
     if args.json:
         screen.line(to_json({"approved": args.command == "approve", "approval": approval}))
     else:
-        screen.line(f"{_done(args, approval)}. Go on with: treadle resume {args.run}")
+        resume = "treadle jobs resume" if Jobs(open_home().folder).has(args.run) else "treadle resume"
+        screen.line(f"{_done(args, approval)}. Go on with: {resume} {args.run}")
     return 0
 
 

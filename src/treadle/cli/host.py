@@ -45,7 +45,7 @@ def detach(words: Sequence[str]) -> None:
     """A command in a session of its own, which no closing of this terminal ends."""
     with open(os.devnull, "r+b") as nothing:  # noqa: PTH123 - a device
         subprocess.Popen(  # noqa: S603 - ourselves
-            [sys.executable, "-m", "treadle.cli.main", *words],
+            [sys.executable, "-P", "-m", "treadle.cli.main", *words],  # nothing in this folder is imported: it may be a stranger's
             stdin=nothing,
             stdout=nothing,
             stderr=nothing,

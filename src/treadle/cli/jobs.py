@@ -25,6 +25,7 @@ from treadle.core.messages import Text
 from treadle.guard.redaction import Redactor
 
 CODES = {"completed": FINE, "failed": FAILED, "waiting": WAITING, "cancelled": INTERRUPTED}
+PATIENCE = 30.0  # seconds in which somebody should have begun a job
 LOOKS = 0.3  # seconds between two looks at a job that is under way elsewhere
 
 
@@ -122,7 +123,10 @@ async def _watch(jobs: Jobs, args: argparse.Namespace) -> int:
         if job.state not in ("pending", "running"):
             screen.end_line()
             screen.tell(f"Job {job.id} is {job.state}: {job.why}" if job.why else f"Job {job.id} is {job.state}.")
-            return CODES[job.state]
+            return code_of(job)
+        if job.state == "pending" and time() - job.created_at > PATIENCE:
+            screen.tell(f"Nobody carries job {job.id} out. To begin: treadle jobs resume {job.id}")
+            return WAITING
         await asyncio.sleep(LOOKS)
 
 
@@ -159,7 +163,12 @@ async def _resume(jobs: Jobs, args: argparse.Namespace) -> int:
         screen.line(to_json(done))
     else:
         _shown(done, args)
-    return CODES[done.state]
+    return code_of(done)
+
+
+def code_of(job: Job) -> int:
+    """The exit code that says how a job stands. What its tests deny is no success."""
+    return FAILED if job.output.get("denied") else CODES[job.state]
 
 
 def work_of(job: Job) -> Work:

@@ -1,8 +1,8 @@
 """`kill -9` in the middle of a job, at any instant, as often as it takes: it goes on, and nothing is committed twice."""
 
+import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -28,16 +28,26 @@ STEPS = [
 
 
 def script(received):
-    """The same reply to the same conversation. Where nobody remembers that a file was read, it is read again."""
+    """The same reply to the same conversation: what it lacks of the steps, whatever a kill has cut off.
+
+    A write that was interrupted, or refused because nobody remembers the reading, is made once more.
+    """
     messages = received.body["messages"]
-    last = next((message for message in reversed(messages) if message["role"] == "tool"), {"content": ""})
-    if "read" in last["content"].lower() and "before" in last["content"].lower() and "changed" not in last["content"][:7]:
-        path = re.search(r"[\w.]+\.(?:py|md)", last["content"])
-        if path:
-            return (call("file", {"action": "read", "path": path[0]}),)
-    done = sum(message["role"] == "assistant" for message in messages)
-    step = min(done, len(STEPS) - 1)
-    return tuple(call(name, arguments, id=f"call_{step}_{index}") for index, (name, arguments) in enumerate(STEPS[step]))
+    asked = [call for message in messages if message["role"] == "assistant" for call in message["tool_calls"]]
+    made = {call["id"]: (call["function"]["name"], json.loads(call["function"]["arguments"])) for call in asked}
+    said = {message["tool_call_id"]: message["content"] for message in messages if message["role"] == "tool"}
+    fine = [made[one] for one in made if not _is_lost(made[one][1], said[one])]
+    for step in STEPS:
+        missing = [one for one in step if one not in fine]
+        if missing and missing[0][1].get("action") == "write":
+            missing = [("file", {"action": "read", "path": missing[0][1]["path"]}), *missing]
+        if missing:
+            return tuple(call(name, arguments) for name, arguments in missing)
+    return tuple(call(name, arguments) for name, arguments in STEPS[-1])
+
+
+def _is_lost(arguments, said):
+    return arguments.get("action") == "write" and not said.startswith(("Wrote", "Created"))
 
 
 def treadle(home: Path, folder: Path, *words: str) -> "subprocess.Popen[str]":

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assistants.coding.stage import MENDED, SHOP, asks, carried_out, git, mends, needs_git, project, reports
 from treadle.app.assistant import Host
 from treadle.app.home import close_home, open_home
+from treadle.app.jobs import Jobs
 from treadle.assistants.coding import undo
 from treadle.core.errors import SettingsError
 from treadle.models.scripted import Scripted
@@ -79,10 +81,40 @@ def test_or_all_at_once_and_the_commit_stays_on_its_branch(tmp_path: Path, monke
     code, lines = typed(tmp_path, undo.undo, job=job, all=True)
     assert (code, (folder / "shop.py").read_text()) == (0, SHOP)
     assert any("stays on the branch treadle/" in line for line in lines)
-    assert git(folder, "show", "HEAD:shop.py") + "\n" == MENDED
     assert "Put back: shop.py" in lines
-    git(folder, "switch", "--quiet", "--merge", "main")  # as it is told
+    assert lines[-1].endswith("You are back on main.")
+    assert git(folder, "branch", "--show-current") == "main"
     assert git(folder, "status", "--porcelain") == ""
+    assert git(folder, "log", "--all", "--format=%s").splitlines()[0] == "Mend the price"
+
+
+def test_what_is_no_change_of_the_job_is_left_alone_even_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, _ = changed(tmp_path, monkeypatch)
+    (folder / "mine.txt").write_text("mine")
+    (folder / "test_shop.py").write_text("mine too\n")
+    assert typed(tmp_path, undo.undo, all=True)[0] == 0
+    assert (folder / "shop.py").read_text() == SHOP
+    assert ((folder / "mine.txt").read_text(), (folder / "test_shop.py").read_text()) == ("mine", "mine too\n")
+    assert typed(tmp_path, undo.undo, all=True, force=True)[0] == 0
+    assert (folder / "mine.txt").read_text() == "mine"
+
+
+def test_after_a_kill_only_what_its_calls_changed_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, job = changed(tmp_path, monkeypatch)
+    jobs = Jobs(tmp_path / "home")
+    facts = {name: value for name, value in jobs.get(job).facts.items() if name not in ("after", "at")}
+    jobs.save(replace(jobs.get(job), facts=facts, state="running"))
+    (folder / "mine.txt").write_text("mine")
+    assert typed(tmp_path, undo.undo, all=True)[0] == 0
+    assert ((folder / "shop.py").read_text(), (folder / "mine.txt").read_text()) == (SHOP, "mine")
+
+
+def test_it_works_from_a_folder_inside_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, _ = changed(tmp_path, monkeypatch)
+    (folder / "inner").mkdir()
+    monkeypatch.chdir(folder / "inner")
+    assert typed(tmp_path, undo.undo)[0] == 0
+    assert (folder / "shop.py").read_text() == WORSE
 
 
 def test_what_the_person_changed_since_is_not_overwritten_unless_forced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,14 @@ def outcome(state: str, *failures: str, passed: int = 3) -> Outcome:
 
 
 def test_tests_that_pass_verify_it() -> None:
-    assert (verified(outcome("failed", "a"), outcome("passed")).holds, verified(None, outcome("passed", passed=1)).why) == (
-        True,
-        "1 test pass",
-    )
+    assert verified(outcome("failed", "a", passed=2), outcome("passed")).holds
+    assert verified(None, outcome("passed", passed=1)).why == "1 test passes"
+
+
+def test_tests_that_are_gone_prove_nothing() -> None:
+    proof = verified(outcome("failed", "a", passed=2), outcome("passed", passed=1))
+    assert (proof.holds, proof.denied, proof.why) == (False, True, "only 1 of 3 tests are left")
+    assert verified(outcome("passed"), outcome("no tests", passed=0)).denied
 
 
 @pytest.mark.parametrize(
@@ -38,8 +42,8 @@ def test_a_test_that_fails_anew_is_named() -> None:
 
 
 def test_what_failed_before_and_still_fails_is_told_apart() -> None:
-    assert verified(outcome("failed", "a", "b"), outcome("failed", "a")).why == "1 test that failed before still fail, 1 pass now"
-    assert verified(outcome("failed", "a"), outcome("failed", "a")).why == "1 test that failed before still fail"
+    assert verified(outcome("failed", "a", "b"), outcome("failed", "a")).why == "1 test that failed before still fails, 1 pass now"
+    assert verified(outcome("failed", "a"), outcome("failed", "a")).why == "1 test that failed before still fails"
 
 
 def test_a_runner_that_says_no_without_a_name_is_no_proof() -> None:

@@ -35,17 +35,20 @@ def test_a_change_is_preceded_by_a_checkpoint_and_reading_is_not(tmp_path: Path)
     folder.mkdir()
     (folder / "a.txt").write_text("first")
 
+    touched: list[str] = []
+
     async def work() -> None:
         checkpoints = Checkpoints(folder, tmp_path / "store")
-        async with checkpointed(tools(folder), checkpoints) as around:
+        async with checkpointed(tools(folder), checkpoints, touched.extend) as around:
             assert [one.name for one in around.tools()] == ["look", "write"]
             assert await around.call(Call("1", "look", {}), RunContext()) == "looked"
             assert await checkpoints.list() == []
             told = await around.call(Call("2", "write", {"text": "second"}), RunContext())
             assert told == "wrote\n\nModified files: a.txt"
             assert await around.call(Call("3", "write", {"text": "second"}), RunContext()) == "wrote"
-            first = (await checkpoints.list())[0]
-            assert first.label == "before write"
+            first, second = await checkpoints.list()
+            assert (first.label, second.label) == ("before write", "after write")
+            assert touched == ["a.txt"]
             await checkpoints.restore(first.id)
             assert (folder / "a.txt").read_text() == "first"
 

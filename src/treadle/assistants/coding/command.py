@@ -125,6 +125,7 @@ async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
     if missing:
         raise SettingsError(missing)
     folder = _folder(args.workspace)
+    notes = settings_of(folder).notes  # what is wrong with them is said before there is a job
     model = await host.model()  # one that can't be had is said before there is a job
     jobs = Jobs(host.home.folder)
     job = jobs.create(
@@ -142,7 +143,7 @@ async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
         host.detach(["jobs", "resume", job.id, "--quiet"])
         terminal.line(job.id)
         return 0
-    for note in settings_of(folder).notes:
+    for note in notes:
         terminal.note(note, "yellow")
     terminal.note(f"Job {job.id}: {work.name} in {folder}")
     try:

@@ -18,9 +18,14 @@ class Kind(Struct, frozen=True):
     given: Callable[[Namespace], Given]
 
 
+LEAVING = ("push", "pr")
 KINDS = (
-    Kind(Work("build", "build something, tests included", Build, work.build), command.build_arguments, command.build_given),
-    Kind(Work("debug", "find and mend a bug", Debug, work.debug), command.debug_arguments, command.debug_given),
+    Kind(
+        Work("build", "build something, tests included", Build, work.build, leaving=LEAVING),
+        command.build_arguments,
+        command.build_given,
+    ),
+    Kind(Work("debug", "find and mend a bug", Debug, work.debug, leaving=LEAVING), command.debug_arguments, command.debug_given),
     Kind(Work("review", "review a change", Review, work.review, reads=True), command.review_arguments, command.review_given),
     Kind(
         Work("triage", "find out why something goes wrong", Triage, work.triage, reads=True),

@@ -33,9 +33,7 @@ class Phase(Struct, frozen=True):
 PHASES = (
     Phase(pieces=False, heats=(0.0,)),
     Phase(pieces=True, heats=(0.0, 0.8, 0.8)),
-    Phase(pieces=False, heats=(0.7,)),
-    Phase(pieces=False, heats=(0.9,), feedback=True),
-    Phase(pieces=False, heats=(1.0,)),
+    Phase(pieces=False, heats=(0.7,), feedback=True),
 )
 TRIES = 40  # of one file
 _MOST_PIECES = 10  # so that all phases fit into the rounds of a job

@@ -34,6 +34,17 @@ You said that it is done, but the tests say otherwise:
 Mend that and run the tests again; or, if you can't, say so with done = false."""
 
 
+ONCE_MORE = "You gave up, and are asked to try once more. Look at it afresh, and run the tests after your last change."
+
+
+def review_of(about: str, diff: str, branch: str, current: str | None) -> str:
+    """The change to review. Files can only be read as they are in the folder, which may be another branch's."""
+    parts = [about.strip(), "Review this change:", f"```diff\n{diff}\n```"]
+    if branch and branch != current:
+        parts.append(f"The folder itself is on {current or 'another commit'}: files that you read there are without this change.")
+    return "\n\n".join(filter(None, parts))
+
+
 def facts_of(facts: tuple[str, ...], instructions: str, guide: str) -> str:
     """What the project says of itself, for the end of the instructions."""
     parts: list[str] = []

@@ -1,12 +1,13 @@
 """Where a job works and with what: its folder, settings, model, checkpoints, and the agent that does it. Decides nothing."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from treadle import Agent, Desk, Led, Limits, Model, Options, Results, Settings, mcp_toolsets, settings_of
+from treadle import Agent, Desk, Job, Led, Limits, Model, Options, Results, Settings, SettingsError, mcp_toolsets, settings_of
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.kept import Kept
 from treadle.assistants.coding.plan import debug as debug_plan
@@ -47,15 +48,32 @@ class Room(Struct, frozen=True):
         git = self.settings.git
         return GitRules(git.remote, git.draft_pr, git.branch_prefix, tuple(git.protected))
 
+    def say(self, words: str) -> None:
+        """What happens between turns, for whoever watches."""
+        if self.desk.host.terminal is not None:
+            self.desk.host.terminal.note(words)
+
+    def touched(self, paths: Sequence[str]) -> None:
+        """Remember that the job has changed these files."""
+        self.desk.note(touched=[*dict.fromkeys([*self.desk.job.facts.get("touched", ()), *paths])])
+
     @property
     def changes(self) -> bool:
         """Whether this kind of work changes anything."""
         return self.kind in ("build", "debug")
 
 
+def folder_of(job: Job) -> Path:
+    """Where a job works. Raises a sentence where that is gone."""
+    folder = Path(job.workspace)
+    if not folder.is_dir():
+        raise SettingsError(f"The folder {folder} of job {job.id} isn't there any more.")
+    return folder
+
+
 async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -> Room:
     """The room of a job. Raises a sentence where its folder is gone, or where commands can't be contained."""
-    folder = Path(desk.job.workspace)
+    folder = folder_of(desk.job)
     settings = settings_of(folder)
     if kind in ("build", "debug") and settings.commands.sandbox:
         await require_sandbox(folder)
@@ -65,21 +83,18 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
 
 
-def agent_in(room: Room, *, leaves: bool, rounds: int, tests: Bounds | None = None) -> Agent[Any]:
-    """The agent that does the work. `leaves` lets it push; `rounds` are those it has left; `tests` is what tests may use."""
+async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
+    """The agent that does the work. `leaves` lets it push; `turn` is which it is; `tests` is what tests may use."""
     flat = room.led or not room.model.traits.native_calls
-    limits = room.settings.limits
     kept = room.checkpoints if room.changes else None
-    tools = toolset(room.kind, room.folder, room.settings, flat=flat, checkpoints=kept, tests=tests)
+    tools = toolset(room.kind, room.folder, room.settings, flat=flat, checkpoints=kept, touched=room.touched, tests=tests)
     return Agent(
         Led(room.model, debug_plan) if room.led else room.model,
         name=f"coding-{room.kind}",
         toolsets=[tools, *(mcp_toolsets(room.settings, room.desk.host.home.folder) if room.changes else ())],
         instructions=instructions(room.kind, room.folder, room.settings),
         output_type=_ANSWERS[room.kind],
-        limits=Limits(
-            rounds=max(1, rounds), tokens=limits.tokens, seconds=limits.seconds, cost=limits.cost, at_limit="fail", refuse_at=6
-        ),
+        limits=await _limits(room, turn),
         policy=rules(room.kind, leaves=leaves),
         approver=room.desk.host.approver,
         options=Options(temperature=room.settings.model.temperature),
@@ -89,8 +104,23 @@ def agent_in(room: Room, *, leaves: bool, rounds: int, tests: Bounds | None = No
     )
 
 
+async def _limits(room: Room, turn: int) -> Limits:
+    """What is left of the job's limits after the turns before this one."""
+    limits, rounds, spent = room.settings.limits, await room.desk.rounds(turn), await room.desk.usage(turn)
+    return Limits(
+        rounds=max(1, (limits.rounds or ROUNDS) - rounds),
+        tokens=None if limits.tokens is None else max(1, limits.tokens - spent.total_tokens),
+        seconds=limits.seconds,
+        cost=None if limits.cost is None else max(0.0, limits.cost - (spent.cost or 0.0)),
+        at_limit="fail",
+        refuse_at=6,
+    )
+
+
 def instructions(kind: Kind, folder: Path, settings: Settings) -> str:
-    """What the model is told, with what the project says of itself."""
+    """What the model is told, with what the project says of itself; not where it is judged, since it could ask for mercy."""
+    if kind in ("review", "triage"):
+        return _TOLD[kind]
     project = settings.project
     about = prompts.facts_of(tuple(project.facts), project.instructions, _guide(folder))
     return f"{_TOLD[kind]}\n\n{about}".strip()
@@ -107,5 +137,6 @@ def _guide(folder: Path) -> str:
     for name in _GUIDES:
         path = folder / name
         if path.is_file() and not path.is_symlink():
-            return path.read_text("utf-8", errors="replace")[:_MOST_GUIDE]
+            with path.open(encoding="utf-8", errors="replace") as file:
+                return file.read(_MOST_GUIDE)
     return ""

@@ -9,7 +9,7 @@ _CODES = {"completed": 0, "failed": 1, "waiting": 3, "cancelled": 130}
 
 def code_of(job: Job) -> int:
     """The exit code of a command that ended with this job. A claim that the tests deny is no success."""
-    if job.state == "completed" and job.output.get("verified") is False and "fail" in str(job.output.get("tests", "")):
+    if job.state == "completed" and job.output.get("denied"):
         return 1
     return _CODES.get(job.state, 1)
 
@@ -53,7 +53,7 @@ def lines(job: Job) -> list[str]:
     if output.get("branch"):
         base = job.facts.get("base")
         commit = f", commit {output['commit'][:10]}" if output.get("commit") else ""
-        back = f"; `git switch {base}` goes back" if base else ""
+        back = f"; `git switch {base}` goes back" if base and job.facts.get("base_commit") else ""
         found.append(f"Branch: {output['branch']}{commit}{back}")
     if output.get("pushed"):
         found.append(f"Pushed: {output['pushed']}")

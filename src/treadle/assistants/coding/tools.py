@@ -1,6 +1,6 @@
 """The tools of each kind of work, and its policy: review and triage read, build and debug change what can be undone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from treadle.assistants.coding.outlines import outlines
 from treadle.workspace import (
     Bounds,
     Checkpoints,
+    Outcome,
     Together,
     Wanted,
     check_tools,
@@ -36,14 +37,20 @@ def toolset(
     *,
     flat: bool,
     checkpoints: Checkpoints | None = None,
+    touched: Callable[[Sequence[str]], object] = len,
     tests: Bounds | None = None,
 ) -> Toolset:
-    """The tools of one kind of work in a folder. `checkpoints` are taken before every change; `tests` is what tests may use."""
-    if kind in ("review", "triage"):
-        files = workspace_tools(folder, flat=True, outline=outlines())
-        return only(Together(files, git_tools(folder, flat=True)), *READING)
+    """The tools of one kind of work in a folder.
+
+    checkpoints  taken before and after every change
+    touched      hears which files each change has touched
+    tests        what tests may use
+    """
     commands, git = settings.commands, settings.git
     bounds, unsafe = bounds_of(settings), not commands.sandbox
+    if kind in ("review", "triage"):
+        files = workspace_tools(folder, flat=True, outline=outlines())
+        return only(Together(files, git_tools(folder, flat=True, unsafe=unsafe)), *READING)
     together = Together(
         workspace_tools(folder, flat=flat, outline=outlines()),
         check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, unsafe=unsafe),
@@ -66,7 +73,7 @@ def toolset(
             unsafe=unsafe,
         ),
     )
-    return together if checkpoints is None else checkpointed(together, checkpoints)
+    return together if checkpoints is None else checkpointed(together, checkpoints, touched)
 
 
 def bounds_of(settings: Settings) -> Bounds:
@@ -74,10 +81,12 @@ def bounds_of(settings: Settings) -> Bounds:
     return Bounds(seconds=settings.commands.seconds, memory=settings.commands.memory_mb * _MIB)
 
 
-def bounds_of_tests(settings: Settings, took: float) -> Bounds:
-    """What tests may use that took so long before: a change that lets them take many times as long has broken something."""
+def bounds_of_tests(settings: Settings, before: Outcome | None) -> Bounds:
+    """What tests may use: where they ran to their end before, taking many times as long means that something is broken."""
     bounds = bounds_of(settings)
-    return replace(bounds, seconds=min(bounds.seconds, max(_LEAST_SECONDS, took * _SLOWER)))
+    if before is None or before.state not in ("passed", "failed"):
+        return bounds
+    return replace(bounds, seconds=min(bounds.seconds, max(_LEAST_SECONDS, before.seconds * _SLOWER)))
 
 
 def usual_tests(settings: Settings) -> Wanted:

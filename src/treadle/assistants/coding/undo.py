@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from treadle import Host, Job, Jobs, SettingsError, Terminal
 from treadle.assistants.coding.command import NAME
-from treadle.workspace import ChangedSince, Checkpoints
+from treadle.assistants.coding.room import folder_of
+from treadle.workspace import ChangedSince, Checkpoints, leave_branch
 
 _BACK = {"added": "Brought back", "modified": "Put back", "deleted": "Removed again", "renamed": "Named as before"}
 
@@ -34,13 +35,14 @@ def _job(parser: ArgumentParser) -> None:
 async def diff(args: Namespace, host: Host) -> int:
     """Show what a job changed."""
     terminal, (job, checkpoints) = _terminal(host), _found(args.job, host)
-    end = job.facts.get("after")
+    touched, states = job.facts.get("touched", ()), await _states(job, checkpoints)
     if args.stat:
-        for change in await checkpoints.changes(job.facts["before"], end):
-            terminal.line(f"{change.kind:9} {change.path}")
-        return 0
-    for line in (await checkpoints.diff(job.facts["before"], end)).splitlines():
-        terminal.line(line, _style(line))
+        for change in await checkpoints.changes(states[0], states[-1]):
+            if change.path in touched:
+                terminal.line(f"{change.kind:9} {change.path}")
+    elif touched:
+        for line in (await checkpoints.diff(states[0], states[-1], touched)).splitlines():
+            terminal.line(line, _style(line))
     return 0
 
 
@@ -53,13 +55,16 @@ def _style(line: str) -> str:
 async def undo(args: Namespace, host: Host) -> int:
     """Put the files back as they were before."""
     terminal, (job, checkpoints) = _terminal(host), _found(args.job, host)
+    if args.steps < 1:
+        raise SettingsError("--steps takes a number from 1 up.")
     jobs = Jobs(host.home.folder)
     with jobs.held(job.id) as held:
-        states = await _states(held, checkpoints)
-        at = min(int(held.facts.get("at", len(states) - 1)), len(states) - 1)
-        target = 0 if args.all else max(0, at - max(1, args.steps))
+        states, at = await _states(held, checkpoints), held.facts.get("at")
+        at = len(states) - 1 if at is None else min(int(at), len(states) - 1)
+        target = 0 if args.all else max(0, at - args.steps)
+        touched = held.facts.get("touched", ())
         try:
-            changes = await checkpoints.restore(states[target], expected=states[at], force=args.force)
+            changes = await checkpoints.restore(states[target], expected=states[at], paths=touched, force=args.force)
         except ChangedSince as changed:
             terminal.tell(
                 f"These files were changed after the job: {', '.join(changed.paths)}. --force takes that back as well.", "red"
@@ -71,19 +76,24 @@ async def undo(args: Namespace, host: Host) -> int:
         terminal.line(f"{_BACK[change.kind]}: {change.path}")
     if not changes:
         terminal.tell("There was nothing to take back.")
-    if job.output.get("commit"):
-        back = f"; `git switch --merge {job.facts['base']}` goes back" if job.facts.get("base") else ""
-        terminal.tell(f"The commit {job.output['commit'][:10]} stays on the branch {job.output['branch']}{back}.")
+    if target == 0 and job.output.get("commit"):
+        terminal.tell(await _went_back(job))
     return 0
+
+
+async def _went_back(job: Job) -> str:
+    """Where everything was taken back, the folder is on the branch again that it was on; if that can be without touching a file."""
+    folder, base, branch = folder_of(job), job.facts.get("base"), job.output["branch"]
+    stays = f"The commit {job.output['commit'][:10]} stays on the branch {branch}"
+    if base and await leave_branch(folder, branch, base, job.facts.get("base_commit")):
+        return f"{stays}. You are back on {base}."
+    return f"{stays}, which the folder is still on."
 
 
 async def _states(job: Job, checkpoints: Checkpoints) -> list[str]:
     """The states of the folder that the job went through, from before its first change to after its last."""
-    if "after" not in job.facts:  # its process died
-        after = await checkpoints.take("after the job")
-    else:
-        after = str(job.facts["after"])
     states = [point.id for point in await checkpoints.list()]
+    after = str(job.facts.get("after") or states[-1])  # where its process died, the last one after a call of its own
     return states[states.index(job.facts["before"]) : len(states) - states[::-1].index(after)]
 
 
@@ -92,13 +102,13 @@ def _found(job_id: str, host: Host) -> tuple[Job, Checkpoints]:
     job = jobs.get(job_id) if job_id else _last(jobs)
     if "before" not in job.facts:
         raise SettingsError(f"Job {job.id} has changed nothing.")
-    return job, Checkpoints(Path(job.workspace), jobs.folder_of(job.id) / "checkpoints")
+    return job, Checkpoints(folder_of(job), jobs.folder_of(job.id) / "checkpoints")
 
 
 def _last(jobs: Jobs) -> Job:
     here = Path.cwd().resolve()
     for job in jobs.all():
-        if job.assistant == NAME and "before" in job.facts and Path(job.workspace) == here:
+        if job.assistant == NAME and "before" in job.facts and Path(job.workspace) in (here, *here.parents):
             return job
     raise SettingsError("No job has changed anything in this folder. `treadle jobs` lists all of them.")
 

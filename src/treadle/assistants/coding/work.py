@@ -6,13 +6,14 @@ from typing import Any
 
 import msgspec
 
-from treadle import Desk, Done, RunResult, Usage
+from treadle import Desk, Done, RunResult, SettingsError
 from treadle.assistants.coding import answers, prompts
-from treadle.assistants.coding.given import Build, Debug, Review, Triage, shortened, told
-from treadle.assistants.coding.room import ROUNDS, Room, agent_in, branch_of, room_for
+from treadle.assistants.coding.deliver import changed, delivered
+from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, shortened, told
+from treadle.assistants.coding.room import Room, agent_in, branch_of, room_for
 from treadle.assistants.coding.tools import bounds_of, bounds_of_tests, usual_tests
-from treadle.assistants.coding.verify import Verified, verified
-from treadle.workspace import Outcome, check, commit_paths, outcome_words, publish, repository, review_diff, start_branch
+from treadle.assistants.coding.verify import verified
+from treadle.workspace import Outcome, Wanted, check, outcome_words, repository, review_diff, start_branch
 
 _AGAIN = 2  # times a claim that doesn't hold is sent back
 _MOST_DIFF = 60_000
@@ -20,92 +21,117 @@ _MOST_DIFF = 60_000
 
 async def build(desk: Desk, given: Build) -> Done:
     """Build what was asked for."""
-    return await _change(await room_for(desk, "build", keeps=given.keep_context, free=given.free), given)
+    return await _change(desk, given)
 
 
 async def debug(desk: Desk, given: Debug) -> Done:
     """Find and mend a bug."""
-    return await _change(await room_for(desk, "debug", keeps=given.keep_context, free=given.free), given)
+    return await _change(desk, given)
 
 
 async def review(desk: Desk, given: Review) -> Done:
     """Say what is to be said about a change."""
     room = await room_for(desk, "review", keeps=given.keep_context)
-    diff = given.diff or await review_diff(room.folder, given.base, given.branch, rules=room.git)
+    diff = given.diff or await review_diff(room.folder, given.base, given.branch, rules=room.git, unsafe=room.unsafe)
     if not diff.strip():
         return Done("completed", {"review_text": "There is nothing to review: nothing was changed.", "verdict": "COMMENT"})
-    about = f"{given.description}\n\n" if given.description else ""
-    result = await desk.ask(
-        agent_in(room, leaves=False, rounds=await _rounds(room)), f"{about}Review this change:\n\n{_fenced(diff)}"
-    )
+    found = await repository(room.folder, unsafe=room.unsafe) if given.branch else None
+    asked = prompts.review_of(given.description, shortened(diff, _MOST_DIFF), given.branch, found.branch if found else "")
+    result = await desk.ask(await agent_in(room), asked)
     if result.stopped != "answered":
         return _stopped(result, {})
-    found = answers.sound(result.output)
+    answer = answers.sound(result.output)
     output = {
-        "review_text": answers.review_text(found),
-        "verdict": found.verdict,
-        "issues_found": len(found.findings),
+        "review_text": answers.review_text(answer),
+        "verdict": answer.verdict,
+        "issues_found": len(answer.findings),
         "branch": given.branch,
-        **msgspec.to_builtins(found),
+        **msgspec.to_builtins(answer),
     }
-    return Done("completed", {**output, **await _usage(desk)})
+    return Done("completed", {**output, **await usage(desk)})
 
 
 async def triage(desk: Desk, given: Triage) -> Done:
     """Say what is wrong, and why."""
+    _check(given)
     room = await room_for(desk, "triage", keeps=given.keep_context)
-    result = await desk.ask(agent_in(room, leaves=False, rounds=await _rounds(room)), told(given))
+    result = await desk.ask(await agent_in(room), told(given))
     if result.stopped != "answered":
         return _stopped(result, {})
-    found: answers.TriageAnswer = result.output
-    output = {"triage_report": answers.triage_text(found), **msgspec.to_builtins(found)}
-    return Done("completed", {**output, **await _usage(desk)})
+    answer: answers.TriageAnswer = result.output
+    output = {"triage_report": answers.triage_text(answer), **msgspec.to_builtins(answer)}
+    return Done("completed", {**output, **await usage(desk)})
 
 
-async def _change(room: Room, given: Build | Debug) -> Done:
-    """Prepare, let the agent work until its claim holds or it gives up, and deliver what there is."""
-    desk = room.desk
-    await _prepare(room)
-    before = _known(desk.job.facts.get("tests_before"))
+def _check(given: Given) -> None:
+    missing = is_enough(given)
+    if missing:
+        raise SettingsError(missing)
+
+
+async def _change(desk: Desk, given: Build | Debug) -> Done:
+    """Change a workspace, which no other job changes meanwhile."""
+    _check(given)
+    kind = "build" if isinstance(given, Build) else "debug"
+    room = await room_for(desk, kind, keeps=given.keep_context, free=given.free)
+    with desk.alone():
+        await _prepare(room, given)
+        return await _worked(room, given)
+
+
+async def _worked(room: Room, given: Build | Debug) -> Done:
+    """Let the agent work until its claim holds or it gives up, and deliver what there is."""
+    desk, before = room.desk, _known(room.desk.job.facts.get("tests_before"))
     turn = max(0, await desk.turns() - 1)  # taken up again, it goes on with the last
-    prompt = _task(given, before)
+    prompt, given_up = _task(given, before), desk.before == "failed"
     while True:
-        tests = None if before is None else bounds_of_tests(room.settings, before.seconds)
-        agent = agent_in(room, leaves=given.push or given.pr, rounds=await _rounds(room), tests=tests)
+        tests = bounds_of_tests(room.settings, before)
+        agent = await agent_in(room, leaves=given.push or given.pr, turn=turn, tests=tests)
         result = await desk.ask(agent, prompt, turn)
         if result.stopped != "answered":
-            return _stopped(result, await _changed(room))
+            return _stopped(result, await changed(room))
         report: answers.Report = result.output
-        _say(room, "Running the tests, to see whether that holds …")
+        if given_up and not report.done:  # somebody wants it to be tried once more
+            turn, prompt, given_up = turn + 1, prompts.ONCE_MORE, False
+            continue
+        room.say("Running the tests, to see whether that holds …")
         after = await _tested(room)
         proof = verified(before, after)
         if proof.holds or not report.done or turn >= _AGAIN or after.state in ("no tests", "not run"):
-            return await _delivered(room, given, report, proof)
+            return await delivered(room, given, report, proof)
         turn += 1
         prompt = prompts.UNVERIFIED.format(tests=outcome_words(after))
 
 
-async def _prepare(room: Room) -> None:
+async def _prepare(room: Room, given: Build | Debug) -> None:
     """Once, before anything is changed: a checkpoint, a branch, and what the tests say. Taken up again, only what is missing."""
     desk, facts = room.desk, room.desk.job.facts
     if "before" not in facts:
         desk.note(before=await room.checkpoints.take("before the job"))
     if "branch" not in facts:
-        found = await repository(room.folder, remote=room.settings.git.remote, unsafe=room.unsafe)
-        if found is not None:
-            branch = branch_of(room)
-            desk.note(base=found.branch, base_commit=found.head)
-            await start_branch(room.folder, branch, unsafe=room.unsafe)
-            desk.note(branch=branch)
+        await _begin_branch(room, given)
     if "tests_before" not in facts:
-        _say(room, "Running the tests before the first change …")
+        room.say("Running the tests before the first change …")
+        desk.note(
+            usual_tests=msgspec.to_builtins(usual_tests(room.settings))
+        )  # what the agent may write into settings is no matter
         desk.note(tests_before=msgspec.to_builtins(await _tested(room)))
 
 
-def _say(room: Room, words: str) -> None:
-    """What happens between turns, for whoever watches."""
-    if room.desk.host.terminal is not None:
-        room.desk.host.terminal.note(words)
+async def _begin_branch(room: Room, given: Build | Debug) -> None:
+    """A branch of its own, where the folder is a repository; where it came from is noted before it is made."""
+    desk, found = room.desk, await repository(room.folder, remote=room.settings.git.remote, unsafe=room.unsafe)
+    if found is None:
+        if given.push or given.pr:
+            raise SettingsError(f"{room.folder} is not the root of a repository, so nothing can be pushed from it.")
+        return
+    if "base" not in desk.job.facts:
+        desk.note(base=found.branch, base_commit=found.head, dirty=list(found.dirty))
+    if found.dirty:
+        room.say(f"Not committed before: {', '.join(found.dirty[:5])}. It comes along on the job's branch.")
+    branch = branch_of(room)
+    await start_branch(room.folder, branch, unsafe=room.unsafe)
+    desk.note(branch=branch)
 
 
 def _known(fact: Any) -> Outcome | None:
@@ -113,7 +139,8 @@ def _known(fact: Any) -> Outcome | None:
 
 
 async def _tested(room: Room) -> Outcome:
-    return await check(room.folder, usual_tests(room.settings), bounds=bounds_of(room.settings), unsafe=room.unsafe)
+    wanted = msgspec.convert(room.desk.job.facts["usual_tests"], Wanted)
+    return await check(room.folder, wanted, bounds=bounds_of(room.settings), unsafe=room.unsafe)
 
 
 def _task(given: Build | Debug, before: Outcome | None) -> str:
@@ -121,55 +148,6 @@ def _task(given: Build | Debug, before: Outcome | None) -> str:
     if before is not None and before.state not in ("not run", "no tests"):
         parts.append(f"Before your first change, the tests say:\n{outcome_words(before)}")
     return "\n\n".join(parts)
-
-
-async def _rounds(room: Room) -> int:
-    """Those that are left of the whole job."""
-    most = room.settings.limits.rounds or ROUNDS
-    return most - await room.desk.rounds()
-
-
-async def _changed(room: Room) -> dict[str, Any]:
-    """What the job has changed so far; that state is kept, so that what a person changes later isn't taken for it."""
-    after = await room.checkpoints.take("after the job")
-    room.desk.note(after=after)
-    changes = await room.checkpoints.changes(room.desk.job.facts["before"], after)
-    paths = dict.fromkeys(path for change in changes for path in (change.was, change.path) if path)
-    return {"files": [*paths], "branch": room.desk.job.facts.get("branch", "")}
-
-
-async def _delivered(room: Room, given: Build | Debug, report: answers.Report, proof: Verified) -> Done:
-    """The changes committed, pushed where that was asked for, and all of it told."""
-    desk = room.desk
-    output: dict[str, Any] = {"summary": report.summary, "verified": proof.holds, "tests": proof.why, **await _changed(room)}
-    if desk.job.facts.get("branch") and report.done and room.settings.git.commit:
-        commit = await commit_paths(
-            room.folder, output["files"], _message(report.summary), f"{desk.job.id}-end", unsafe=room.unsafe
-        )
-        output["commit"] = commit or ""
-        if given.push or given.pr:
-            title, base = _message(report.summary).partition("\n")[0], desk.job.facts.get("base") or ""
-            output |= await publish(
-                room.folder, title, _body(output), rules=room.git, pull_request=given.pr, base=base, unsafe=room.unsafe
-            )
-    output |= await _usage(desk)
-    if not report.done:
-        return Done("failed", output, "The agent gave up: " + report.summary)
-    return Done("completed", output, "" if proof.holds else f"Not verified: {proof.why}.")
-
-
-def _message(summary: str) -> str:
-    """A commit's message: the first sentence as its title, all of it below where there is more."""
-    words = " ".join(summary.split())
-    title = words.partition(". ")[0].rstrip(".")[:72]
-    return title if title == words.rstrip(".") else f"{title}\n\n{summary.strip()}"
-
-
-def _body(output: dict[str, Any]) -> str:
-    """A pull request's description."""
-    files = "\n".join(f"- `{path}`" for path in output["files"])
-    proof = f"{'Verified' if output['verified'] else 'Not verified'}: {output['tests']}."
-    return f"{output['summary']}\n\n## Files\n{files}\n\n## Tests\n{proof}\n"
 
 
 def _stopped(result: RunResult[Any], output: dict[str, Any]) -> Done:
@@ -182,10 +160,7 @@ def _stopped(result: RunResult[Any], output: dict[str, Any]) -> Done:
     return Done("failed", output, result.reason)
 
 
-async def _usage(desk: Desk) -> dict[str, Any]:
-    spent: Usage = await desk.usage()
+async def usage(desk: Desk) -> dict[str, Any]:
+    """What the job has used, for its output."""
+    spent = await desk.usage()
     return {"usage": {**msgspec.to_builtins(spent), "total_tokens": spent.total_tokens}}
-
-
-def _fenced(diff: str) -> str:
-    return f"```diff\n{shortened(diff, _MOST_DIFF)}\n```"

@@ -81,7 +81,7 @@ def _start(settings: Settings, on_progress: Progress | None) -> Running:
     key = secrets.token_hex(16)
     environment = {"OMP_WAIT_POLICY": "passive", **os.environ}  # threads that wait leave the core to others
     process = subprocess.Popen(
-        [sys.executable, "-m", "treadle.models.llamacpp.serve"],
+        [sys.executable, "-P", "-m", "treadle.models.llamacpp.serve"],  # nothing in this folder is imported
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,6 +1,6 @@
-"""Tools with a checkpoint before each change, so that it can be taken back; and what a command changed, in its result."""
+"""Tools with a checkpoint before and after each change, so that it can be told and taken back; and what a command changed."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -15,11 +15,17 @@ MOST_NAMED = 20
 
 
 class Checkpointed:
-    """A toolset whose calls with an effect are preceded by a checkpoint. Those of `silent` toolsets don't say what they change."""
+    """A toolset whose calls with an effect have a checkpoint before and after them; `told` hears which files each has changed.
 
-    def __init__(self, inner: Toolset, checkpoints: Checkpoints, silent: Collection[str]) -> None:
+    Those of `silent` toolsets don't say themselves what they change, so it is added to their results.
+    """
+
+    def __init__(
+        self, inner: Toolset, checkpoints: Checkpoints, told: Callable[[Sequence[str]], object], silent: Collection[str]
+    ) -> None:
         self._inner = inner
         self._checkpoints = checkpoints
+        self._told = told
         self._silent = silent
 
     async def __aenter__(self) -> "Checkpointed":
@@ -34,19 +40,25 @@ class Checkpointed:
         return self._inner.tools()
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """A checkpoint, then the call."""
+        """A checkpoint, the call, and another one."""
         tool = next((tool for tool in self.tools() if tool.name == call.name), None)
         if tool is None or tool.effect == "read":
             return await self._inner.call(call, context)
         before = await self._checkpoints.take(f"before {call.name}")
-        result = await self._inner.call(call, context)
-        return f"{result}{await self._changed(before)}" if tool.toolset in self._silent else result
+        try:
+            result = await self._inner.call(call, context)
+        finally:
+            paths = await self._changed(before, f"after {call.name}")
+        return f"{result}{_named(paths)}" if tool.toolset in self._silent else result
 
-    async def _changed(self, before: str) -> str:
-        """Which files a call has changed, for its result."""
-        paths = [change.path for change in await self._checkpoints.changes(before)]
-        more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-        return f"\n\nModified files: {', '.join(paths[:MOST_NAMED])}{more}" if paths else ""
+    async def _changed(self, before: str, label: str) -> list[str]:
+        """Which files a call has changed."""
+        after = await self._checkpoints.take(label)
+        changes = await self._checkpoints.changes(before, after) if after != before else ()
+        paths = list(dict.fromkeys(path for change in changes for path in (change.was, change.path) if path))
+        if paths:
+            self._told(paths)
+        return paths
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
         """Ask inside."""
@@ -56,6 +68,20 @@ class Checkpointed:
         return await reconcile(call, context)
 
 
-def checkpointed(toolset: Toolset, checkpoints: Checkpoints, silent: Collection[str] = ("shell",)) -> Checkpointed:
-    """The toolset with a checkpoint before each change."""
-    return Checkpointed(toolset, checkpoints, silent)
+def _named(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return f"\n\nModified files: {', '.join(paths[:MOST_NAMED])}{more}" if paths else ""
+
+
+def _nobody(paths: Sequence[str]) -> None:
+    """For those who don't want to know."""
+
+
+def checkpointed(
+    toolset: Toolset,
+    checkpoints: Checkpoints,
+    told: Callable[[Sequence[str]], object] = _nobody,
+    silent: Collection[str] = ("shell",),
+) -> Checkpointed:
+    """The toolset with a checkpoint before and after each change."""
+    return Checkpointed(toolset, checkpoints, told, silent)

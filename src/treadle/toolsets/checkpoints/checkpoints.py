@@ -4,7 +4,7 @@ What is ignored there, what is too large and what can't be read isn't kept, so i
 """
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,13 +41,21 @@ class Checkpoints:
         """The same as a unified diff, of some paths or of all. It is as long as it is; shorten it before a model reads it."""
         return await asyncio.to_thread(self._diff, since, until, tuple(paths))
 
-    async def restore(self, id: str, *, expected: str | None = None, force: bool = False) -> tuple[Change, ...]:  # noqa: A002 - as ids are called everywhere
+    async def restore(
+        self,
+        id: str,  # noqa: A002 - as ids are called everywhere
+        *,
+        expected: str | None = None,
+        paths: Collection[str] | None = None,
+        force: bool = False,
+    ) -> tuple[Change, ...]:
         """Put the folder back as it was; which files that changed. What is there before becomes a checkpoint itself.
 
-        `expected` is the checkpoint that the folder should still be like. Where somebody has changed files since, nothing is
-        touched and `ChangedSince` is raised, unless `force`. Files that can't be put back are named by `NotPutBack`.
+        With `expected`, only what changed between the two checkpoints is put back, and only if it is still like it was at that
+        one: where somebody has changed it since, nothing is touched and `ChangedSince` is raised, unless `force`. With `paths`,
+        no others are touched. Files that can't be put back are named by `NotPutBack`.
         """
-        return await asyncio.to_thread(self._restore, id, expected, force)
+        return await asyncio.to_thread(self._restore, id, expected, paths, force)
 
     @contextmanager
     def _session(self) -> Generator[Session]:
@@ -83,8 +91,8 @@ class Checkpoints:
                 paths = tuple(path for change in changes for path in (change.path, change.was) if path)
             return patch_between(session.git, since, later, paths) if changes or paths else ""
 
-    def _restore(self, wanted: str, expected: str | None, force: bool) -> tuple[Change, ...]:
+    def _restore(self, wanted: str, expected: str | None, paths: Collection[str] | None, force: bool) -> tuple[Change, ...]:
         target = self._store.checkpoint(wanted)
         then = self._store.checkpoint(expected).id if expected else ""
         with self._session() as session:
-            return put_back(session, self.folder, target, then, force=force)
+            return put_back(session, self.folder, target, then, paths=paths, force=force)

@@ -1,7 +1,7 @@
 """A folder put back to a checkpoint: exactly the files that differ, once it is sure that nobody else's changes are among them."""
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +14,19 @@ from treadle.toolsets.checkpoints.values import Change, ChangedSince, Checkpoint
 _IN_THE_WAY = (errno.ELOOP, errno.ENOTDIR, errno.ENOTEMPTY, errno.EEXIST, errno.EISDIR)
 
 
-def put_back(session: Session, folder: Path, target: Checkpoint, expected: str, *, force: bool) -> tuple[Change, ...]:
+def put_back(
+    session: Session, folder: Path, target: Checkpoint, expected: str, *, paths: Collection[str] | None, force: bool
+) -> tuple[Change, ...]:
     """What was changed in the folder to make it what it was at the target. Raises `ChangedSince` before, `NotPutBack` after."""
     wanted = session.state(target.id)
     then = session.state(expected) if expected else {}
     now = session.now({*wanted, *then})
     there = now.found.kept
     differ = differing(there, wanted) - session.unknown(wanted, there)
+    if expected:  # what didn't change between the two is somebody else's
+        differ &= differing(then, wanted)
+    if paths is not None:
+        differ &= {*paths}
     lost = differ & {*now.left_out, *target.left_out}
     foreign = [path for path in sorted(differ - lost) if then.get(path) != there.get(path)]
     if expected and foreign and not force:

@@ -59,6 +59,20 @@ async def start_branch(folder: str | Path, name: str, *, unsafe: bool = False) -
     await git.change("switch", "--no-guess", *((branch,) if there else ("--no-track", "-c", branch)))
 
 
+async def leave_branch(folder: str | Path, branch: str, base: str, commit: str | None, *, unsafe: bool = False) -> bool:
+    """Be on `base` again without touching a file, whose content is right already; whether that was possible.
+
+    Only from `branch`, and only if `base` is still at `commit`: anything else is the person's own doing.
+    """
+    git = Git(folder, unsafe=unsafe)
+    state = state_of(await git.read(*QUERY, "--untracked-files=no"))
+    if state.branch != branch or not commit or await commit_of(git, f"refs/heads/{branch_named(base)}") != commit:
+        return False
+    await git.change("read-tree", commit)
+    await git.change("symbolic-ref", "HEAD", f"refs/heads/{branch_named(base)}")
+    return True
+
+
 async def commit_paths(
     folder: str | Path, paths: Sequence[str], message: str, key: str, identity: Identity | None = None, *, unsafe: bool = False
 ) -> str | None:

@@ -45,7 +45,7 @@ SETTINGS = (
 )
 ON_NETWORK = ("/etc/resolv.conf", "/etc/services", "/etc/protocols")
 FIXED = ("hooks", "config")
-WITHOUT = "or accept commands that can do all you can, by the setting unsafe=True"
+WITHOUT = "or accept commands that can do all you can: commands.sandbox = false in your treadle.toml, unsafe=True in code"
 INSTALL = f"Install it (apt install bubblewrap, dnf install bubblewrap, or pip install 'treadle[coding]'), {WITHOUT}."
 
 
