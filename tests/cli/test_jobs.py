@@ -95,6 +95,7 @@ def test_ctrl_c_stops_the_process_and_says_how_to_go_on(home: Path) -> None:
     assert f"To go on: treadle jobs resume {job['id']}" in said
     assert job["state"] == "waiting"
     assert "is cancelled" in treadle(home, "jobs", "cancel", job["id"]).err
+    assert "nothing to go on with" in treadle(home, "jobs", "resume", job["id"]).err
     assert treadle(home, "jobs", "cancel", job["id"]).code == 0
 
 

@@ -153,6 +153,9 @@ def _events(run_id: str, entry: Entry) -> Iterator[Event]:
 async def _resume(jobs: Jobs, args: argparse.Namespace) -> int:
     """Go on with a job, with the model it was begun with unless another one is named."""
     job = jobs.get(args.job)
+    if job.state in ("completed", "cancelled"):
+        Screen().tell(f"Job {job.id} is {job.state}: there is nothing to go on with.")
+        return code_of(job)
     args.model = args.model or job.origin.get("model", "")
     args.base_url = args.base_url or job.origin.get("base_url")
     args.user = args.user or job.user
