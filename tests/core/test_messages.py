@@ -100,3 +100,9 @@ def test_a_shorter_history_is_retold_afresh():
     assert len(long.retold("loud", shout)) == 2
     assert [message.parts[0].text for message in short.retold("loud", shout)] == ["A"]
     assert len(long.retold("loud", shout)) == 2
+
+
+def test_a_message_has_its_words_without_thinking_calls_and_results():
+    parts = (Thinking("hm"), Text("Yes, "), Call("1", "stock", {}), Text("40."), Result("1", "stock", "40"))
+    assert Message("model", parts).text == "Yes, 40."
+    assert Message("tools", (Result("1", "stock", "40"),)).text == ""
