@@ -18,7 +18,7 @@ def job(state: Any = "completed", **output: Any) -> Job:
         (job(verified=True, tests="2 tests pass"), "green"),
         (job(review_text="Right."), "green"),
         (job(verified=False, tests="there are no tests"), "yellow"),
-        (job(verified=False, tests="2 tests fail"), "red"),
+        (job(verified=False, denied=True, tests="2 tests fail"), "red"),
         (job("failed"), "red"),
         (job("waiting"), "yellow"),
         (job("cancelled"), "yellow"),
