@@ -75,7 +75,8 @@ def test_a_job_that_is_killed_goes_on_and_commits_nothing_twice(tmp_path: Path, 
     assert (process.returncode, kills > 0) == (0, True), said
     branch = git(folder, "branch", "--show-current")
     commits = git(folder, "log", "--format=%s", f"main..{branch}").splitlines()
-    assert sorted(commits) == ["Mend the price", "Tell of it"], said
+    # what a kill interrupted may be left to the job's own commit at the end; nothing is there twice
+    assert sorted(commits) in (["Mend the price", "Tell of it"], ["Tell of it"]), said
     assert git(folder, "show", f"{branch}:shop.py") + "\n" == MENDED
     assert git(tmp_path / "remote.git", "rev-parse", branch) == git(folder, "rev-parse", branch)
     log = folder / "effects.log"
