@@ -174,3 +174,37 @@ def test_a_tool_that_is_gone_after_a_crash_is_reported_too():
         return await Agent(Scripted("so")).resume("r", journal=journal)
 
     assert asyncio.run(tale()).calls[0].problem == "interrupted"
+
+
+def test_after_a_kill_a_sequential_call_still_waits_for_the_one_before_it():
+    @tool(retry="idempotent", sequential=True)
+    async def stage(name: str) -> str:
+        """Stage."""
+        done.append(f"stage {name}")
+        return "staged"
+
+    @tool(retry="idempotent", sequential=True)
+    async def commit() -> str:
+        """Commit."""
+        done.append("commit")
+        return "committed"
+
+    async def tale():
+        journal = MemoryJournal()
+        made = [Call("c1", "stage", {"name": "a"}), Call("c2", "commit", {})]
+        await journal.append(
+            "r",
+            0,
+            [
+                Opened(agent="agent"),
+                Said(text="Go."),
+                Replied(parts=(Written("c1", "stage", '{"name": "a"}'), Written("c2", "commit", "{}"))),
+                *[Judged(call=call, verdict=Allow()) for call in made],
+                Started(call_id="c1", key="r:c1"),  # and here its process died
+            ],
+        )
+        return await Agent(Scripted("done"), tools=[stage, commit]).resume("r", journal=journal)
+
+    result = asyncio.run(tale())
+    assert done == ["stage a", "commit"]
+    assert [(record.name, record.result.content) for record in result.calls] == [("stage", "staged"), ("commit", "committed")]

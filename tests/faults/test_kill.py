@@ -23,12 +23,17 @@ EFFECTS = [f"{name} {number}" for calls in ROUNDS for name, number in calls if n
 
 
 def script(received):
-    """The same reply to the same conversation, so that a request that is made again gets what it got before."""
-    results = sum(message["role"] == "tool" for message in received.body["messages"])
+    """The same reply to the same conversation. What a kill cut off of a reply is asked for once more, and nothing twice."""
+    messages = [message for message in received.body["messages"] if message["role"] == "assistant"]
+    asked = [
+        (one["function"]["name"], json.loads(one["function"]["arguments"])["number"])
+        for said in messages
+        for one in said.get("tool_calls", ())
+    ]
     for calls in ROUNDS:
-        if results <= 0:
-            return tuple(call(name, {"number": number}, id=f"call_{name}_{number}") for name, number in calls)
-        results -= len(calls)
+        missing = [one for one in calls if one not in asked]
+        if missing:
+            return tuple(call(name, {"number": number}, id=f"call_{name}_{number}") for name, number in missing)
     return "all done"
 
 

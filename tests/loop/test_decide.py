@@ -95,6 +95,19 @@ def test_calls_that_had_begun_are_recovered():
     assert ids(step) == ["c1"]
 
 
+def test_calls_that_had_begun_are_settled_before_others_begin():
+    step = decide(run(replied("c1", "c2"), judged("c1"), judged("c2"), Started(call_id="c1")), Terms())
+    assert isinstance(step, Recover)
+    assert (ids(step), [call.id for call in step.ready]) == (["c1"], ["c2"])
+    unread = decide(run(replied("c1", "c2"), judged("c1"), Started(call_id="c1")), Terms())
+    assert isinstance(unread, Judge)
+
+
+def test_calls_under_way_hold_nothing_up_while_the_reply_is_still_coming():
+    state = run(replied("c1", "c2", more=True), judged("c1"), judged("c2"), Started(call_id="c1"))
+    assert ids(about_open_reply(state)) == ["c2"]
+
+
 def test_a_reply_whose_process_died_is_closed():
     assert decide(run(Replied(parts=(), more=True)), Terms()) == CloseReply()
     assert decide(run(replied("c1", more=True), judged("c1"), came("c1")), Terms()) == CloseReply()

@@ -61,7 +61,7 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
             if not await call_tools(run, step.calls):
                 _wait(run)
         case Recover():
-            if not await recover_calls(run, step.calls):
+            if not await recover_calls(run, step.calls) and not await call_tools(run, step.ready):
                 _wait(run)
         case Wait():
             await _ask_people(run, step)

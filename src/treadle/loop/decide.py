@@ -49,9 +49,13 @@ class CallTools(Struct, frozen=True):
 
 
 class Recover(Struct, frozen=True):
-    """These calls had begun when their process died: their tools' retry class says what now."""
+    """These calls had begun when their process died: their tools' retry class says what now.
+
+    `ready` are those to carry out where none of them can be settled yet, because a run inside of each waits for a person.
+    """
 
     calls: tuple[CallState, ...]
+    ready: tuple[CallState, ...] = ()
 
 
 class Wait(Struct, frozen=True):
@@ -109,20 +113,21 @@ def decide(state: RunState, terms: Terms, squeezed: str = "") -> Step:
 
 def about_open_reply(state: RunState) -> Judge | CallTools | None:
     """What can already be done with the calls of a reply that is still coming in."""
-    step = _about_calls(state) if state.calls else None
-    return step if isinstance(step, Judge | CallTools) else None
-
-
-def _about_calls(state: RunState) -> Step:
     unjudged = tuple([call for call in state.calls if call.verdict is None])
     if unjudged:
         return Judge(unjudged)
     ready = tuple([call for call in state.calls if call.ready])
-    if ready:
-        return CallTools(ready)
+    return CallTools(ready) if ready else None
+
+
+def _about_calls(state: RunState) -> Step:
+    """What had begun in another process is settled before anything else begins: what comes after it may need it."""
     interrupted = tuple([call for call in state.calls if call.interrupted])
-    if interrupted:
-        return Recover(interrupted)
+    begin = about_open_reply(state)
+    if interrupted and not isinstance(begin, Judge):
+        return Recover(interrupted, begin.calls if begin is not None else ())
+    if begin is not None:
+        return begin
     if state.reply_open:
         return CloseReply()
     return Wait(tuple([call for call in (*state.calls, *state.inner) if call.waits]))
