@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from treadle.app.jobs import Job, Jobs
     from treadle.app.mcp_servers import mcp_toolsets
     from treadle.app.models import model_of
-    from treadle.app.settings import Settings, settings_of
+    from treadle.app.settings import Settings, assistant_settings, settings_of
+    from treadle.app.talk import Slash, Talk
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Result
     from treadle.core.context import RunContext
@@ -77,6 +78,8 @@ _HOMES = {
     "Scripted": "models.scripted",
     "Settings": "app.settings",
     "SettingsError": "core.errors",
+    "Slash": "app.talk",
+    "Talk": "app.talk",
     "Terminal": "app.assistant",
     "TextDelta": "core.requests",
     "Tool": "core.tool",
@@ -90,6 +93,7 @@ _HOMES = {
     "agent_of": "app.assistants",
     "allow": "guard.policy",
     "ask": "guard.policy",
+    "assistant_settings": "app.settings",
     "carry_out": "app.work",
     "deny": "guard.policy",
     "json_in": "dialects.mend",
@@ -142,6 +146,8 @@ __all__ = [
     "Scripted",
     "Settings",
     "SettingsError",
+    "Slash",
+    "Talk",
     "Terminal",
     "TextDelta",
     "Tool",
@@ -156,6 +162,7 @@ __all__ = [
     "agent_of",
     "allow",
     "ask",
+    "assistant_settings",
     "carry_out",
     "deny",
     "json_in",

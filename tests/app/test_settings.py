@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle import Settings, SettingsError, settings_of
+from treadle import Settings, SettingsError, assistant_settings, settings_of
 from treadle.app.settings import Row, describe, user_settings
 from treadle.app.settled import KEYS, SECTIONS, default_of
 
@@ -57,7 +57,7 @@ def keys_of_structs():
 
 
 def test_every_key_has_its_rule_and_every_rule_its_key():
-    assert list(KEYS) == list(keys_of_structs())
+    assert list(KEYS) == [*keys_of_structs(), "assistants.NAME"]
     assert list(SECTIONS) == [name for name in Settings.__struct_fields__ if name in SECTIONS]
 
 
@@ -389,7 +389,7 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
         ("sandbox = false\n", "sandbox in FILE means nothing. Did you mean commands.sandbox?"),
         ("[git]\nnetwork = true\n", "git.network in FILE means nothing. Did you mean commands.network?"),
         ("[tests]\nqqq = 1\n", "tests.qqq in FILE means nothing. There are: command, runner."),
-        ("zzz = 1\n", "zzz in FILE means nothing. There are: model, limits, git, commands, tests, project, mcp, context."),
+        ("zzz = 1\n", "zzz in FILE means nothing. There are: model, limits, git, commands, tests, project, mcp, context, assistants."),
         ('"model.name" = "openai:x"\n', "model.name in FILE means nothing. Did you mean model.name?"),
         ('[mcp.x]\nurl = "https://e.org"\n"y.url" = "z"\n', "mcp.x.y.url in FILE means nothing."),
         ("model = 5\n", "model in FILE must be a table, which begins with a line [model]."),
@@ -453,7 +453,7 @@ def test_a_file_that_cannot_be_opened_is_said_so(place, tmp_path):
 def test_every_value_is_described_with_its_source(told):
     settings = told("[limits]\nrounds = 30\n", "[limits]\nrounds = 10\ncost = 1\n[project]\nfacts = ['a']\n")
     rows = {row.key: row for row in describe(settings)}
-    assert [key for key in KEYS if not key.startswith("mcp.")] == list(rows)
+    assert [key for key in KEYS if ".NAME" not in key] == list(rows)
     assert rows["limits.rounds"] == Row("limits.rounds", 10, settings.project_file)
     assert rows["project.facts"].value == ("a",)
     assert rows["git.remote"] == Row("git.remote", "origin", "default")
@@ -489,3 +489,42 @@ def test_a_named_model_costs_no_settings():
         "print('tomllib' in sys.modules, 'treadle.app.settings' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False False\n"
+
+
+class Platform(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    server: str = "http://localhost"
+    roles: tuple[str, ...] = ()
+
+
+def test_an_assistant_is_told_what_the_person_settled_for_it(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[assistants.platform]\nroles = ["admin"]\n')
+    assert assistant_settings("platform", Platform, user_file=own) == Platform(roles=("admin",))
+    assert assistant_settings("reading", Platform, user_file=own) == Platform()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[assistants.platform]\nport = 1", r"\[assistants.platform\] in .*own.toml can't be used: .*port"),
+        ("[assistants.platform]\nserver = 1", r"\[assistants.platform\] in .* can't be used: .*server"),
+        ("[assistants]\nplatform = 1", "assistants.platform in .* must be a table"),
+    ],
+)
+def test_what_an_assistant_cannot_use_is_said(tmp_path, text, said):
+    (tmp_path / "own.toml").write_text(text)
+    with pytest.raises(SettingsError, match=said):
+        assistant_settings("platform", Platform, user_file=tmp_path / "own.toml")
+
+
+def test_a_project_settles_nothing_for_an_assistant(told):
+    settings = told(project='[assistants.platform]\nserver = "http://elsewhere"')
+    assert settings.assistants == {}
+    assert "assistants.platform, which is for you alone to say" in settings.notes[0]
+
+
+def test_what_is_settled_for_an_assistant_is_described_without_secrets(told):
+    settings = told(own='[assistants.platform]\napi_key = "AKIAIOSFODNN7EXAMPLE"\nserver = "http://localhost"')
+    (row,) = [row for row in describe(settings) if row.key == "assistants.platform"]
+    assert row.value["server"] == "http://localhost"
+    assert "AKIA" not in str(row.value)

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 import wire
-from treadle import Agent, Answer, Limits, RunContext, allow, ask, deny, open_home, tool
+from treadle import Agent, Answer, Limits, RunContext, ToolProblem, allow, ask, deny, open_home, tool
 from treadle.core.errors import ApprovalError
+from treadle.core.events import ApprovalNeeded
 from treadle.engine.setup import Services
 from treadle.stores.journal import MemoryJournal
 from wire import call
@@ -137,6 +138,52 @@ def test_approval_bound_to_arguments__a_forged_entry_runs_nothing(story):
 
 def lasting(tmp_path) -> Services:
     return open_home(tmp_path).services()
+
+
+async def _bill(item: str, count: int = 1) -> str:
+    if item == "gold":
+        raise ToolProblem("Nobody sells gold.")
+    if item == "lead":
+        raise OSError("no such shop")
+    return f"{count} x {item} makes {count * 3} crowns; the card is sk-ant-api03-{'a' * 95}"
+
+
+@tool(name="order", preview=_bill)
+async def billed(item: str, count: int = 1) -> str:
+    """Order."""
+    done.append(f"order {count} {item}")
+    return "ordered"
+
+
+def test_approval_shows_what_would_happen(story, tmp_path):
+    """Found out for every call that waits, kept, and read by another process; a secret in it is masked."""
+    script = [(call("order", {"item": "tin", "count": 2}), call("order", {"item": "gold"}), call("order", {"item": "lead"})), "so"]
+    with wire.WireServer(script) as server:
+        asyncio.run(story.agent(server, [billed], policy=[ask("*")]).run("Go.", run_id="r", journal=lasting(tmp_path)))
+        later = asyncio.run(story.agent(server, [billed]).approvals("r", journal=lasting(tmp_path)))
+    told = [approval.preview for approval in later]
+    assert told[0].startswith("2 x tin makes 6 crowns; the card is ")
+    assert "aaaa" not in told[0]
+    assert told[1:] == ["What it would do couldn't be found out. Nobody sells gold.", "What it would do couldn't be found out."]
+    assert done == []
+
+
+def test_approval_shows_what_would_happen__on_the_spot_and_to_whoever_watches(story):
+    asked, seen = [], []
+
+    async def tale(server):
+        agent = story.agent(server, [billed, order_inside], policy=[ask("order"), allow("*")], approver=lambda approval: asked.append(approval) or True)
+        return await agent.run("Go.", watchers=[seen.append])
+
+    @tool(effect="read", retry="idempotent")
+    async def order_inside(ctx: RunContext) -> str:
+        """Order from within."""
+        return await ctx.call("order", item="tin")
+
+    with wire.WireServer([(call("order", {"item": "tin"}), call("order_inside", {})), "so"]) as server:
+        asyncio.run(tale(server))
+    assert [approval.preview[:24] for approval in asked] == ["1 x tin makes 3 crowns; t"[:24]] * 2
+    assert [event.preview[:5] for event in seen if isinstance(event, ApprovalNeeded)] == ["1 x t"] * 2
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_options_reach_the_model(home):
     assert "hm" in ran.err
     assert (body["temperature"], body["messages"][0]["content"]) == (0.5, "Be brief.")
     assert 77 in body.values()
-    assert [tool["function"]["name"] for tool in body["tools"]] == ["stock", "order", "here"]
+    assert [tool["function"]["name"] for tool in body["tools"]] == ["stock", "order", "here", "refund"]
 
 
 def test_a_model_is_made_to_call_in_a_dialect_and_again_when_the_run_goes_on(home):

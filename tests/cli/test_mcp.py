@@ -126,7 +126,7 @@ def test_options_are_those_of_other_commands(home):
             return names, said
 
     names, said = bounded(work)
-    assert names == ["stock", "order", "here"]
+    assert names == ["stock", "order", "here", "refund"]
     assert said == ["1 A ordered for ann", str(home / "space")]
     assert [record["user"] for record in treadle(home, "audit", "--json").json] == ["ann", "ann"]
 

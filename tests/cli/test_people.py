@@ -83,3 +83,16 @@ def test_a_person_who_leaves_has_said_no(home, end):
         terminal.type(end)
         assert terminal.end() == 0
     assert made(home) == []
+
+
+def test_a_person_reads_what_the_call_would_do_here_and_later(home):
+    model = script(home, asks(("refund", {"amount": 5})), "Done.")
+    with Terminal(home, "ask", "x", "-m", model, "--tools", TOOLBOX, "--run-id", "r", NO_COLOR="1") as terminal:
+        shown = terminal.until(QUESTION)
+        assert "-balance: 12" in shown
+        assert "+balance: 7" in shown
+        terminal.type("y\n")
+        assert terminal.end() == 0
+    later = treadle(home, "ask", "x", "-m", script(home, asks(("refund", {"amount": 5}))), "--tools", TOOLBOX, "--run-id", "s")
+    assert "+balance: 7" in later.err
+    assert "previewed" in treadle(home, "show", "s").out

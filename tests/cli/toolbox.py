@@ -46,3 +46,9 @@ def _buy(request):
 
 
 buyer = Agent(Scripted(_buy, _buy), tools=[order], name="buyer")
+
+
+@tool(preview=lambda amount: f"-balance: 12\n+balance: {12 - amount}")
+def refund(amount: int) -> str:
+    """Give money back."""
+    return f"{amount} given back"

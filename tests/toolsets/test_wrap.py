@@ -8,7 +8,7 @@ from treadle import Agent, Functions, RunContext, Scripted, tool
 from treadle.core.calls import Call
 from treadle.core.errors import BadTool
 from treadle.models.scripted import calls
-from treadle.toolsets.wrap import Together, cached, only, prefixed, renamed, untrusted
+from treadle.toolsets.wrap import Together, cached, only, prefixed, preview, renamed, untrusted
 
 
 @tool(effect="read")
@@ -17,7 +17,7 @@ async def read(name: str) -> str:
     return f"read {name}"
 
 
-@tool(retry="checkable", reconcile=lambda name: f"found {name}")
+@tool(retry="checkable", reconcile=lambda name: f"found {name}", preview=lambda name: f"would write {name}")
 async def write(name: str) -> str:
     """Write."""
     return f"wrote {name}"
@@ -111,3 +111,21 @@ def test_an_agent_takes_toolsets_and_functions_together():
     model = Scripted(calls(("docs_read", {"name": "a"}), ("now", {})), "ok")
     result = Agent(model, tools=[now, prefixed(FILES, "docs")]).run_sync("Go.")
     assert [record.result.content for record in result.calls] == ["read a", "noon"]
+
+
+def test_what_a_call_would_do_is_asked_where_the_tool_lives():
+    both = Together(prefixed(FILES, "a"), renamed(FILES, {"write": "put"}))
+    both.tools()
+
+    def told(name):
+        return asyncio.run(both.preview(Call("c", name, {"name": "x"}), RunContext()))
+
+    assert (told("a_write"), told("put"), told("a_read")) == ("would write x", "would write x", "")
+
+
+def test_a_toolset_that_cant_tell_says_nothing():
+    class Silent:
+        def tools(self):
+            return FILES.tools()
+
+    assert asyncio.run(preview(Silent(), Call("c", "write", {"name": "x"}), RunContext())) == ""

@@ -17,7 +17,9 @@ from treadle.guard.policy import Rule
 from treadle.loop.limits import Limits
 
 if TYPE_CHECKING:
+    from treadle.app.agent import Agent
     from treadle.app.home import Home  # its stores take longer to import than all of this
+    from treadle.app.talk import Talk
     from treadle.app.work import Work
 
 
@@ -58,6 +60,7 @@ class Host(Struct, frozen=True):
     watcher   tells them what happens in a run, as it happens
     origin    what the face needs to lend the same model again, when a job goes on another day
     detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
+    talk      holds a conversation with an agent on a user's behalf; None where nobody can type
     """
 
     home: "Home"
@@ -69,6 +72,7 @@ class Host(Struct, frozen=True):
     watcher: Watcher | None = None
     origin: dict[str, Any] = {}
     detach: Callable[[Sequence[str]], None] | None = None
+    talk: "Callable[[Agent[Any], str], Talk] | None" = None
 
 
 class Command(Struct, frozen=True):

@@ -6,7 +6,7 @@ What there is to settle and who may say it is `settled`; how a file is read is `
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 import msgspec
 from msgspec import Struct
@@ -14,6 +14,8 @@ from msgspec import Struct
 from treadle.app.settled import KEYS, SECTIONS, McpSettings, Rule, Said, Settings, default_of, pattern_of
 from treadle.app.toml import NAME, project_file, said_in
 from treadle.core.errors import SettingsError
+
+T = TypeVar("T")
 
 VARIABLE = "TREADLE_CONFIG"
 DEFAULT = "default"
@@ -101,7 +103,7 @@ def _note(key: str, own: Path, project: Path | None) -> dict[str, str]:
     if key.startswith("mcp."):
         what = f"the MCP server {key.split('.')[1]}"
         return {what: f"{project} names {what}, which only you can: it is left out. To have it, name it in {own}."}
-    why = "which is for you alone to say" if KEYS[key].rule == "user" else "which would allow more than you do"
+    why = "which is for you alone to say" if KEYS[pattern_of(key)].rule == "user" else "which would allow more than you do"
     return {key: f"{project} sets {key}, {why}: it is left out. To have it, set it in {own}."}
 
 
@@ -114,8 +116,18 @@ def _sections(values: Said) -> dict[str, Any]:
             parts["mcp"].setdefault(server, {})[name] = value
         else:
             parts[section][name] = value
+    assistants = parts.pop("assistants")
     servers = {server: McpSettings(**fields) for server, fields in parts.pop("mcp").items()}
-    return {name: SECTIONS[name](**fields) for name, fields in parts.items()} | {"mcp": servers}
+    return {name: SECTIONS[name](**fields) for name, fields in parts.items()} | {"mcp": servers, "assistants": assistants}
+
+
+def assistant_settings(name: str, kind: type[T], *, user_file: Path | None = None) -> T:
+    """What the person settled for an assistant, under `[assistants.NAME]`. A project's file has no say in it."""
+    settings = user_settings(user_file)
+    try:
+        return msgspec.convert(settings.assistants.get(name, {}), kind)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"[assistants.{name}] in {settings.user_file} can't be used: {error}.") from error
 
 
 class Row(Struct, frozen=True):
@@ -128,9 +140,13 @@ class Row(Struct, frozen=True):
 
 def describe(settings: Settings) -> list[Row]:
     """Every key, in order. Of headers and environments only the names are told."""
+    from treadle.guard.redaction import Redactor
+
     rows: list[Row] = []
     for section in SECTIONS:
-        if section == "mcp":
+        if section == "assistants":
+            rows += _rows(section, Redactor().value(settings.assistants), settings.sources)
+        elif section == "mcp":
             for name, server in settings.mcp.items():
                 rows += _rows(f"mcp.{name}", _without_secrets(server), settings.sources)
         else:

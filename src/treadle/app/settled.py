@@ -90,6 +90,10 @@ class ContextSettings(Struct, frozen=True):
     result_limit: Annotated[int, Meta(ge=100, le=10**9)] = 20_000
 
 
+class AssistantSettings(Struct, frozen=True):
+    """What an assistant has to settle for itself is its own business: see `settings.assistant_settings`."""
+
+
 class Settings(Struct, frozen=True):
     """Everything that was settled. `sources` says which file a key is from, `notes` what a project said that wasn't taken."""
 
@@ -101,6 +105,7 @@ class Settings(Struct, frozen=True):
     project: ProjectSettings = ProjectSettings()
     mcp: dict[str, McpSettings] = {}
     context: ContextSettings = ContextSettings()
+    assistants: dict[str, dict[str, Any]] = {}
     user_file: str = ""
     project_file: str = ""
     sources: dict[str, str] = {}
@@ -158,6 +163,7 @@ KEYS: dict[str, Key] = {
     "mcp.NAME.only": Key("user", "a list of names"),
     "context.keep": Key("user", "true or false"),
     "context.result_limit": Key("lower", "a whole number from 100 up"),
+    "assistants.NAME": Key("user", "a table; the assistant says of what"),
 }
 
 SECTIONS: dict[str, type[Struct]] = {
@@ -169,6 +175,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "project": ProjectSettings,
     "mcp": McpSettings,
     "context": ContextSettings,
+    "assistants": AssistantSettings,
 }
 
 Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
@@ -177,10 +184,14 @@ Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
 def pattern_of(key: str) -> str:
     """A key as the table has it: `mcp.github.url` is `mcp.NAME.url`."""
     parts = key.split(".")
+    if parts[0] == "assistants" and len(parts) == 2:
+        return "assistants.NAME"
     return f"mcp.NAME.{parts[2]}" if parts[0] == "mcp" and len(parts) == 3 else key
 
 
 def default_of(key: str) -> Any:
     """What a key is where nobody says anything."""
     section, _, name = key.partition(".")
+    if section == "assistants":
+        return {}
     return getattr(SECTIONS[section](), name.rpartition(".")[2])

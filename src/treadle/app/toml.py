@@ -61,11 +61,14 @@ def said_in(path: Path) -> Said:
     """What a file says, by key; nothing where there is none."""
     said: Said = {}
     for section, values in _tables(_read(path), "", path):
-        if section != "mcp":
-            said |= {f"{section}.{name}": _value(f"{section}.{name}", value, path) for name, value in values.items()}
-            continue
-        for name, fields in _tables(values, "mcp.", path):
-            said |= _server(name, fields, path)
+        match section:
+            case "mcp":
+                for name, fields in _tables(values, "mcp.", path):
+                    said |= _server(name, fields, path)
+            case "assistants":
+                said |= {f"assistants.{name}": fields for name, fields in _tables(values, "assistants.", path)}
+            case _:
+                said |= {f"{section}.{name}": _value(f"{section}.{name}", value, path) for name, value in values.items()}
     return said
 
 

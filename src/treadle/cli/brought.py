@@ -16,7 +16,7 @@ def run(words: list[str], name: str) -> int:
     args = parser(tuple([_entry(offer, name) for offer in offers.values()])).parse_args(
         words
     )  # exits where there is no such command
-    return carry_out_either(lambda: offers[name].command.run(args, host_for_command(args)))
+    return carry_out_either(lambda: offers[name].command.run(args, host_for_command(args, offers[name].assistant.name)))
 
 
 def _entry(offer: Offer, typed: str) -> Entry:

@@ -29,7 +29,7 @@ class Conversation:
         self.usage = Usage()
         self.turns = 0
         self._chosen = chosen
-        self._face = face
+        self.face = face
         self._user = user
         self._journal = True if kept else MemoryJournal()
 
@@ -38,7 +38,7 @@ class Conversation:
         result = await take_turn(
             self.agent,
             self.run_id,
-            self._face,
+            self.face,
             lambda watchers: self.agent.run(
                 prompt,
                 run_id=self.run_id,

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,32 +13,57 @@ from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
 from treadle.app.assistants import agent_of, assistant
 from treadle.app.home import open_home
+from treadle.app.talk import Slash
 from treadle.cli.agents import model_from, shown, with_model
 from treadle.cli.choices import Chosen, chosen_from
+from treadle.cli.conversation import Conversation
 from treadle.cli.face import Face
+from treadle.cli.lines import lines
+from treadle.cli.talking import After, converse
 from treadle.cli.telling import Teller
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
+from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Instructions
 from treadle.guard.policy import policy_from
 
 
-def host_for_command(args: Namespace) -> Host:
+def host_for_command(args: Namespace, assistant: str = "") -> Host:
     """For a command of an assistant. Of what was typed, only the options that all of them have are looked at."""
-    common = Namespace(model=args.model, base_url=args.base_url, user=args.user, yes=args.yes, quiet=args.quiet)
-    face = Face(common)
+    common = Namespace(
+        model=args.model, base_url=args.base_url, user=args.user, yes=args.yes, quiet=args.quiet, assistant=assistant
+    )
+    face, chosen = Face(common), chosen_from(common)
 
     found: list[Model] = []
 
     async def model() -> Model:
+        nonlocal chosen
         if not found:  # the same one each time: it may be large, or remember what it has said
-            found.append(shown(model_from(await with_model(chosen_from(common), face)), face))
+            chosen = await with_model(chosen, face)
+            found.append(shown(model_from(chosen), face))
         return found[0]
 
-    origin = {"base_url": args.base_url} if args.base_url else {}
-    teller = None if face.quiet else Teller(face.screen, says=False)
-    return Host(open_home(), model, args.user or "", face.screen, face.approver, watcher=teller, origin=origin, detach=detach)
+    return Host(
+        open_home(),
+        model,
+        args.user or "",
+        face.screen,
+        face.approver,
+        watcher=None if face.quiet else Teller(face.screen, says=False),
+        origin={"base_url": args.base_url} if args.base_url else {},
+        detach=detach,
+        talk=lambda agent, user: Talking(agent, chosen, face, run_id=new_run_id(), user=user, kept=True),
+    )
+
+
+class Talking(Conversation):
+    """A conversation that an assistant's command holds. Its run can be resumed like any other of the assistant."""
+
+    async def converse(self, slashes: Mapping[str, Slash] = {}, after: After | None = None) -> int:
+        """Answer lines until there are no more."""
+        return await converse(self, self.face, lines(self.face.is_interactive), slashes, after)
 
 
 def detach(words: Sequence[str]) -> None:

@@ -23,6 +23,13 @@ def yes_to_all(approval: Approval) -> Answer:
     return Answer(True, by="--yes")
 
 
+def show_preview(screen: Screen, text: str, indent: str = "") -> None:
+    """What a call would do; what a diff adds and takes away is coloured."""
+    for line in text.splitlines():
+        style = {"+": "green", "-": "red"}.get(line[:1], "")
+        screen.tell(f"{indent}{line}", style)
+
+
 class Person:
     """Whoever sits at the terminal. `tools` is looked at when they edit arguments."""
 
@@ -57,6 +64,8 @@ class Person:
 
     def _show(self, approval: Approval) -> None:
         self._screen.tell(f"{approval.name} wants to run with {to_json(approval.arguments, indent=2)}", "yellow")
+        if approval.preview:
+            show_preview(self._screen, approval.preview)
         if approval.reason:
             self._screen.tell(approval.reason, "dim")
 

@@ -7,6 +7,7 @@ import msgspec
 
 from treadle.cli.codes import FAILED, FINE, INTERRUPTED, WAITING
 from treadle.cli.face import Face
+from treadle.cli.people import show_preview
 from treadle.cli.render import clean, counted, to_json
 from treadle.cli.screen import Screen
 from treadle.core.requests import Usage
@@ -91,6 +92,8 @@ def tell_waiting(screen: Screen, run_id: str, approvals: tuple[Approval, ...]) -
 def show_approval(screen: Screen, approval: Approval) -> None:
     """One call that waits, with all its arguments."""
     screen.tell(f"  {clean(approval.call_id)}: {clean(approval.name)} {to_json(approval.arguments)}")
+    if approval.preview:
+        show_preview(screen, approval.preview, "    ")
     if approval.reason:
         screen.tell(f"    {approval.reason}", "dim")
 

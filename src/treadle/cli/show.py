@@ -22,6 +22,7 @@ from treadle.core.entries import (
     Judged,
     Noted,
     Opened,
+    Previewed,
     Refused,
     Replied,
     Resumed,
@@ -101,6 +102,8 @@ def _words(entry: Entry) -> str:  # noqa: C901 - one case for each kind of entry
         case Judged():
             mended = f" (mended: {entry.mended})" if entry.mended else ""
             return f"{entry.call.id}: {_label(entry.call.name, entry.call.arguments)} {verdict_words(entry.verdict)}{mended}"
+        case Previewed():
+            return f"{entry.call_id}: {entry.text}"
         case Approved():
             edited = f" with {to_json(Redactor().value(entry.arguments))}" if entry.arguments is not None else ""
             return f"{entry.call_id}: by {entry.by or 'a person'}{edited}"

@@ -71,6 +71,13 @@ class Judged(_Entry, frozen=True, tag="judged"):
     note: str = ""
 
 
+class Previewed(_Entry, frozen=True, tag="previewed"):
+    """What a call would do, for the person who is asked about it."""
+
+    call_id: str
+    text: str = ""
+
+
 class Approved(_Entry, frozen=True, tag="approved"):
     """A person approved a call: exactly these arguments, by their digest, unless they edited them."""
 
@@ -153,6 +160,7 @@ Entry = (
     | Replied
     | Called
     | Judged
+    | Previewed
     | Approved
     | Refused
     | Started

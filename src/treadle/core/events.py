@@ -93,6 +93,7 @@ class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
     call: Call
     reason: str
     digest: str
+    preview: str = ""
 
 
 class RunEnded(_Event, frozen=True, tag="run_ended"):

@@ -5,6 +5,7 @@ Dialect    dialects/    calls written in text
 Toolset    toolsets/    a source that lists and calls tools
 Policy     guard/       allow, deny or ask
 Journal    stores/      memory, sqlite; so are Audit, Cache and Results
+Embedder   models/      embeddings: builtin, endpoint, hashed
 Watcher                 any callable
 """
 
@@ -114,6 +115,14 @@ class Reconciles(Protocol):
         ...
 
 
+class Previews(Protocol):
+    """A toolset that can tell what a call would do also has this."""
+
+    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+        """What carrying the call out would do now, in words for the person who is asked about it. Changes nothing."""
+        ...
+
+
 class Situation(Struct, frozen=True):
     """What a policy may look at besides the call: who, whether a person can be asked, whether untrusted content was read."""
 
@@ -199,6 +208,24 @@ class Results(Protocol):
 
     async def fetch(self, run_id: str, result_id: str) -> str | None:
         """The whole of a kept result."""
+        ...
+
+
+class Embedder(Protocol):
+    """Texts as vectors: those that mean nearly the same point nearly the same way."""
+
+    @property
+    def name(self) -> str:
+        """As a person would write it: `openai:text-embedding-3-small`. Vectors of different names are never compared."""
+        ...
+
+    @property
+    def floor(self) -> float:
+        """The cosine from which on two texts can be said to have something to do with each other."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """A vector for each text: float32 as this machine writes them, of length one, all of one dimension. Raises `TreadleError`."""
         ...
 
 

@@ -8,7 +8,7 @@ from treadle.core.entries import Noted, Replied, Returned, Shortened
 from treadle.dialects.mend import Read, read_json
 from treadle.engine.ask import ask
 from treadle.engine.live import LiveRun
-from treadle.engine.people import ask_inline
+from treadle.engine.people import ask_inline, preview_calls
 from treadle.engine.perform import call_tools, judge_calls, land, recover_calls, start_early
 from treadle.loop.decide import (
     MOST_NOTES,
@@ -85,7 +85,7 @@ def _wait(run: LiveRun) -> None:
 
 async def _ask_people(run: LiveRun, step: Wait) -> None:
     """Ask about each call; where nobody is there, the run waits."""
-    for call in step.calls:
+    for call in await preview_calls(run, step.calls):
         if not await ask_inline(run, call):
             _wait(run)
             return

@@ -192,7 +192,9 @@ class LiveRun:
         reason = call.verdict.reason if isinstance(call.verdict, Ask) else ""
         expires = call.judged_at + self.setup.approvals_expire
         bound = digest(call.call.arguments)
-        return Approval(self.id, call.id, call.name, call.call.arguments, reason, bound, call.judged_at, expires)
+        return Approval(
+            self.id, call.id, call.name, call.call.arguments, reason, bound, call.judged_at, expires, call.preview or ""
+        )
 
     def approvals(self) -> tuple[Approval, ...]:
         """All that a person has to answer before this run can go on, nested runs included."""

@@ -1,20 +1,58 @@
-"""Asks the person who is there: an approver handed to the run answers at once; without one the run waits."""
+"""Asks the person who is there: an approver handed to the run answers at once; without one the run waits.
 
+Before anybody is asked, the tool may say what the call would do (`preview`); that is kept for whoever answers days later.
+"""
+
+import asyncio
 import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from treadle.core.calls import Call
-from treadle.core.entries import Approved, Refused
-from treadle.core.errors import ApprovalError
+from treadle.core.context import RunContext
+from treadle.core.entries import Approved, Previewed, Refused
+from treadle.core.errors import ApprovalError, ToolProblem
 from treadle.core.events import ApprovalNeeded
+from treadle.core.log import log
 from treadle.engine.account import account
 from treadle.engine.catalog import Catalog
 from treadle.engine.live import LiveRun
 from treadle.engine.setup import Answer, Approval, as_answer
 from treadle.guard.policy import digest
-from treadle.loop.state import SOMEBODY, CallState, refusal
+from treadle.loop.state import SOMEBODY, CallState, find_call, refusal
 from treadle.tools.validate import Invalid, word
+
+Preview = Callable[[Call, RunContext[Any]], Awaitable[str]]
+
+PREVIEW_TIME = 20.0  # seconds a tool has to say what a call would do
+PREVIEW_LIMIT = 20_000  # characters of it that are kept
+
+
+async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallState]:
+    """The calls with what they would do, found out for all at once where their tools can tell and it isn't known yet."""
+    ask = getattr(run.setup.toolset, "preview", None)
+    unknown = [call for call in calls if call.preview is None and call.name in run.catalog.tools]
+    if ask is None or not unknown:
+        return list(calls)
+    for call, text in zip(unknown, await asyncio.gather(*[_previewed(run, call, ask) for call in unknown]), strict=True):
+        if text:
+            run.record(Previewed(call_id=call.id, text=run.redactor.text(text)[:PREVIEW_LIMIT], at=run.now()))
+    return [find_call(run.state, call.id) or call for call in calls]
+
+
+async def _previewed(run: LiveRun, state: CallState, ask: Preview) -> str:
+    """What one call would do. That it can't be found out is said too: whoever is asked must not take silence for nothing."""
+    assert state.call is not None  # a call that waits was judged, and so was read
+    try:
+        async with asyncio.timeout(PREVIEW_TIME):
+            return await ask(state.call, run.context(state.call))
+    except ToolProblem as problem:
+        return f"What it would do couldn't be found out. {problem}"
+    except Exception:  # noqa: BLE001 - foreign code
+        log.exception("The preview of %s failed", state.name)
+        return "What it would do couldn't be found out."
 
 
 async def ask_inline(run: LiveRun, call: CallState) -> bool:
@@ -22,7 +60,9 @@ async def ask_inline(run: LiveRun, call: CallState) -> bool:
     approval = run.approval(call)
     if run.watched:
         shown = Call(call.id, call.name, run.redactor.value(approval.arguments))
-        run.emit(ApprovalNeeded(run_id=run.id, call=shown, reason=approval.reason, digest=approval.digest))
+        run.emit(
+            ApprovalNeeded(run_id=run.id, call=shown, reason=approval.reason, digest=approval.digest, preview=approval.preview)
+        )
     if run.setup.approver is None:
         return False
     said = run.setup.approver(approval)

@@ -21,7 +21,7 @@ from treadle.engine.judge import judge, judge_call
 from treadle.engine.live import LiveRun
 from treadle.engine.nested import Suspended
 from treadle.engine.outcome import Outcome, outcome, read_back
-from treadle.engine.people import ask_inline
+from treadle.engine.people import ask_inline, preview_calls
 from treadle.engine.telemetry import call_span
 from treadle.guard.policy import digest
 from treadle.loop.decide import CallTools, Judge, about_open_reply
@@ -259,7 +259,7 @@ def _judge_within(run: LiveRun, call: Call) -> None:
 async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
     """Bring a tool's own call to its result: ask a person, carry it out, recover it."""
     inner = _found(run, call_id)
-    if inner.waits and not await ask_inline(run, inner):
+    if inner.waits and not await ask_inline(run, *await preview_calls(run, (inner,))):
         if recovery(run.catalog.tools[outer.name].retry) != "again":
             raise ToolProblem(
                 f"{inner.name} needs a person's approval, which can't be given inside of {outer.name}; call it directly."

@@ -20,7 +20,7 @@ Price = Callable[[str, Usage], float | None]
 
 
 class Approval(Struct, frozen=True):
-    """A call that waits for a person, bound to its exact arguments by their digest."""
+    """A call that waits for a person, bound to its exact arguments by their digest. `preview` says what it would do, if known."""
 
     run_id: str
     call_id: str
@@ -30,6 +30,7 @@ class Approval(Struct, frozen=True):
     digest: str
     asked_at: float
     expires_at: float
+    preview: str = ""
 
 
 class Answer(Struct, frozen=True):

@@ -21,6 +21,7 @@ from treadle.core.entries import (
     Judged,
     Noted,
     Opened,
+    Previewed,
     Refused,
     Replied,
     Resumed,
@@ -49,6 +50,7 @@ class CallState(Struct, frozen=True):
     call: Call | None = None
     verdict: Verdict | None = None
     judged_at: float = 0.0
+    preview: str | None = None  # what it would do, as far as that was found out
     approved: bool = False
     answered: str = ""  # by whom
     edited: bool = False  # their arguments, not the model's
@@ -131,6 +133,8 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
         case Called():
             inner = CallState(entry.call.id, entry.call.name, call=entry.call, within=entry.within)
             changed = replace(state, inner=(*state.inner, inner))
+        case Previewed():
+            changed = _with_call(state, entry.call_id, preview=entry.text)
         case Approved():
             changed = _approved(state, entry)
         case Refused():

@@ -48,6 +48,7 @@ class ToolOptions(TypedDict, total=False):
     sequential: bool
     inline: bool
     reconcile: Callable[..., Any] | None
+    preview: Callable[..., Any] | None
 
 
 class _Terms(Struct, frozen=True):
@@ -63,6 +64,7 @@ class _Terms(Struct, frozen=True):
     sequential: bool = False
     inline: bool = False
     reconcile: Callable[..., Any] | None = None
+    preview: Callable[..., Any] | None = None
 
 
 class FunctionTool(Generic[P, R]):
@@ -131,6 +133,11 @@ class FunctionTool(Generic[P, R]):
         """What tells whether an interrupted call happened."""
         return self._terms.reconcile
 
+    @property
+    def preview(self) -> Callable[..., Any] | None:
+        """What tells what a call would do."""
+        return self._terms.preview
+
     def __repr__(self) -> str:
         return f"<tool {name_of_function(self.function)}>"
 
@@ -153,6 +160,7 @@ def tool(
     sequential: bool = False,
     inline: bool = False,
     reconcile: Callable[..., Any] | None = None,
+    preview: Callable[..., Any] | None = None,
 ) -> Any:
     """Make a function a tool, as `@tool` or `@tool(effect="read", timeout=5)`.
 
@@ -166,8 +174,9 @@ def tool(
     sequential   the calls before it are waited for, and the calls after it wait
     inline       quick enough to run in the event loop although it isn't async
     reconcile    for retry "checkable": gets the same arguments; returns the result if the call happened, else None
+    preview      gets the same arguments; returns what the call would do, for the person who is asked about it
     """
-    terms = _Terms(name, description, effect, retry, timeout, trust, cache, sequential, inline, reconcile)
+    terms = _Terms(name, description, effect, retry, timeout, trust, cache, sequential, inline, reconcile, preview)
     _check_terms(terms)
 
     def made(plain: Callable[..., Any]) -> FunctionTool:

@@ -56,6 +56,14 @@ class Functions:
         args, kwargs = made.bind(call.arguments, context)
         return await _settled(made.reconcile(*args, **kwargs))
 
+    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+        """Ask a tool what a call would do; nothing, where it can't tell."""
+        made = self._functions[call.name]
+        if made.preview is None:
+            return ""
+        args, kwargs = made.bind(call.arguments, context)
+        return str(await _settled(made.preview(*args, **kwargs)))
+
 
 async def _settled(value: Any) -> Any:
     """The value, also of a coroutine that a decorator hides behind a plain function."""

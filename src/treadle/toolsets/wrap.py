@@ -60,6 +60,10 @@ class Together:
         """Ask where the tool lives."""
         return await _reconcile(self._owners[call.name], call, context)
 
+    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+        """Ask where the tool lives."""
+        return await preview(self._owners[call.name], call, context)
+
 
 class Wrapped:
     """One toolset with its tools seen through `change`: another value for a tool, or None to leave it out."""
@@ -96,12 +100,22 @@ class Wrapped:
         """Ask by the name it has inside."""
         return await _reconcile(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
 
+    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+        """Ask by the name it has inside."""
+        return await preview(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
+
 
 async def _reconcile(toolset: Toolset, call: Call, context: RunContext[Any]) -> Any:
     reconcile = getattr(toolset, "reconcile", None)
     if reconcile is None:
         raise BadTool(f"{call.name} has nothing to reconcile with.")
     return await reconcile(call, context)
+
+
+async def preview(toolset: Toolset, call: Call, context: RunContext[Any]) -> str:
+    """What a call would do, where the toolset can tell."""
+    ask = getattr(toolset, "preview", None)
+    return "" if ask is None else await ask(call, context)
 
 
 def only(toolset: Toolset, *patterns: str) -> Wrapped:

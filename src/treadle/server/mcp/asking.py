@@ -57,7 +57,7 @@ async def _asked(context: Context, approval: Approval) -> Answer:
 
 def question(approval: Approval) -> str:
     """What the person reads: the whole call, with every character in it to be seen."""
-    return seen(f"{approval.name} wants to run with {to_text(approval.arguments)}\n{approval.reason}".strip())
+    return seen(f"{approval.name} wants to run with {to_text(approval.arguments)}\n{approval.preview}\n{approval.reason}".strip())
 
 
 def seen(text: str) -> str:

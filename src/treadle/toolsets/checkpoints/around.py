@@ -10,6 +10,7 @@ from treadle.core.errors import BadTool
 from treadle.core.seams import Toolset
 from treadle.core.tool import Tool
 from treadle.toolsets.checkpoints.checkpoints import Checkpoints
+from treadle.toolsets.wrap import preview
 
 MOST_NAMED = 20
 
@@ -66,6 +67,10 @@ class Checkpointed:
         if reconcile is None:
             raise BadTool(f"{call.name} has nothing to reconcile with.")
         return await reconcile(call, context)
+
+    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+        """Ask inside."""
+        return await preview(self._inner, call, context)
 
 
 def _named(paths: Sequence[str]) -> str:
