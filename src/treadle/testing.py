@@ -231,15 +231,19 @@ def _commands(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     names = [command.name for command in assistant.commands]
     yield from [f"There are two commands called {name}." for name in sorted({name for name in names if names.count(name) > 1})]
     for command in assistant.commands:
-        yield from _command(command)
-        yield from _options(assistant, command)
+        if command.name in COMMANDS:
+            yield f"The command {command.name} is one of Treadle's own."
+        for each in (command, *command.parts):
+            yield from _command(each)
+        for each in command.parts or (command,):
+            yield from _options(assistant, each)
+            if each.run is None:
+                yield f"The command {each.name} needs a `run`, which does what it says."
 
 
 def _command(command: Command) -> Iterator[str]:
     if NAME.fullmatch(command.name) is None:
         yield f"The command {command.name!r} has to be one word of up to 40 small letters, digits and hyphens, a letter first."
-    if command.name in COMMANDS:
-        yield f"The command {command.name} is one of Treadle's own."
     if not command.summary.strip():
         yield f"The command {command.name} needs a summary."
 

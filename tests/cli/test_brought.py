@@ -46,7 +46,18 @@ async def refuse(args, host):
 def clash(parser):
     parser.add_argument("-m")
 
-from treadle import ToolProblem, TreadleError, agent_of
+async def talk(args, host):
+    talk = host.talk(agent_of(probe, host, await host.model()), "ann")
+    async def after(result):
+        host.terminal.line(f"after {result.output}")
+    shout = Slash("shout", lambda rest: host.terminal.line(rest.upper()), "WORDS")
+    async def slowly(rest):
+        await asyncio.sleep(0)
+        talk.start_afresh()
+        host.terminal.line("afresh")
+    return await talk.converse({"/shout": shout, "/slow": Slash("be slow", slowly)}, after)
+
+from treadle import Slash, ToolProblem, TreadleError, agent_of
 
 probe = Assistant(
     name="probe", title="Probe", summary="Tries things.", instructions="Try.",
@@ -55,6 +66,8 @@ probe = Assistant(
         Command("show", "never reached", run),
         Command("try-it", "try a thing, 100 % of it.", run, options, "More about it."),
         Command("think", "think", think), Command("think-plainly", "think", think_plainly),
+        Command("talk", "talk", talk), Command("empty", "nothing"),
+        Command("many", "several things", parts=(Command("one", "the first", run, options), Command("two", "the second", think))),
         Command("hang", "hang", hang), Command("spin", "spin", spin),
         Command("fail", "fail", fail), Command("refuse", "refuse", refuse), Command("clash", "clash", run, clash),
     ),
@@ -82,6 +95,28 @@ def test_it_has_help_of_its_own(home, path):
     for words in ("usage: treadle try-it", "Try a thing, 100 % of it. More about it.", "--code", "common options:", "--base-url"):
         assert words in ran.out
     assert "try a thing, 100 % of it" in treadle(home, "--help", "try-it", **path).out
+
+
+def test_a_command_may_have_parts_each_with_its_own_options(home, path):
+    assert treadle(home, "many", "one", "tree", "--code", "3", "-q", **path) == (3, "tree for nobody\n", "a warning\n")
+    assert "answered Fine." in treadle(home, "many", "two", "-m", script(home, "Fine."), **path).out
+    assert "the second" in treadle(home, "many", "--help", **path).out
+    assert "usage: treadle many one" in treadle(home, "many", "one", "--help", **path).out
+    assert "required: PART" in treadle(home, "many", **path).err
+
+
+def test_a_command_that_does_nothing_is_said_to_be_of_no_use(home, path):
+    ran = treadle(home, "empty", **path)
+    assert (ran.code, ran.err) == (2, "treadle: The command empty can't be used: the assistant probe doesn't say what it does.\n")
+
+
+def test_a_command_may_hold_a_conversation_with_slashes_of_its_own(home, path):
+    lines = "first\n/shout so\n/slow\nsecond\n/help\n/exit\nnever\n"
+    ran = treadle(home, "talk", "-m", script(home, "1", "2"), stdin=lines, **path)
+    assert (ran.code, ran.out) == (0, "1\nafter 1\nSO\nafresh\n2\nafter 2\n")
+    assert "/shout WORDS  shout" in ran.err
+    kept = treadle(home, "runs", "--json").json
+    assert [(run["title"], run["user"], run["agent"]) for run in kept] == [("second", "ann", "probe"), ("first", "ann", "probe")]
 
 
 def test_wrong_usage_is_told_as_of_any_command(home, path):

@@ -76,19 +76,21 @@ class Host(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """A command of an assistant: `treadle NAME …`.
+    """A command of an assistant: `treadle NAME …`, or one of its parts: `treadle NAME PART …`.
 
     summary    what it does, in a few words without a full stop
-    run        does it, and returns the exit code, at once or as an awaitable
+    run        does it, and returns the exit code, at once or as an awaitable; not asked of a command that has parts
     arguments  adds to what can be typed; `--model`, `--base-url`, `--user`, `--yes` and `--quiet` are there already
     more       a sentence for its help
+    parts      the commands below it, each with options of its own
     """
 
     name: str
     summary: str
-    run: Callable[[Namespace, Host], int | Awaitable[int]]
+    run: Callable[[Namespace, Host], int | Awaitable[int]] | None = None
     arguments: Callable[[ArgumentParser], object] | None = None
     more: str = ""
+    parts: tuple["Command", ...] = ()
 
 
 class Panel(Struct, frozen=True):

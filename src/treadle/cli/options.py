@@ -48,14 +48,15 @@ def parser(more: "Sequence[Entry]" = (), assistants: Sequence[str] = ()) -> Pars
         allow_abbrev=False,
     )
     top.add_argument("--version", action="store_true", help="print the version")
-    _add(top, "COMMAND", (*COMMANDS, *more))
+    add_commands(top, "COMMAND", (*COMMANDS, *more))
     return top
 
 
 Entry = tuple[str, str, str, Callable[[Parser], None]]  # name, what it does, more about it, its options
 
 
-def _add(parent: Parser, metavar: str, entries: Sequence[Entry], *, required: bool = False) -> None:
+def add_commands(parent: Parser, metavar: str, entries: Sequence[Entry], *, required: bool = False) -> None:
+    """Commands below another one. Which one was typed is under the name of `metavar`."""
     word = metavar.lower()
     commands = parent.add_subparsers(dest=word, metavar=metavar, title=f"{word}s", prog=parent.prog, required=required)
     for name, summary, more, fill in entries:
@@ -222,7 +223,7 @@ def _audit(command: Parser) -> None:
 def _jobs(command: Parser) -> None:
     _jobs_list(command)
     command.set_defaults(state=None, most=20, json=False)
-    _add(command, "ACTION", JOB_ACTIONS)
+    add_commands(command, "ACTION", JOB_ACTIONS)
 
 
 def _jobs_list(action: Parser) -> None:
@@ -248,7 +249,7 @@ def _jobs_resume(action: Parser) -> None:
 
 
 def _tool(command: Parser) -> None:
-    _add(command, "ACTION", ACTIONS, required=True)
+    add_commands(command, "ACTION", ACTIONS, required=True)
 
 
 def _tool_list(action: Parser) -> None:
@@ -283,7 +284,7 @@ def _parse(command: Parser) -> None:
 
 def _models(command: Parser) -> None:
     _json(command)
-    _add(command, "ACTION", MODEL_ACTIONS)
+    add_commands(command, "ACTION", MODEL_ACTIONS)
 
 
 def _models_list(action: Parser) -> None:
