@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from treadle.guard.policy import allow, ask, deny
     from treadle.loop.limits import Limits
     from treadle.models.led import Led, Move, Question
+    from treadle.models.one_call import one_call
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
     from treadle.tools.tool import tool
@@ -99,6 +100,7 @@ _HOMES = {
     "json_in": "dialects.mend",
     "mcp_toolsets": "app.mcp_servers",
     "model_of": "app.models",
+    "one_call": "models.one_call",
     "open_home": "app.home",
     "settings_of": "app.settings",
     "tool": "tools.tool",
@@ -168,6 +170,7 @@ __all__ = [
     "json_in",
     "mcp_toolsets",
     "model_of",
+    "one_call",
     "open_home",
     "settings_of",
     "tool",

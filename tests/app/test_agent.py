@@ -76,6 +76,7 @@ PUBLIC = [
     "json_in",
     "mcp_toolsets",
     "model_of",
+    "one_call",
     "open_home",
     "settings_of",
     "tool",

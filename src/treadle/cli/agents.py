@@ -78,9 +78,9 @@ def shown(model: Model, face: Face) -> Model:
 def model_from(chosen: Chosen) -> Model:
     """The model that was named."""
     if chosen.call is not None:
-        from treadle.cli.typed import caller
+        from treadle.models.one_call import one_call
 
-        return caller(chosen.call)
+        return one_call(chosen.call.name, chosen.call.arguments)
     return model_at(chosen.model, chosen.base_url)
 
 

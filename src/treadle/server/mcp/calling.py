@@ -14,14 +14,12 @@ from msgspec.structs import replace
 from treadle.app.agent import Agent, Results
 from treadle.core.calls import Ask
 from treadle.core.events import CallProgressed, Event
-from treadle.core.requests import Request
 from treadle.core.seams import Situation, Watcher
 from treadle.engine.engine import new_run_id
 from treadle.engine.result import CallRecord, RunResult
 from treadle.engine.setup import Answer, Approval
 from treadle.guard.redaction import Redactor
-from treadle.models.scripted import Answer as Reply
-from treadle.models.scripted import Asked, Scripted
+from treadle.models.one_call import one_call
 from treadle.server.mcp.offering import Shop
 from treadle.tools.text import to_text
 
@@ -44,7 +42,7 @@ class Calling:
         self._attended = attended
         self._journal = False if offering.services is None else replace(offering.services, results=None)
         self._agent: Agent[str] = Agent(
-            _caller(name, arguments),
+            one_call(name, arguments, "mcp"),
             toolsets=(shop.toolset,),
             policy=shop.policy,
             name=offering.name,
@@ -136,13 +134,3 @@ def problem(words: str) -> CallToolResult:
 def waiting(result: "RunResult[str]") -> tuple[Approval, ...]:
     """What a person has to answer first."""
     return result.approvals if result.stopped == "waiting" else ()
-
-
-def _caller(name: str, arguments: dict[str, Any]) -> Scripted:
-    """A model that makes this call and ends. It looks at the conversation alone, so it also goes on after a wait."""
-
-    def reply(request: Request) -> Reply | str:
-        called = any(message.role == "tools" for message in request.history)
-        return "Done." if called else Reply(calls=(Asked(name, arguments, "call_1"),))
-
-    return Scripted(reply, reply, name="mcp")
