@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Result
     from treadle.core.context import RunContext
-    from treadle.core.errors import ModelError, RunFailed, SettingsError, ToolProblem, TreadleError, UnknownModel
+    from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
     from treadle.core.messages import History, Message
     from treadle.core.requests import CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Traits, Usage
     from treadle.core.seams import Model, Toolset
@@ -75,6 +75,7 @@ _HOMES = {
     "Results": "app.agent",
     "RunContext": "core.context",
     "RunFailed": "core.errors",
+    "RunNotFound": "core.errors",
     "RunResult": "engine.result",
     "Scripted": "models.scripted",
     "Settings": "app.settings",
@@ -144,6 +145,7 @@ __all__ = [
     "Results",
     "RunContext",
     "RunFailed",
+    "RunNotFound",
     "RunResult",
     "Scripted",
     "Settings",

@@ -50,6 +50,7 @@ PUBLIC = [
     "Results",
     "RunContext",
     "RunFailed",
+    "RunNotFound",
     "RunResult",
     "Scripted",
     "Settings",

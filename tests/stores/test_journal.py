@@ -140,7 +140,11 @@ def test_lists_show_what_a_person_started_and_how_it_stands(database):
         listed = await journal.runs()
         waiting = await journal.runs(status="waiting")
         await journal.append("r2", 3, [Resumed(at=7.0)])
-        return listed, waiting, (await journal.runs(limit=1))[0]
+        with pytest.raises(RunNotFound, match="nothing"):
+            await journal.info("nothing")
+        newest = (await journal.runs(limit=1))[0]
+        assert await journal.info(newest.run_id) == newest
+        return listed, waiting, newest
 
     listed, waiting, newest = asyncio.run(story())
     assert [(run.run_id, run.title, run.status) for run in listed] == [

@@ -28,6 +28,12 @@ class RunInfo(Struct, frozen=True):
     entries: int = 0
 
 
+_INFO = (
+    "SELECT run_id, parent, agent, model, user, title, status, opened_at, updated_at, "
+    "(SELECT max(next) FROM entries WHERE entries.run_id = runs.run_id) FROM runs"
+)
+
+
 def _taken(run_id: str) -> RunTaken:
     return RunTaken(f"Somebody else has written to run {run_id} in the meantime; read it again before you go on.")
 
@@ -121,13 +127,16 @@ class SqliteJournal:
 
     async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
         """The runs a person started, newest first."""
-        query = (
-            "SELECT run_id, parent, agent, model, user, title, status, opened_at, updated_at, "
-            "(SELECT max(next) FROM entries WHERE entries.run_id = runs.run_id) FROM runs "
-            "WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
-        )
+        query = f"{_INFO} WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
         return [RunInfo(*row) for row in rows]
+
+    async def info(self, run_id: str) -> RunInfo:
+        """One run, as lists show it."""
+        rows = await self._database.submit(lambda connection: connection.execute(f"{_INFO} WHERE run_id = ?", (run_id,)).fetchall())
+        if not rows:
+            raise _missing(run_id)
+        return RunInfo(*rows[0])
 
 
 class _Write:
