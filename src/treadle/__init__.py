@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.calls import Allow, Ask, Call, Deny, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
-    from treadle.core.messages import History, Message
+    from treadle.core.messages import History, Message, Text
     from treadle.core.requests import CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Traits, Usage
     from treadle.core.seams import Model, Toolset
     from treadle.core.tool import Tool
@@ -83,6 +83,7 @@ _HOMES = {
     "Slash": "app.talk",
     "Talk": "app.talk",
     "Terminal": "app.assistant",
+    "Text": "core.messages",
     "TextDelta": "core.requests",
     "Tool": "core.tool",
     "ToolProblem": "core.errors",
@@ -153,6 +154,7 @@ __all__ = [
     "Slash",
     "Talk",
     "Terminal",
+    "Text",
     "TextDelta",
     "Tool",
     "ToolProblem",

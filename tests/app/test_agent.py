@@ -58,6 +58,7 @@ PUBLIC = [
     "Slash",
     "Talk",
     "Terminal",
+    "Text",
     "TextDelta",
     "Tool",
     "ToolProblem",

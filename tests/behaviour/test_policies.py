@@ -157,22 +157,41 @@ async def billed(item: str, count: int = 1) -> str:
 
 def test_approval_shows_what_would_happen(story, tmp_path):
     """Found out for every call that waits, kept, and read by another process; a secret in it is masked."""
-    script = [(call("order", {"item": "tin", "count": 2}), call("order", {"item": "gold"}), call("order", {"item": "lead"})), "so"]
+    script = [(call("order", {"item": "tin", "count": 2}), call("order", {"item": "lead"})), "so"]
     with wire.WireServer(script) as server:
         asyncio.run(story.agent(server, [billed], policy=[ask("*")]).run("Go.", run_id="r", journal=lasting(tmp_path)))
         later = asyncio.run(story.agent(server, [billed]).approvals("r", journal=lasting(tmp_path)))
     told = [approval.preview for approval in later]
     assert told[0].startswith("2 x tin makes 6 crowns; the card is ")
     assert "aaaa" not in told[0]
-    assert told[1:] == ["What it would do couldn't be found out. Nobody sells gold.", "What it would do couldn't be found out."]
+    assert told[1:] == ["What it would do couldn't be found out."]
     assert done == []
+
+
+def test_approval_shows_what_would_happen__nobody_is_asked_about_what_cant_work(story):
+    asked = []
+    script = [(call("order", {"item": "gold"}), call("order_inside", {"item": "gold"})), "no gold"]
+
+    @tool(effect="read", retry="idempotent")
+    async def order_inside(ctx: RunContext, item: str) -> str:
+        """Order from within."""
+        return await ctx.call("order", item=item)
+
+    played = story.play(script, [billed, order_inside], policy=[ask("order"), allow("*")], approver=asked.append)
+    assert (asked, done) == ([], [])
+    assert all("Nobody sells gold." in result for result in played.results())
 
 
 def test_approval_shows_what_would_happen__on_the_spot_and_to_whoever_watches(story):
     asked, seen = [], []
 
     async def tale(server):
-        agent = story.agent(server, [billed, order_inside], policy=[ask("order"), allow("*")], approver=lambda approval: asked.append(approval) or True)
+        agent = story.agent(
+            server,
+            [billed, order_inside],
+            policy=[ask("order"), allow("*")],
+            approver=lambda approval: asked.append(approval) or True,
+        )
         return await agent.run("Go.", watchers=[seen.append])
 
     @tool(effect="read", retry="idempotent")

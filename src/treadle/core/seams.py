@@ -225,7 +225,7 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector for each text: float32 as this machine writes them, of length one, all of one dimension. Raises `TreadleError`."""
+        """A vector for each text: float32 as this machine writes them, of length one, all of one dimension. Raises `ModelError`."""
         ...
 
 

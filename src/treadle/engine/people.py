@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call
+from treadle.core.calls import Call, Result
 from treadle.core.context import RunContext
-from treadle.core.entries import Approved, Previewed, Refused
+from treadle.core.entries import Approved, Previewed, Refused, Returned
 from treadle.core.errors import ApprovalError, ToolProblem
-from treadle.core.events import ApprovalNeeded
+from treadle.core.events import ApprovalNeeded, CallReturned
 from treadle.core.log import log
 from treadle.engine.account import account
 from treadle.engine.catalog import Catalog
@@ -31,28 +31,43 @@ PREVIEW_LIMIT = 20_000  # characters of it that are kept
 
 
 async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallState]:
-    """The calls with what they would do, found out for all at once where their tools can tell and it isn't known yet."""
+    """The calls that still wait, with what they would do, found out for all at once where their tools can tell.
+
+    One of which its tool says that it can't work is over: nobody is asked about it, and the model reads why.
+    """
     ask = getattr(run.setup.toolset, "preview", None)
     unknown = [call for call in calls if call.preview is None and call.name in run.catalog.tools]
     if ask is None or not unknown:
         return list(calls)
-    for call, text in zip(unknown, await asyncio.gather(*[_previewed(run, call, ask) for call in unknown]), strict=True):
-        if text:
-            run.record(Previewed(call_id=call.id, text=run.redactor.text(text)[:PREVIEW_LIMIT], at=run.now()))
-    return [find_call(run.state, call.id) or call for call in calls]
+    for call, told in zip(unknown, await asyncio.gather(*[_previewed(run, call, ask) for call in unknown]), strict=True):
+        if isinstance(told, ToolProblem):
+            _fails(run, call, str(told))
+        elif told:
+            run.record(Previewed(call_id=call.id, text=run.redactor.text(told)[:PREVIEW_LIMIT], at=run.now()))
+    now = [find_call(run.state, call.id) for call in calls]
+    return [call for call in now if call is not None and call.waits]
 
 
-async def _previewed(run: LiveRun, state: CallState, ask: Preview) -> str:
+async def _previewed(run: LiveRun, state: CallState, ask: Preview) -> str | ToolProblem:
     """What one call would do. That it can't be found out is said too: whoever is asked must not take silence for nothing."""
     assert state.call is not None  # a call that waits was judged, and so was read
     try:
         async with asyncio.timeout(PREVIEW_TIME):
             return await ask(state.call, run.context(state.call))
     except ToolProblem as problem:
-        return f"What it would do couldn't be found out. {problem}"
+        return problem
     except Exception:  # noqa: BLE001 - foreign code
         log.exception("The preview of %s failed", state.name)
         return "What it would do couldn't be found out."
+
+
+def _fails(run: LiveRun, state: CallState, words: str) -> None:
+    assert state.call is not None  # a call that waits was judged, and so was read
+    result = Result(state.id, state.name, run.redactor.text(words), "raised")
+    account(run, state, state.call, result, 0.0)
+    run.record(Returned(result=result, at=run.now()))
+    if run.watched:
+        run.emit(CallReturned(run_id=run.id, result=result, seconds=0.0))
 
 
 async def ask_inline(run: LiveRun, call: CallState) -> bool:

@@ -259,7 +259,7 @@ def _judge_within(run: LiveRun, call: Call) -> None:
 async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
     """Bring a tool's own call to its result: ask a person, carry it out, recover it."""
     inner = _found(run, call_id)
-    if inner.waits and not await ask_inline(run, *await preview_calls(run, (inner,))):
+    if inner.waits and not await _asked(run, inner):
         if recovery(run.catalog.tools[outer.name].retry) != "again":
             raise ToolProblem(
                 f"{inner.name} needs a person's approval, which can't be given inside of {outer.name}; call it directly."
@@ -272,6 +272,11 @@ async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
         await _carry_out(run, inner)
     if call_id in run.suspended:
         raise Suspended(run.suspended.pop(call_id))
+
+
+async def _asked(run: LiveRun, call: CallState) -> bool:
+    """Ask about one call, unless its preview settles it. False where nobody is there to answer now."""
+    return all([await ask_inline(run, each) for each in await preview_calls(run, (call,))])
 
 
 def _found(run: LiveRun, call_id: str) -> CallState:

@@ -23,6 +23,7 @@ from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.report import filed, summary
 from treadle.assistants.reading.source import hash_of
 from treadle.assistants.reading.tools import beneath
+from treadle.routes import body_of
 
 MOST_FILES = 2000
 _LOOK = 0.5  # seconds between two looks whether the client is still there
@@ -49,7 +50,7 @@ class Service:
 
     async def analyze(self, request: Request) -> JSONResponse:
         """Read the source code in the request."""
-        body = await _object(request)
+        body = await body_of(request, dict[str, Any])
         missing = [name for name in ("filename", "source_code") if not isinstance(body.get(name), str) or not body[name].strip()]
         if missing:
             return _refused(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing or empty.")
@@ -95,7 +96,7 @@ class Service:
         if request.method != "POST":
             switches = msgspec.to_builtins(self._switches)
             return JSONResponse({**switches, "status": {name: "enabled" if on else "disabled" for name, on in switches.items()}})
-        body = await _object(request)
+        body = await body_of(request, dict[str, Any])
         wrong = [name for name, value in body.items() if name not in Switches.__struct_fields__ or not isinstance(value, bool)]
         if wrong or not body:
             known = ", ".join(Switches.__struct_fields__)
@@ -139,14 +140,6 @@ async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -
 
 def _refused(why: str) -> JSONResponse:
     return JSONResponse({"success": False, "error": why}, 400)
-
-
-async def _object(request: Request) -> dict[str, Any]:
-    """The JSON object in a request."""
-    try:
-        return msgspec.json.decode(await request.body(), type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise HTTPException(400, f"The request has to be a JSON object: {error}.") from error
 
 
 def routes(host: Host) -> list[Route]:
