@@ -1,0 +1,1 @@
+"""Texts as vectors: from a model inside its wheel, from a server, or from the words alone. `stores.passages` keeps them."""

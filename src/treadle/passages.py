@@ -1,0 +1,111 @@
+"""The public names of retrieval: documents in passages, kept in one file, found by their words and by what they mean.
+
+Each is loaded when it is first used. Assistants and programs import them from here.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treadle.core.seams import Embedder
+    from treadle.models.embeddings.builtin import Builtin as BuiltinEmbedder
+    from treadle.models.embeddings.endpoint import EndpointEmbedder
+    from treadle.models.embeddings.hashed import Hashed as HashedEmbedder
+    from treadle.stores.passages.documents import Reader, TextReader, Unreadable, text_of
+    from treadle.stores.passages.files import Skipped
+    from treadle.stores.passages.folders import Progress, Report, index_folders
+    from treadle.stores.passages.passages import Passages
+    from treadle.stores.passages.split.markdown import split_markdown
+    from treadle.stores.passages.split.pieces import Piece, Split
+    from treadle.stores.passages.split.plain import split_text
+    from treadle.stores.passages.split.yaml import split_yaml
+    from treadle.stores.passages.values import Document, Found, Passage, PassagesError, State
+
+_HOMES = {
+    "BuiltinEmbedder": "models.embeddings.builtin:Builtin",
+    "Document": "stores.passages.values",
+    "Embedder": "core.seams",
+    "EndpointEmbedder": "models.embeddings.endpoint",
+    "Found": "stores.passages.values",
+    "HashedEmbedder": "models.embeddings.hashed:Hashed",
+    "Passage": "stores.passages.values",
+    "Passages": "stores.passages.passages",
+    "PassagesError": "stores.passages.values",
+    "Piece": "stores.passages.split.pieces",
+    "Progress": "stores.passages.folders",
+    "Reader": "stores.passages.documents",
+    "Report": "stores.passages.folders",
+    "Skipped": "stores.passages.files",
+    "Split": "stores.passages.split.pieces",
+    "State": "stores.passages.values",
+    "TextReader": "stores.passages.documents",
+    "Unreadable": "stores.passages.documents",
+    "index_folders": "stores.passages.folders",
+    "split_markdown": "stores.passages.split.markdown",
+    "split_text": "stores.passages.split.plain",
+    "split_yaml": "stores.passages.split.yaml",
+    "text_of": "stores.passages.documents",
+}
+
+__all__ = [
+    "BuiltinEmbedder",
+    "Document",
+    "Embedder",
+    "EndpointEmbedder",
+    "Found",
+    "HashedEmbedder",
+    "Passage",
+    "Passages",
+    "PassagesError",
+    "Piece",
+    "Progress",
+    "Reader",
+    "Report",
+    "Skipped",
+    "Split",
+    "State",
+    "TextReader",
+    "Unreadable",
+    "embedder_of",
+    "index_folders",
+    "split_markdown",
+    "split_text",
+    "split_yaml",
+    "text_of",
+]
+
+
+def embedder_of(name: str, **settings: Any) -> "Embedder | None":
+    """The embedder that a setting names, or None for words alone.
+
+    `auto` (the built-in one where it is installed), `builtin`, `openai:MODEL` (any compatible server, by `base_url`), `none`.
+    """
+    from treadle.core.errors import SettingsError
+    from treadle.models.embeddings.builtin import Builtin, installed
+    from treadle.models.embeddings.endpoint import EndpointEmbedder
+
+    match name.strip().partition(":"):
+        case ("auto", "", ""):
+            return Builtin() if installed() else None
+        case ("builtin", "", ""):
+            return Builtin()
+        case ("none" | "", "", ""):
+            return None
+        case ("openai", ":", model) if model:
+            return EndpointEmbedder(model, **settings)
+        case _:
+            raise SettingsError(f"There is no embedder {name!r}; it is auto, builtin, openai:MODEL or none.")
+
+
+def __getattr__(name: str) -> Any:
+    module, _, other = _HOMES.get(name, "").partition(":")
+    if not module:
+        raise AttributeError(f"module 'treadle.passages' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"treadle.{module}"), other or name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,85 @@
+"""The tables that passages are kept in, and how a file comes to have them. Its version is there from the first day."""
+
+from typing import TYPE_CHECKING
+
+from treadle.stores.passages.values import PassagesError
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+# Each brings a file from the version of its place to the next one. What is written here is never changed, only added to.
+STEPS = (
+    """
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY, source TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, title TEXT NOT NULL, hash TEXT NOT NULL
+);
+CREATE TABLE passages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL, number INTEGER NOT NULL,
+    heading TEXT NOT NULL, text TEXT NOT NULL, rest BLOB NOT NULL
+);
+CREATE UNIQUE INDEX passages_by_document ON passages (document, number);
+CREATE TABLE tags (
+    key TEXT NOT NULL, value TEXT NOT NULL, passage INTEGER NOT NULL, PRIMARY KEY (key, value, passage)
+) WITHOUT ROWID;
+CREATE INDEX tags_by_passage ON tags (passage);
+CREATE TABLE vectors (passage INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE signs (passage INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5(heading, text, content='passages', content_rowid='id',
+    tokenize='porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
+CREATE TRIGGER passage_added AFTER INSERT ON passages BEGIN
+    INSERT INTO words (rowid, heading, text) VALUES (new.id, new.heading, new.text);
+END;
+CREATE TRIGGER passage_removed AFTER DELETE ON passages BEGIN
+    INSERT INTO words (words, rowid, heading, text) VALUES ('delete', old.id, old.heading, old.text);
+    DELETE FROM tags WHERE passage = old.id;
+    DELETE FROM vectors WHERE passage = old.id;
+    DELETE FROM signs WHERE passage = old.id;
+END;
+CREATE TRIGGER document_removed AFTER DELETE ON documents BEGIN
+    DELETE FROM passages WHERE document = old.id;
+END;
+""",
+)
+
+# Each connection's own: what is asked is cut into words by the very tokenizer that cut the passages.
+OWN = """
+CREATE VIRTUAL TABLE temp.heard USING fts5(text, content='', tokenize='porter unicode61 remove_diacritics 2');
+CREATE VIRTUAL TABLE temp.heard_words USING fts5vocab(temp, heard, instance);
+"""
+
+
+def prepare(connection: "Connection", path: object) -> None:
+    """Bring a file to the version of today, in one transaction; whoever opens it at the same time waits."""
+    version = _version(connection)
+    if version > len(STEPS):
+        raise PassagesError(f"{path} was made by a newer Treadle; update Treadle to use it.")
+    if version < len(STEPS):
+        connection.execute("BEGIN IMMEDIATE")
+        version = _version(connection)  # somebody else may have been first
+        if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            connection.execute("ROLLBACK")
+            raise PassagesError(f"{path} holds something else; name another file for the passages.")
+        for step in STEPS[version:]:
+            for statement in _statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={len(STEPS)}")
+        connection.execute("COMMIT")
+
+
+def _version(connection: "Connection") -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script, one by one: `executescript` would end the transaction. A trigger's own end with `END;`."""
+    statements: list[str] = []
+    open_trigger = False
+    for line in script.strip().splitlines():
+        if open_trigger or (statements and not statements[-1].rstrip().endswith(";")):
+            statements[-1] += f"\n{line}"
+        else:
+            statements.append(line)
+        open_trigger = "CREATE TRIGGER" in statements[-1] and not line.startswith("END;")
+    return statements

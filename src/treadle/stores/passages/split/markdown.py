@@ -1,0 +1,165 @@
+"""Markdown in pieces: by headings, then by paragraphs and sentences. Code fences and tables stay whole where they fit.
+
+Reads lines, not CommonMark: what looks like a heading to a person is one. A heading without text of its own goes with what follows.
+"""
+
+import re
+
+from treadle.stores.passages.split.pack import pack, parts_of, solid
+from treadle.stores.passages.split.pieces import OVERLAP, SIZE, Lines, Piece, Span, Split, require_sizes
+
+LONGEST = 300  # characters of a heading that are looked at
+
+_FRONT = re.compile(r"---[ \t]*\r?\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)")
+_FRONT_TITLE = re.compile(r"(?m)^title:[ \t]*(?P<title>[^\r\n]+)")
+_HEADING = re.compile(r" {0,3}(?P<marks>#{1,6})(?:[ \t]++(?P<words>[^\r\n]*+))?\s*+\Z")
+_UNDERLINE = re.compile(r" {0,3}(?P<mark>=++|-{2,}+)\s*+\Z")
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\r\n]*)")
+_TABLE = re.compile(r"\s*\|")
+_LINKED = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_DECORATION = re.compile(r"[*`]|\s*\{#[^{}]*\}|\s+#+\s*\Z")
+
+
+class _Block:
+    """Lines that belong together: prose, or what should stay whole."""
+
+    __slots__ = ("blank", "end", "kind", "start")
+
+    def __init__(self, span: Span, kind: str) -> None:
+        self.start, self.end = span
+        self.kind = kind  # prose, fence, table, heading, front
+        self.blank = False  # whether a blank line has ended it
+
+
+class _Section:
+    """What lies under a heading."""
+
+    __slots__ = ("blocks", "headings")
+
+    def __init__(self, headings: tuple[str, ...]) -> None:
+        self.headings = headings
+        self.blocks: list[_Block] = []
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is nothing but headings."""
+        return all(block.kind in ("heading", "front") for block in self.blocks)
+
+
+class _Reader:
+    """Goes through the lines of a text once and puts them into sections."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._fence = ""  # the marks that will close the fence we are in
+        self._above: list[tuple[int, str]] = []  # the headings above, with their levels
+        self.sections = [_Section(())]
+        self.title = ""
+
+    def read(self, line: Span) -> None:
+        """One more line."""
+        text = self._text[line[0] : line[1]]
+        if self._fence:
+            self._inside_fence(line, text)
+        elif not text.strip():
+            self._blank(line)
+        elif (fence := _FENCE.match(text)) and "`" not in fence["info"]:
+            self._fence = fence["marks"]
+            self._add(line, "fence")
+        elif heading := _HEADING.match(text):
+            self._heading(line, len(heading["marks"]), heading["words"] or "")
+        elif (mark := _UNDERLINE.match(text)) and self._over_underline():
+            self._underlined(line, 1 if mark["mark"][0] == "=" else 2)
+        else:
+            self._grow(line, "table" if _TABLE.match(text) else "prose")
+
+    def front(self, span: Span) -> None:
+        """What stands before the text, between dashes."""
+        self._add(span, "front")
+        found = _FRONT_TITLE.search(self._text, *span)
+        self.title = found["title"].strip().strip("\"'").strip() if found else ""
+
+    @property
+    def _last(self) -> _Block | None:
+        blocks = self.sections[-1].blocks
+        return blocks[-1] if blocks else None
+
+    def _add(self, span: Span, kind: str) -> None:
+        self.sections[-1].blocks.append(_Block(span, kind))
+
+    def _inside_fence(self, line: Span, text: str) -> None:
+        self.sections[-1].blocks[-1].end = line[1]
+        closing = text.strip()
+        if len(closing) >= len(self._fence) and not closing.strip(self._fence[0]):
+            self._fence = ""
+            self.sections[-1].blocks[-1].blank = True
+
+    def _blank(self, line: Span) -> None:
+        last = self._last
+        if last is None:
+            self._add(line, "front")  # space before anything is said
+        else:
+            last.end, last.blank = line[1], True
+
+    def _grow(self, line: Span, kind: str) -> None:
+        last = self._last
+        if last is not None and last.kind == kind and not last.blank:
+            last.end = line[1]
+        else:
+            self._add(line, kind)
+
+    def _over_underline(self) -> bool:
+        """Whether the line before is a paragraph of its own: then dashes below make it a heading."""
+        last = self._last
+        return last is not None and last.kind == "prose" and not last.blank and self._text.count("\n", last.start, last.end) == 1
+
+    def _underlined(self, line: Span, level: int) -> None:
+        words = self.sections[-1].blocks.pop()
+        self._heading((words.start, line[1]), level, self._text[words.start : words.end])
+
+    def _heading(self, span: Span, level: int, words: str) -> None:
+        words = _DECORATION.sub("", _LINKED.sub(r"\1", words.strip()[:LONGEST])).strip()
+        self._above = [(other, name) for other, name in self._above if other < level]
+        if words:
+            self._above.append((level, words))
+        if level == 1 and not self.title:
+            self.title = words
+        self.sections.append(_Section(tuple(name for _, name in self._above)))
+        self._add(span, "heading")
+
+
+def split_markdown(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Split:
+    """A Markdown text in pieces of at most `size` characters, each under the headings it stands under."""
+    require_sizes(size, overlap)
+    lines, reader = Lines(text), _Reader(text)
+    front = _FRONT.match(text)
+    if front:
+        reader.front(front.span())
+    for line in lines.spans(front.end() if front else 0):
+        reader.read(line)
+    pieces = [piece for section in _with_text(reader.sections) for piece in _pieces(lines, section, size, overlap)]
+    return Split(reader.title, tuple(pieces))
+
+
+def _with_text(sections: list[_Section]) -> list[_Section]:
+    """The sections, those without text of their own put before the next one that has some."""
+    kept: list[_Section] = []
+    waiting: list[_Block] = []
+    for section in sections:
+        if section.bare and section is not sections[-1]:
+            waiting += section.blocks
+        else:
+            section.blocks = waiting + section.blocks
+            kept.append(section)
+            waiting = []
+    return kept
+
+
+def _pieces(lines: Lines, section: _Section, size: int, overlap: int) -> list[Piece]:
+    blocks = [_parts(lines.text, block, size) for block in section.blocks]
+    return lines.pieces(pack(blocks, size, overlap), section.headings)
+
+
+def _parts(text: str, block: _Block, size: int) -> list[Span]:
+    span = (block.start, block.end)
+    return parts_of(text, span, size) if block.kind == "prose" else solid(text, span, size)
