@@ -7,10 +7,13 @@ import sys
 import pytest
 
 import treadle
-from treadle import Agent, Limits, Results, Scripted, Usage, model_of, tool
+from treadle import Agent, Limits, Results, RunNotFound, Scripted, Usage, ask, model_of, tool
+from treadle.core.entries import Finished
 from treadle.core.errors import BadTool, UnknownModel
-from treadle.core.requests import Traits
+from treadle.core.events import RunStarted, TextArrived
+from treadle.core.requests import TextDelta, Traits
 from treadle.models.scripted import Answer, calls
+from treadle.stores.journal import MemoryJournal
 
 PUBLIC = [
     "Agent",
@@ -199,3 +202,53 @@ def test_a_journaled_run_is_kept_in_the_home_folder(tmp_path, monkeypatch):
     again = Agent(Scripted()).resume_sync("r")
     assert result.output == again.output == "kept"
     assert (tmp_path / "treadle.db").exists()
+
+
+@tool
+async def order(item: str) -> str:
+    """Order."""
+    return f"{item} ordered"
+
+
+async def _slow_words():
+    for number in range(1000):
+        yield TextDelta(f"word {number} ")
+        await asyncio.sleep(0.01)
+
+
+def test_leaving_a_stream_early_cancels_the_run_and_the_conversation_goes_on():
+    async def tale():
+        journal = MemoryJournal()
+        agent = Agent(Scripted(lambda request: _slow_words(), "In short."))
+        async for event in agent.stream("Everything!", run_id="r", journal=journal):
+            if isinstance(event, TextArrived):
+                break
+        for _ in range(100):  # until whoever collects what was left has done so
+            await asyncio.sleep(0.01)
+            if any(isinstance(entry, Finished) for entry in await journal.read("r")):
+                break
+        return await agent.run("And now?", run_id="r", journal=journal)
+
+    assert asyncio.run(tale()).output == "In short."
+
+
+def test_a_run_that_is_taken_up_can_be_seen_too():
+    async def tale():
+        journal = MemoryJournal()
+        agent = Agent(Scripted(calls(("order", {"item": "tin"})), "Done."), tools=[order], policy=[ask("*")])
+        waiting = await agent.run("Go.", run_id="r", journal=journal)
+        await agent.approve("r", waiting.approvals[0].call_id, journal=journal)
+        return [event async for event in agent.stream_resumed("r", journal=journal)]
+
+    events = asyncio.run(tale())
+    assert isinstance(events[0], RunStarted)
+    assert events[0].resumed
+    assert events[-1].result.output == "Done."
+
+
+def test_a_stream_of_a_run_that_isnt_there_says_so():
+    async def tale():
+        return [event async for event in Agent(Scripted("x")).stream_resumed("nothing", journal=MemoryJournal())]
+
+    with pytest.raises(RunNotFound):
+        asyncio.run(tale())

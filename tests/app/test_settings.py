@@ -389,7 +389,10 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
         ("sandbox = false\n", "sandbox in FILE means nothing. Did you mean commands.sandbox?"),
         ("[git]\nnetwork = true\n", "git.network in FILE means nothing. Did you mean commands.network?"),
         ("[tests]\nqqq = 1\n", "tests.qqq in FILE means nothing. There are: command, runner."),
-        ("zzz = 1\n", "zzz in FILE means nothing. There are: model, limits, git, commands, tests, project, mcp, context, assistants."),
+        (
+            "zzz = 1\n",
+            "zzz in FILE means nothing. There are: model, limits, git, commands, tests, project, mcp, context, assistants.",
+        ),
         ('"model.name" = "openai:x"\n', "model.name in FILE means nothing. Did you mean model.name?"),
         ('[mcp.x]\nurl = "https://e.org"\n"y.url" = "z"\n', "mcp.x.y.url in FILE means nothing."),
         ("model = 5\n", "model in FILE must be a table, which begins with a line [model]."),

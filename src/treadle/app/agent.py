@@ -1,7 +1,8 @@
 """The public face: a model with tools and instructions. Builds what the engine needs and opens the door to it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -159,17 +160,30 @@ class Agent(Generic[OutputT]):
         return _in_new_loop(lambda: self.run(prompt, **how))
 
     async def stream(self, prompt: str, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
-        """Ask something and see it happen: typed events, the last of which carries `.result`. Leaving early stops the run."""
-        watch = Watch()
-        task = asyncio.ensure_future(self.run(prompt, watchers=(*watchers, watch), **how))
+        """Ask something and see it happen: typed events, the last of which carries `.result`. Leaving early cancels the run."""
+        async with aclosing(self._seen(lambda watch: self.run(prompt, watchers=(*watchers, watch), **how))) as events:
+            async for event in events:
+                yield event
+
+    async def stream_resumed(self, run_id: str, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
+        """Take a run up again, as `resume` does, and see it happen."""
+        async with aclosing(self._seen(lambda watch: self.resume(run_id, watchers=(*watchers, watch), **how))) as events:
+            async for event in events:
+                yield event
+
+    async def _seen(self, begin: Callable[[Watch], Coroutine[Any, Any, RunResult[OutputT]]]) -> AsyncGenerator[Event]:
+        watch, run_id = Watch(), ""
+        task = asyncio.ensure_future(begin(watch))
         task.add_done_callback(lambda done: _end(watch, done))
         try:
             async for event in watch:
+                run_id = run_id or event.run_id
                 if watch.ends_with(event):
                     await task  # raises what `run` raised
                 yield event
         finally:
-            task.cancel()
+            if not task.done() and not (run_id and await self.cancel(run_id)):
+                task.cancel()
             await asyncio.wait([task])
 
     async def resume(

@@ -1,0 +1,1 @@
+"""Questions about the demo platform: how many a model answers right with the platform assistant's tools."""

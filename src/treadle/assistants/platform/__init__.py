@@ -1,0 +1,73 @@
+"""The platform assistant: ask about, and act on, a running platform, with your own rights.
+
+This module only says what it offers; everything it needs is imported when it is used.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from treadle import Assistant, Command, Host, Limits, Panel, RunContext, Toolset, allow, ask
+
+_NAME = "treadle.assistants.platform"
+
+
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function that is imported when it is called."""
+
+    def call(*args: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"{_NAME}.{module}"), name)(*args)
+
+    return call
+
+
+def _toolsets(host: Host) -> Sequence[Toolset]:
+    from treadle.assistants.platform.local import local_tools
+
+    return local_tools()
+
+
+async def _instructions(ctx: RunContext[Any]) -> str:
+    from treadle.assistants.platform.local import local_instructions
+
+    return await local_instructions(ctx)
+
+
+def _part(name: str, summary: str, more: str = "", arguments: str = "") -> Command:
+    run: Callable[[Namespace, Host], int | Awaitable[int]] = _later("command", name)
+    options: Callable[[ArgumentParser], object] = _later("command", arguments or f"{name}_arguments")
+    return Command(name, summary, run, options, more)
+
+
+assistant = Assistant(
+    name="platform",
+    title="Platform",
+    summary="Answers about a running platform and acts on it, with your own rights.",
+    instructions=_instructions,
+    toolsets=_toolsets,
+    policy=(
+        allow("*", effect="read"),
+        ask("deploy_application", reason="This changes what runs."),
+        ask("delete_application", reason="This can't be undone."),
+    ),
+    limits=Limits(rounds=10, calls=30),
+    questions=("What applications do I have?", "Show me failed workflows.", "Write a spec for a web app with a database."),
+    commands=(
+        Command(
+            "platform",
+            "ask about a running platform, and act on it with your own rights",
+            parts=(
+                _part("ask", "ask something", "What would be changed is shown before you are asked about it."),
+                _part("chat", "talk, with /help, /clear, /save and /exit", arguments="server_option"),
+                _part("generate", "write a Score spec from a description"),
+                _part("validate", "check Score specs, by line", "Exits with 1 where one would be refused."),
+                _part("demo", "start a small platform to try it on", "It runs until Ctrl-C, and prints the tokens of its users."),
+            ),
+        ),
+    ),
+    routes=_later("routes", "routes"),
+    panel=Panel("Platform", Path(__file__).parent / "panel"),
+)

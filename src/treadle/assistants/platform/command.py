@@ -1,0 +1,213 @@
+"""`treadle platform`: ask about a platform, talk to it, write and check specs, and start one to try it on."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from treadle import Host, RunResult, SettingsError, Slash, Talk, Terminal
+from treadle.assistants.platform.desk import Desk
+from treadle.assistants.platform.documents import Documents
+from treadle.assistants.platform.generate import as_json
+from treadle.assistants.platform.said import last_question
+from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
+from treadle.assistants.platform.settled import own_token, settled
+
+CODES = {"answered": 0, "limit": 0, "waiting": 3, "failed": 1, "cancelled": 130}
+MOST_BYTES = 1_000_000  # of a spec
+
+
+def server_option(parser: ArgumentParser) -> None:
+    """Where the platform is."""
+    parser.add_argument("--server", default="", metavar="URL", help="where the platform is (default: TREADLE_PLATFORM_SERVER)")
+
+
+def ask_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to ask."""
+    parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask; - stands for what comes on stdin")
+    server_option(parser)
+
+
+def generate_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to have a spec written."""
+    parser.add_argument("words", nargs="+", metavar="DESCRIPTION", help="what to run; - stands for what comes on stdin")
+    parser.add_argument("-o", "--output", default="", metavar="FILE", help="write the spec there, and not to stdout")
+    parser.add_argument("--force", action="store_true", help="replace FILE")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    server_option(parser)
+
+
+def validate_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to have specs checked."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a spec; - stands for what comes on stdin")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def demo_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to start the demonstration."""
+    parser.add_argument("--port", type=int, default=8081, metavar="N", help="where to listen (default: 8081; 0 takes any)")
+
+
+async def ask(args: Namespace, host: Host) -> int:
+    """One question."""
+    async with _desk(args, host) as (desk, _):
+        talk = await _talk(desk, host)
+        result = await talk.ask(_typed(args.words))
+        await _after(desk, host, result)
+    return CODES[result.stopped]
+
+
+async def chat(args: Namespace, host: Host) -> int:
+    """A conversation."""
+    async with _desk(args, host) as (desk, documents):
+        talk = await _talk(desk, host)
+        last: list[str] = []
+
+        async def after(result: RunResult[str]) -> None:
+            last.extend(filter(None, [spec_in(result.text)]))
+            await _after(desk, host, result)
+
+        terminal = _terminal(host)
+        state = await documents.state()
+        known = f" {state.documents} documents are known." if state.documents else ""
+        terminal.note(f"Talking to {settled(args.server).server} {await _as_whom(desk)}.{known} /help lists what can be typed.")
+        save = Slash("write the spec that was shown last into a file", lambda name: _save(terminal, last, name), "FILE")
+        return await talk.converse({"/save": save}, after)
+
+
+async def generate(args: Namespace, host: Host) -> int:
+    """Write a spec."""
+    async with _desk(args, host) as (desk, _):
+        made = await desk.generate(_typed(args.words))
+    terminal = _terminal(host)
+    if args.json:
+        terminal.line(msgspec.json.format(msgspec.json.encode(as_json(made))).decode())
+    elif args.output:
+        write_new(Path(args.output), made.spec, force=args.force)
+        terminal.tell(f"Written to {args.output}.")
+    else:
+        terminal.line(made.spec.rstrip())
+    if not args.json:
+        terminal.note(made.explanation)
+        _show(terminal, made.findings)
+    return 1 if any(each.level == "error" for each in made.findings) else 0
+
+
+def validate(args: Namespace, host: Host) -> int:
+    """Check specs, by line."""
+    terminal, types = _terminal(host), {*PROVIDED, *settled().types}
+    found = {name: check(_read(name), types) for name in args.files}
+    if args.json:
+        told = {name: {"valid": each.ok, "findings": each.findings} for name, each in found.items()}
+        terminal.line(msgspec.json.format(msgspec.json.encode(told)).decode())
+        return 0 if all(each.ok for each in found.values()) else 1
+    for name, each in found.items():
+        for finding in each.findings:
+            where = f"{finding.path}: " if finding.path else ""
+            style = "red" if finding.level == "error" else "yellow"
+            terminal.line(f"{name}:{finding.line}:{finding.column}: {finding.level}: {where}{finding.message}", style)
+        terminal.tell(f"{name}: {'can be deployed' if each.ok else 'would be refused'}.")
+    return 0 if all(each.ok for each in found.values()) else 1
+
+
+async def demo(args: Namespace, host: Host) -> int:
+    """Start a platform to try things on, until Ctrl-C."""
+    from treadle.assistants.platform.demo import run_demo
+
+    terminal = _terminal(host)
+    await run_demo(host.home.folder / "platform-demo.db", args.port, tell=terminal.line)
+    return 0
+
+
+@asynccontextmanager
+async def _desk(args: Namespace, host: Host) -> AsyncGenerator[tuple[Desk, Documents]]:
+    """The person's desk and its documents, indexed anew where they have changed."""
+    settings, terminal = settled(args.server), _terminal(host)
+    documents = Documents(settings, host.home.folder)
+    try:
+        for sentence in await documents.refresh():
+            terminal.note(sentence)
+        yield Desk(host, settings, own_token(settings.server), documents), documents
+    finally:
+        await documents.close()
+
+
+async def _talk(desk: Desk, host: Host) -> Talk:
+    assert host.talk is not None, "a command always has it"
+    return host.talk(desk.agent(await host.model()), await desk.name())
+
+
+async def _as_whom(desk: Desk) -> str:
+    user = await desk.user()
+    if not user:
+        return "without being signed in: set TREADLE_PLATFORM_TOKEN"
+    return f"as {user.get('username', 'somebody')} ({user.get('team', '?')}, {user.get('role', '?')})"
+
+
+async def _after(desk: Desk, host: Host, result: RunResult[str]) -> None:
+    """Beneath an answer: what it goes by, and what is wrong with the spec in it."""
+    reply, terminal = await desk.reply(result, last_question(result.history)), _terminal(host)
+    if reply.citations:
+        terminal.note(f"See: {', '.join(reply.citations)}")
+    _show(terminal, reply.findings)
+
+
+def _show(terminal: Terminal, findings: tuple[Finding, ...]) -> None:
+    for each in findings:
+        terminal.note(str(each), "red" if each.level == "error" else "yellow")
+
+
+def _save(terminal: Terminal, last: list[str], name: str) -> None:
+    if not name:
+        terminal.tell("Say where: /save FILE")
+    elif not last:
+        terminal.tell("No spec has been shown yet.")
+    else:
+        try:
+            write_new(Path(name).expanduser(), last[-1])
+            terminal.tell(f"Written to {name}.")
+        except SettingsError as error:
+            terminal.tell(str(error), "red")
+
+
+def write_new(path: Path, spec: str, *, force: bool = False) -> None:
+    """Write a spec into a file, which is there already only where that is meant."""
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(spec.rstrip() + "\n")
+    except FileExistsError as error:
+        raise SettingsError(f"{path} is there already; choose another name, or replace it with --force.") from error
+    except OSError as error:
+        raise SettingsError(f"{path} can't be written: {error.strerror}.") from error
+
+
+def _typed(words: list[str]) -> str:
+    text = sys.stdin.read() if words == ["-"] else " ".join(words)
+    if not text.strip():
+        raise SettingsError("There is nothing to ask: type it, or pipe it and write - for it.")
+    return text.strip()
+
+
+def _read(name: str) -> str:
+    try:
+        data = sys.stdin.buffer.read(MOST_BYTES + 1) if name == "-" else _bytes(Path(name))
+        if len(data) > MOST_BYTES:
+            raise SettingsError(f"{name} is too large for a spec: at most {MOST_BYTES:,} bytes are read.")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{name} is no text; write it in UTF-8.") from error
+    except OSError as error:
+        raise SettingsError(f"{name} can't be opened: {error.strerror}.") from error
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def _terminal(host: Host) -> Terminal:
+    assert host.terminal is not None, "a command always has one"
+    return host.terminal

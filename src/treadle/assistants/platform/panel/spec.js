@@ -1,0 +1,167 @@
+// The spec that is worked on: shown, edited, checked as it changes, copied, saved. Deploying it is deploy.js, having it written
+// generate.js.
+
+import { inline } from "/static/inline.js";
+import { sure } from "/static/sure.js";
+import { ask, element } from "/static/treadle.js";
+import { deploying, isDeploying } from "./deploy.js";
+import { chooseAll, goTo, mark, onWriting, write, written } from "./editor.js";
+import { describe, describing, unexplained } from "./generate.js";
+
+const PAUSE = 350;  // milliseconds without a change after which it is checked
+const LOST = "Replace the spec? What you changed in it is lost.";
+const byId = (id) => document.getElementById(id);
+let isEdited = false, waiting = 0, checked = 0, errors = [];
+
+/** The name of the application in a spec; "" where it has none. */
+export function nameIn(spec) {
+  return /^metadata:.*\n(?:[ \t].*\n|\n)*?[ \t]+name:[ \t]*["']?([\w.-]+)/m.exec(spec)?.[1] ?? "";
+}
+
+/** Show a spec. What somebody has changed is replaced only where they want that. */
+export async function openSpec(spec, { findings = null, isWanted = false } = {}) {
+  const isNew = spec.trim() !== written().trim();
+  if (isNew && (isWanted ? await mayReplace() : isFree())) put(spec, findings);
+  show(isWanted);
+}
+
+/** Whether nothing is lost when something else is shown. */
+function isFree() {
+  return !isDeploying() && !(isEdited && written().trim());
+}
+
+async function mayReplace() {
+  if (isDeploying()) told("Answer the question below first.");
+  return isFree() || (!isDeploying() && await sure(LOST, "Replace it"));
+}
+
+function put(spec, findings) {
+  isEdited = false;
+  write(spec);
+  unexplained();
+  byId("outcome").replaceChildren();
+  told("");
+  draw();
+  if (findings) drawFindings(findings);
+  else check();
+}
+
+function show(isWanted) {
+  byId("spec").hidden = false;
+  byId("new-spec").setAttribute("aria-expanded", "true");
+  document.body.dataset.spec = "";
+  if (!isWanted) return;
+  byId("spec").scrollIntoView({ block: "start" });
+  byId("spec-name").focus({ preventScroll: true });
+}
+
+function close() {
+  byId("spec").hidden = true;
+  byId("new-spec").setAttribute("aria-expanded", "false");
+  delete document.body.dataset.spec;
+  byId("new-spec").focus();
+}
+
+function draw() {
+  const isEmpty = !written().trim();
+  byId("spec-name").textContent = nameIn(written()) || "New spec";
+  for (const id of ["deploy", "copy", "download"]) byId(id).disabled = isEmpty;
+}
+
+// what is found in it
+
+function changed() {
+  isEdited = true;
+  told("");
+  draw();
+  mark([]);
+  clearTimeout(waiting);
+  waiting = setTimeout(check, PAUSE);
+}
+
+/** What is wrong with it now: the errors. */
+async function check() {
+  clearTimeout(waiting);
+  const mine = ++checked, spec = written();
+  if (!spec.trim()) return drawFindings([]);
+  try {
+    const { findings } = await ask("/api/platform/validate", { spec });
+    if (mine === checked) drawFindings(findings);
+  } catch (error) {
+    if (mine === checked) byId("verdict").textContent = error.message;
+  }
+  return errors;
+}
+
+function drawFindings(findings) {
+  errors = findings.filter(({ level }) => level === "error");
+  mark(findings);
+  byId("verdict").textContent = written().trim() ? verdict(errors.length, findings.length - errors.length) : "";
+  byId("verdict").className = `small ${errors.length ? "bad" : findings.length ? "warn" : "good"}`;
+  byId("findings").replaceChildren(...findings.map(findingOf));
+}
+
+function verdict(wrong, doubtful) {
+  const told = [wrong && counted(wrong, "error"), doubtful && counted(doubtful, "warning")].filter(Boolean);
+  if (!told.length) return "Nothing is wrong with it.";
+  return `${told.join(", ")}: ${wrong ? "it would be refused." : "it can be deployed."}`;
+}
+
+function counted(amount, what) {
+  return `${amount} ${what}${amount === 1 ? "" : "s"}`;
+}
+
+function findingOf({ line, column, level, path, message }) {
+  return element("li", {}, element("button", { type: "button", class: `bare finding ${level}`, onclick: () => goTo(line, column) },
+    element("span", { class: "line" }, `Line ${line}`), element("span", { class: "unseen" }, `, ${level}: `),
+    element("span", {}, path ? [element("code", {}, path), " "] : [], inline(message))));
+}
+
+// what can be done with it
+
+async function copy() {
+  try {
+    await navigator.clipboard.writeText(written());
+    told("Copied.");
+  } catch {
+    chooseAll();
+    told("Everything is selected: copy it with Ctrl+C.");
+  }
+}
+
+function download() {
+  const url = URL.createObjectURL(new Blob([written()], { type: "application/yaml" }));
+  const name = `${nameIn(written()) || "spec"}.yaml`;
+  element("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  told(`Saved as ${name}.`);
+}
+
+function told(words) {
+  byId("spec-said").textContent = words;
+}
+
+async function anew() {
+  if (!await mayReplace()) return;
+  put("", []);
+  show(true);
+  describe(true);
+}
+
+async function replace(spec, findings) {
+  const may = await mayReplace();
+  if (may) put(spec, findings);
+  return may;
+}
+
+/** Have the pane work. `ask` asks the assistant something. */
+export function specPane({ ask: asking }) {
+  onWriting(changed);
+  byId("new-spec").addEventListener("click", anew);
+  byId("spec-close").addEventListener("click", close);
+  byId("copy").addEventListener("click", copy);
+  byId("download").addEventListener("click", download);
+  deploying({ spec: written, name: nameIn, check, goTo, ask: asking });
+  describing({ replace });
+  draw();
+}

@@ -1,0 +1,47 @@
+// How things stand: who one is on which platform, and which model answers with how many documents. What is missing is said, with
+// what to do about it.
+
+import { ask, element } from "/static/treadle.js";
+
+const byId = (id) => document.getElementById(id);
+
+/** Ask, and draw it. */
+export async function drawStanding() {
+  const [me, status] = await Promise.all([settled("/api/platform/me"), settled("/api/ai/status")]);
+  if (me.value) drawPerson(me.value);
+  if (status.value) drawModel(status.value);
+  byId("notices").replaceChildren(...[...problems(me, status)].map((words) =>
+    element("div", { class: "notice warn", role: "status" }, element("p", {}, words))));
+}
+
+async function settled(path) {
+  return ask(path).then((value) => ({ value }), ({ message }) => ({ problem: message }));
+}
+
+function drawPerson({ server, username, team, role }) {
+  const place = element("span", { class: "soft" }, server);
+  const rank = `${team ? ` of ${team}` : ""}${role ? `, ${role}` : ""} at `;
+  byId("who").replaceChildren(...(username ? [element("strong", {}, username), rank] : []), place);
+}
+
+function drawModel({ enabled, llm_provider: model, documents_loaded: amount, message }) {
+  const badge = byId("model"), documents = `${amount.toLocaleString("en")} ${amount === 1 ? "document" : "documents"}`;
+  badge.textContent = enabled ? `${model} · ${documents}` : "no model";
+  badge.title = message;
+  badge.classList.toggle("warn", !enabled);
+  badge.hidden = false;
+}
+
+function* problems(me, status) {
+  if (me.value && !me.value.username) yield signIn(me.value.server);
+  if (status.value && !status.value.enabled) yield status.value.message;
+  yield* new Set([me.problem, status.problem].filter(Boolean));
+}
+
+/** The platform says nothing of anybody where there is no token, where it doesn't take it, and where it isn't there. */
+function signIn(server) {
+  return [
+    `Nobody is signed in at ${server}, or nothing answers there. Set `, element("code", {}, "TREADLE_PLATFORM_TOKEN"),
+    " to your token and start the server again; or try it on ", element("code", {}, "treadle platform demo"), ".",
+  ];
+}

@@ -1,0 +1,186 @@
+"""The platform assistant over HTTP: `/api/ai/…` as clients of the original know it, and what the panel needs besides.
+
+Whoever asks does so with their own token: the request's, or, where it has none, that of the person who started the server.
+"""
+
+import time
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from treadle import Host, Message, Text, TreadleError
+from treadle.assistants.platform.desk import Desk, Reply
+from treadle.assistants.platform.documents import Documents
+from treadle.assistants.platform.generate import as_json
+from treadle.assistants.platform.score import PROVIDED, check
+from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
+from treadle.routes import body_of, streamed
+
+LONGEST = 100_000  # characters of one message
+
+
+class Earlier(Struct, frozen=True):
+    """Something that was said before. `spec` is the one that was shown with it."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    spec: str | None = None
+    timestamp: Any = None
+
+
+class Asked(Struct, frozen=True):
+    """A question. `run_id` goes on with a conversation that is kept here; a history brings one along."""
+
+    message: str
+    conversation_history: tuple[Earlier, ...] = ()
+    context: Any = None
+    run_id: str | None = None
+
+
+class Described(Struct, frozen=True):
+    """What a spec is wanted for."""
+
+    description: str
+    metadata: dict[str, Any] | None = None
+
+
+class Given(Struct, frozen=True):
+    """A spec."""
+
+    spec: str
+
+
+class Said(Struct, frozen=True):
+    """What the person says about a call that waits; `digest` is of what they were shown."""
+
+    approved: bool
+    digest: str
+    reason: str = ""
+
+
+class Service:
+    """The endpoints. Documents are everybody's; the rest is whose token it is."""
+
+    def __init__(self, host: Host, settings: PlatformSettings) -> None:
+        self._host = host
+        self._settings = settings
+        self._documents = Documents(settings, host.home.folder)
+        host.at_end(self._documents.close)
+
+    async def _desk(self, request: Request) -> Desk:
+        await self._documents.keep_fresh()
+        return Desk(self._host, self._settings, _token(request, self._settings.server), self._documents)
+
+    async def chat(self, request: Request) -> Response:
+        """Answer a message."""
+        asked = await body_of(request, Asked)
+        history = [_message(each) for each in asked.conversation_history]
+        reply = await (await self._desk(request)).ask(_message_of(asked), run_id=asked.run_id, history=history)
+        return JSONResponse(as_reply(reply))
+
+    async def stream(self, request: Request) -> Response:
+        """Answer a message, and tell what happens as it happens."""
+        asked = await body_of(request, Asked)
+        events = (await self._desk(request)).stream(_message_of(asked), run_id=asked.run_id)
+        return streamed(_told(event) async for event in events)
+
+    async def generate(self, request: Request) -> Response:
+        """Write a spec."""
+        wanted = await body_of(request, Described)
+        if not wanted.description.strip():
+            raise HTTPException(400, "Say in `description` what the spec is for.")
+        return JSONResponse(as_json(await (await self._desk(request)).generate(wanted.description, wanted.metadata)))
+
+    async def status(self, request: Request) -> Response:
+        """Whether it can be used, and what is missing."""
+        try:
+            model, problem = (await self._host.model()).name, ""
+        except TreadleError as error:
+            model, problem = "", str(error)
+        state = await self._documents.state()
+        return JSONResponse(
+            {
+                "enabled": not problem,
+                "llm_provider": model,
+                "embedding_model": state.embedder,
+                "documents_loaded": state.documents,
+                "status": "not_configured" if problem else "ready",
+                "message": problem or "Ready.",
+                "missing_keys": ["model"] if problem else [],
+            }
+        )
+
+    async def me(self, request: Request) -> Response:
+        """Who is asking, and whom."""
+        return JSONResponse({"server": self._settings.server, **await (await self._desk(request)).user()})
+
+    async def validate(self, request: Request) -> Response:
+        """What is wrong or doubtful in a spec, by line."""
+        given = await body_of(request, Given)
+        found = check(given.spec, {*PROVIDED, *self._settings.types})
+        return JSONResponse({"valid": found.ok, "findings": [msgspec.to_builtins(each) for each in found.findings]})
+
+    async def deploy(self, request: Request) -> Response:
+        """Deploy a spec: the person is shown what would change, and asked."""
+        given = await body_of(request, Given)
+        return JSONResponse(as_reply(await (await self._desk(request)).deploy(given.spec)))
+
+    async def answer(self, request: Request) -> Response:
+        """What the person says about a call that waits. Whoever takes a stream of events sees how the run goes on."""
+        said = await body_of(request, Said)
+        run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
+        how: dict[str, Any] = {"approved": said.approved, "digest": said.digest, "reason": said.reason}
+        desk = await self._desk(request)
+        if "text/event-stream" in request.headers.get("accept", ""):
+            return streamed(_told(event) async for event in desk.answering(run_id, call_id, **how))
+        return JSONResponse(as_reply(await desk.answer(run_id, call_id, **how)))
+
+
+def as_reply(reply: Reply) -> dict[str, Any]:
+    """A reply as programs are told of it. Its time is written as clients of the original expect it."""
+    told = msgspec.to_builtins(reply)
+    return {**told, "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(reply.timestamp))}
+
+
+def _told(event: Any) -> Any:
+    return {"event": "reply", **as_reply(event)} if isinstance(event, Reply) else event
+
+
+def _message_of(asked: Asked) -> str:
+    if not asked.message.strip():
+        raise HTTPException(400, "Say something in `message`.")
+    if len(asked.message) > LONGEST:
+        raise HTTPException(413, f"A message may have {LONGEST:,} characters at most.")
+    return asked.message
+
+
+def _message(earlier: Earlier) -> Message:
+    shown = f"\n\nThe spec that was shown here:\n```yaml\n{earlier.spec}\n```" if earlier.spec else ""
+    return Message("person" if earlier.role == "user" else "model", (Text(earlier.content + shown),))
+
+
+def _token(request: Request, server: str) -> str:
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and token.strip():
+        return token.strip()
+    return request.cookies.get("session_id", "") or own_token(server)
+
+
+def routes(host: Host) -> list[Route]:
+    """The routes, for the platform that was settled."""
+    service = Service(host, settled())
+    return [
+        Route("/api/ai/chat", service.chat, methods=["POST"]),
+        Route("/api/ai/generate-spec", service.generate, methods=["POST"]),
+        Route("/api/ai/status", service.status),
+        Route("/api/platform/me", service.me),
+        Route("/api/platform/chat", service.stream, methods=["POST"]),
+        Route("/api/platform/validate", service.validate, methods=["POST"]),
+        Route("/api/platform/deploy", service.deploy, methods=["POST"]),
+        Route("/api/platform/approvals/{run_id}/{call_id}", service.answer, methods=["POST"]),
+    ]

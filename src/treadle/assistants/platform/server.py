@@ -1,0 +1,172 @@
+"""A platform over HTTP, for one person: their token goes with every request, and nowhere else.
+
+What comes back is JSON or a problem in words for the model. Which paths there are is `requests`, and what is in the JSON `shapes`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from types import TracebackType
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
+
+import msgspec
+
+from treadle import ToolProblem
+from treadle.web import Answer, Client
+
+TIMEOUT = 30.0
+MOST_WORDS = 2_000  # characters of what a server says of an error
+MASK = "[the person's token]"
+
+_HTML = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+
+
+class SignedOut(ToolProblem):
+    """No token, or one that the platform doesn't take."""
+
+
+class Forbidden(ToolProblem):
+    """Something of another team's, or beyond one's role."""
+
+
+class Missing(ToolProblem):
+    """What was asked for isn't there."""
+
+
+class NoSuchPath(Missing):
+    """The platform doesn't know the path at all: it is older or newer than that."""
+
+
+class Platform:
+    """A platform, as one person sees it. `mark` tells two of them apart and says nothing of the token."""
+
+    def __init__(self, server: str, token: str = "", *, timeout: float = TIMEOUT) -> None:
+        place = urlsplit(server)
+        self.server = server
+        self.mark = sha256(f"{server}\n{token}".encode()).hexdigest()[:12]
+        self._token = token
+        self._client = Client([f"{place.scheme}://{place.netloc}"], private=True, timeout=timeout)  # named by the operator
+
+    async def __aenter__(self) -> "Platform":
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+    def __repr__(self) -> str:
+        return f"Platform({self.server!r})"
+
+    @property
+    def has_token(self) -> bool:
+        """Whether anybody is signed in."""
+        return bool(self._token)
+
+    async def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
+        """What is at a path."""
+        return await self._asked("GET", path, query=(query or {}).items())
+
+    async def post(self, path: str, body: str, kind: str, key: str) -> Any:
+        """Send something there. `key` is the same for every try."""
+        return await self._asked("POST", path, {"content-type": kind, "idempotency-key": key}, body=body.encode())
+
+    async def delete(self, path: str, key: str) -> Any:
+        """Take something away."""
+        return await self._asked("DELETE", path, {"idempotency-key": key})
+
+    async def _asked(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        query: Iterable[tuple[str, str]] = (),
+        body: bytes | None = None,
+    ) -> Any:
+        signed = {"authorization": f"Bearer {self._token}"} if self._token else {}
+        told = {"accept": "application/json", **signed, **(headers or {})}  # without Accept a stranger is sent to a login page
+        answer = await self._client.send(method, f"{self.server}{path}", query=query, headers=told, body=body)
+        return self._read(path, answer)
+
+    def _read(self, path: str, answer: Answer) -> Any:
+        if 300 <= answer.status < 400 or answer.status == 401 or _leads_to_login(answer.url):
+            raise self._signed_out(answer)
+        text = self._masked(answer.text)
+        if answer.status >= 400:
+            raise _problem(answer.status, path, _words(text))
+        if answer.kind == "text/html" or _HTML.match(text):
+            raise NoSuchPath(
+                f"This platform has nothing at {path}: it answered with a web page. Use another tool, or tell the person."
+            )
+        if not text.strip():
+            return None
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            raise ToolProblem(f"What the platform answered at {path} is no JSON. It begins with: {text[:200]}") from None
+
+    def _masked(self, text: str) -> str:
+        return text.replace(self._token, MASK) if self._token else text
+
+    def _signed_out(self, answer: Answer) -> ToolProblem:
+        if 300 <= answer.status < 400 and not _leads_to_login(answer.headers.get("location", "")):
+            return ToolProblem("The platform sends this request elsewhere, where it isn't followed to. Tell the person.")
+        if not self._token:
+            return SignedOut(
+                "Nobody is signed in to the platform, and nothing can be seen without a token. Tell the person to sign in."
+            )
+        return SignedOut(
+            "The platform doesn't accept the person's token: it is wrong, or has expired. Tell them to sign in again, "
+            "as trying once more won't help."
+        )
+
+
+def _leads_to_login(url: str) -> bool:
+    return urlsplit(url).path.rstrip("/").endswith("/login")
+
+
+def named(template: str, name: str) -> str:
+    """A path with a name in it, whatever characters that has."""
+    return template.format(quote(name, safe=""))
+
+
+def _problem(status: int, path: str, words: str) -> ToolProblem:
+    """What the platform refused, in its own words and with what to make of them."""
+    match status:
+        case 403:
+            whose = "That belongs to another team, or needs another role. Tell the person so."
+            return Forbidden(f"The platform refused: {words or 'access denied'}. {whose}")
+        case 404 if words:
+            return Missing(f"The platform says: {words}.")
+        case 404 | 405:
+            return NoSuchPath(f"This platform has nothing at {path}. Use another tool, or tell the person.")
+        case 429:
+            return ToolProblem("The platform has had too many requests. Wait, or ask for less at once.")
+        case _ if status >= 500:
+            return ToolProblem(f"The platform failed ({status}): {words or 'it said nothing'}. Tell the person.")
+        case _:
+            return ToolProblem(f"The platform refused ({status}): {words or 'it said nothing'}.")
+
+
+def _words(text: str) -> str:
+    """What a server says of an error: plain text, JSON of any make, or a page of which only that it is one is told."""
+    if _HTML.match(text):
+        return "it answered with a web page"
+    said = text.strip()
+    try:
+        value = msgspec.json.decode(said)
+    except msgspec.DecodeError:
+        value = said
+    if isinstance(value, dict):
+        said = "; ".join(_parts(cast("dict[str, Any]", value))) or said
+    return said[:MOST_WORDS].strip().rstrip(".")
+
+
+def _parts(value: dict[str, Any]) -> Iterable[str]:
+    for key in ("message", "error", "detail"):
+        if isinstance(found := value.get(key), str):
+            yield found
+    for key in ("errors", "failed_workflows"):
+        if isinstance(found := value.get(key), list) and found:
+            yield f"{key.replace('_', ' ')}: {', '.join(map(str, cast('list[Any]', found)))}"

@@ -1,0 +1,128 @@
+// A call of a tool, as a card that fills while it runs: which tool, with what, how long it took, what came back or went wrong.
+// Closed it is a line or two; opened it shows everything.
+
+import { element } from "./treadle.js";
+
+const STATES = {  // a sign for those who see it, words for those who hear it
+  written: ["", "being written"],
+  waiting: ["?", "waits for you"],
+  running: ["", "running"],
+  done: ["✓", "done"],
+  failed: ["!", "failed"],
+  denied: ["×", "not allowed"],
+  stopped: ["–", "stopped"],
+};
+const LONGEST = 160;  // characters of a problem, or of arguments, in the closed card
+
+/** The card of a call that the model has begun to write. What happens to the call is told to it, event by event. */
+export class Card {
+  #sign = element("span", { class: "sign", "aria-hidden": "true" });
+  #state = element("span", { class: "unseen" });
+  #brief = element("span", { class: "brief" });
+  #took = element("span", { class: "took" });
+  #problem = element("span", { class: "problem", hidden: true });
+  #inside = element("div", { class: "inside" });
+
+  constructor(name) {
+    this.node = element("details", { class: "call" }, element("summary", {},
+      this.#sign, element("span", { class: "name" }, name), this.#state, this.#brief, this.#took, this.#problem), this.#inside);
+    this.#set("written");
+  }
+
+  judged({ call, verdict, mended }) {
+    this.#wants(call.arguments);
+    if (verdict.verdict === "ask") this.waits();
+    if (verdict.verdict === "deny") this.denied(verdict.reason);
+    if (mended) this.#put("mended", "How it was read", element("p", {}, mended));
+  }
+
+  waits() {
+    this.#set("waiting");
+  }
+
+  /** It isn't carried out: the policy or a person says so. */
+  denied(reason) {
+    this.#set("denied");
+    this.#trouble(reason);
+  }
+
+  started({ call }) {
+    this.#wants(call.arguments);
+    this.#set("running");
+  }
+
+  progressed({ text }) {
+    this.#put("progress", "How far it is", element("p", {}, text));
+  }
+
+  returned({ result: { problem, content }, seconds, cached }) {
+    this.#set(problem === "denied" ? "denied" : problem ? "failed" : "done");
+    this.#took.textContent = cached ? "known already" : problem === "denied" ? "" : lasting(seconds);
+    this.#trouble(problem ? content : "");
+    this.#put("result", problem ? "What went wrong" : "What came back", block(pretty(content)));
+  }
+
+  /** Nothing more is heard of it. */
+  ended() {
+    if (["written", "running"].includes(this.node.dataset.state)) this.#set("stopped");
+  }
+
+  #set(state) {
+    const [sign, words] = STATES[state];
+    this.node.dataset.state = state;
+    this.#sign.textContent = sign;
+    this.#state.textContent = `, ${words}: `;
+  }
+
+  #trouble(words) {
+    this.#problem.textContent = shortened(words);
+    this.#problem.hidden = !words;
+  }
+
+  #wants(given) {
+    this.#brief.textContent = shortened(Object.entries(given).map(([name, value]) => `${name}: ${inWords(value)}`).join(", "));
+    this.#put("arguments", "Arguments", Object.keys(given).length ? argumentList(given) : element("p", { class: "soft" }, "None."));
+  }
+
+  #put(part, title, node) {
+    const made = element("div", { "data-part": part }, element("h4", {}, title), node);
+    const old = this.#inside.querySelector(`[data-part="${part}"]`);
+    if (old) old.replaceWith(made);
+    else this.#inside.append(made);
+  }
+}
+
+/** Arguments in full: each with its name, text as it is, anything else as JSON. */
+export function argumentList(given) {
+  return element("dl", { class: "arguments" }, Object.entries(given).map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, block(inWords(value, 2))))));
+}
+
+/** How long something took, in words. */
+export function lasting(seconds) {
+  if (seconds < 0.0995) return `${Math.max(Math.round(seconds * 1000), 1)} ms`;
+  return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+}
+
+function block(text) {
+  return element("pre", { tabindex: "0" }, text || "(nothing)");
+}
+
+function inWords(value, indent = 0) {
+  return typeof value === "string" ? value : JSON.stringify(value, null, indent);
+}
+
+/** JSON that a person can read; anything else as it is. */
+function pretty(content) {
+  try {
+    const value = JSON.parse(content);
+    return typeof value === "object" && value !== null ? JSON.stringify(value, null, 2) : content;
+  } catch {
+    return content;
+  }
+}
+
+function shortened(text) {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
+}

@@ -1,0 +1,211 @@
+// A conversation with an assistant: what was said, answers as they arrive with the calls in them, what a person is asked, and where
+// the next message is written. A panel says where it talks to, and what it adds:
+//   const talk = new Chat(document.querySelector("#chat"), { path: "/api/mine/chat", approvals: (asked) => `/api/mine/…` });
+//   talk.questions(["What can you do?"]);
+// What is posted brings events (answer.js), the last of them `reply`: { message, run_id, stopped, approvals, tokens_used, … }.
+
+import { Answer } from "./answer.js";
+import { Approval } from "./approval.js";
+import { composer } from "./composer.js";
+import { events } from "./stream.js";
+import { element } from "./treadle.js";
+
+const NEAR = 90;  // pixels from the end within which one counts as being there
+const EARLY = "The answer ended before it was complete.";
+const LOCKED = "Answer above first";
+const NOTHING = { welcome: [], label: "Your message", below: () => [], changed: () => {} };
+
+/**
+ * A conversation in an element.
+ *   path              takes { message, run_id }
+ *   approvals(asked)  where what a person says about a call that waits is posted
+ *   below(reply)      nodes to stand below an answer
+ *   changed()         hears when an answer begins, ends, or everything is cleared
+ *   welcome, label    nodes for when nothing was said yet, and words where one writes
+ */
+export class Chat {
+  #how;
+  #turns = element("div", { class: "turns" });
+  #chips = element("ul", { class: "chips", "aria-label": "For example" });
+  #aloud = element("p", { class: "unseen", "aria-live": "polite" });
+  #start;
+  #writing;
+  #runId = null;
+  #running = null;  // stops the answer under way
+
+  constructor(place, how) {
+    this.#how = { ...NOTHING, ...how };
+    this.#start = element("div", { class: "start" }, this.#how.welcome, this.#chips);
+    this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#running?.abort() });
+    place.classList.add("chat");
+    place.append(
+      element("div", { class: "log", role: "region", "aria-label": "What was said", tabindex: "0" }, this.#start, this.#turns),
+      this.#writing.node, this.#aloud);
+  }
+
+  get isEmpty() {
+    return this.#turns.childElementCount === 0;
+  }
+
+  /** Ask something. Nothing happens while an answer is under way, or a question is open. */
+  ask(message) {
+    if (this.#running || this.#isAsked) return;
+    const answer = new Answer((draw) => this.#following(draw));
+    const turn = { answer, message, boxes: new Map(), before: this.#runId, isAnswered: false };
+    this.#turns.append(element("article", { class: "turn" },
+      element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, message)),
+      element("h2", { class: "unseen" }, "Answer"), answer.node));
+    this.#start.hidden = true;
+    this.#again(turn);
+  }
+
+  /** Have something stand where one writes. */
+  fill(words) {
+    this.#writing.fill(words);
+    this.#writing.focus();
+  }
+
+  /** Begin anew. What was said stays on the server. */
+  clear() {
+    this.#running?.abort();
+    this.#running = this.#runId = null;
+    this.#turns.replaceChildren();
+    this.#start.hidden = false;
+    this.#aloud.textContent = "";
+    this.#writing.set("ready");
+    this.#writing.focus();
+    this.#how.changed();
+  }
+
+  /** Sample questions, for when nothing was said yet. */
+  questions(list) {
+    this.#chips.replaceChildren(...list.map((words) =>
+      element("li", {}, element("button", { type: "button", class: "chip", onclick: () => this.ask(words) }, words))));
+  }
+
+  // an answer under way
+
+  #again(turn) {
+    turn.answer.clear();
+    this.#go(turn, this.#how.path, { message: turn.message, run_id: turn.before });
+  }
+
+  /** Have the server go on, and draw what happens. Whoever gives `begun` hears when it has begun, and catches why it didn't. */
+  async #go(turn, path, body, begun = null) {
+    const abort = new AbortController(), isMine = () => this.#running === abort;
+    let hasBegun = false;
+    this.#begin(turn, abort);
+    try {
+      for await (const event of events(path, body, abort)) {
+        if (!isMine()) return;
+        if (event.event === "error") throw new Error(event.error);
+        if (!hasBegun) begun?.();
+        hasBegun = true;
+        this.#take(turn, event);
+      }
+      if (!turn.isAnswered) throw new Error(EARLY);
+    } catch (error) {
+      if (!isMine()) return;
+      const isElsewhere = begun !== null && !hasBegun;
+      this.#stumble(turn, error, abort.signal.aborted, isElsewhere);
+      if (isElsewhere && !abort.signal.aborted) throw error;
+    } finally {
+      if (isMine()) this.#end(turn);
+      else turn.answer.end();
+    }
+  }
+
+  #begin(turn, abort) {
+    this.#running = abort;
+    this.#writing.set("running");
+    turn.isAnswered = false;
+    turn.answer.foot.replaceChildren();
+    turn.answer.begin();
+    for (const box of turn.boxes.values()) box.busy(true);
+    this.#toEnd();
+    this.#how.changed();
+  }
+
+  #take(turn, event) {
+    this.#runId = event.run_id || this.#runId;
+    this.#following(() => (event.event === "reply" ? this.#answered(turn, event) : turn.answer.take(event)));
+  }
+
+  #answered(turn, reply) {
+    const { answer } = turn, isWaiting = reply.stopped === "waiting";
+    turn.isAnswered = true;
+    if (reply.stopped === "failed") return this.#failed(turn, reply.message);
+    if (!isWaiting) answer.settle(reply.message);
+    answer.end(isWaiting ? "Waiting for you." : "");
+    answer.foot.replaceChildren(...this.#how.below(reply), ...(isWaiting ? [] : [facts(reply, answer)]));
+    this.#aloud.textContent = isWaiting ? "" : `Answer: ${answer.text}`;
+    this.#askPerson(turn, reply.approvals);
+  }
+
+  /** What went wrong, in the answer; or it stays open, where the question says so itself. */
+  #stumble(turn, error, isStopped, isElsewhere) {
+    if (isElsewhere) turn.answer.end("Waiting for you.");
+    else if (isStopped) turn.answer.end("You stopped this answer.");
+    else this.#failed(turn, error.message);
+  }
+
+  /** Only what has had no consequences is asked again. */
+  #failed(turn, sentence) {
+    const retry = () => this.#running || this.#again(turn);
+    const again = element("button", { type: "button", class: "quiet", onclick: retry }, "Try again");
+    turn.answer.end();
+    turn.answer.foot.replaceChildren(
+      element("div", { class: "notice bad", role: "alert" }, element("p", {}, sentence), turn.boxes.size ? null : again));
+  }
+
+  #end(turn) {
+    this.#running = null;
+    this.#writing.set(this.#isAsked ? "locked" : "ready", this.#isAsked ? LOCKED : undefined);
+    for (const box of turn.boxes.values()) box.busy(false);
+    this.#how.changed();
+  }
+
+  // what a person is asked
+
+  get #isAsked() {
+    return this.#turns.querySelector(".approval") !== null;
+  }
+
+  #askPerson(turn, open) {
+    const keys = open.map(keyOf);
+    for (const [key, box] of turn.boxes) if (!keys.includes(key)) box.node.remove();
+    for (const asked of open) if (!turn.boxes.has(keyOf(asked))) this.#box(turn, asked);
+    turn.boxes.get(keys[0])?.focus();
+  }
+
+  #box(turn, asked) {
+    const box = new Approval(asked, (said) => this.#go(turn, this.#how.approvals(asked), { ...said, digest: asked.digest }, () => {
+      box.settle(said);
+      if (!said.approved) turn.answer.denied(asked, said.reason);
+      this.#writing.focus();
+    }));
+    turn.boxes.set(keyOf(asked), box);
+    turn.answer.put(box.node);
+  }
+
+  // where one is in it
+
+  /** Change something; whoever is at the end stays there, and nobody else is moved. */
+  #following(change) {
+    const isAtEnd = this.#turns.getBoundingClientRect().bottom <= this.#writing.node.getBoundingClientRect().top + NEAR;
+    change();
+    if (isAtEnd) this.#toEnd();
+  }
+
+  #toEnd() {
+    this.#turns.lastElementChild?.scrollIntoView({ block: "end", behavior: "instant" });
+  }
+}
+
+function facts({ tokens_used: tokens }, answer) {
+  return element("p", { class: "facts" }, tokens ? `${answer.took} · ${tokens.toLocaleString("en")} tokens` : answer.took);
+}
+
+function keyOf({ run_id, call_id }) {
+  return `${run_id}/${call_id}`;
+}

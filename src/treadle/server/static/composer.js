@@ -1,0 +1,57 @@
+// Where a message is written: Enter sends it, Shift+Enter begins a new line, Escape stops the answer that is under way.
+
+import { element } from "./treadle.js";
+
+const TALLEST = 0.4;  // of the window
+
+/** The form. `send(text)` gets what was written, `stop()` is called to end an answer. */
+export function composer({ label, send, stop }) {
+  const text = element("textarea", { id: "message", rows: "1", placeholder: label, enterkeyhint: "send" });
+  const go = element("button", { class: "send" }, "Send");
+  const end = element("button", { type: "button", class: "quiet stop", hidden: true, onclick: stop }, "Stop");
+  const node = element("form", { class: "composer" }, element("label", { class: "unseen", for: "message" }, label), text, go, end);
+  let state = "ready";  // or "running", or "locked" while something else has to be answered first
+
+  function grow() {
+    text.style.height = "auto";
+    text.style.height = `${Math.min(text.scrollHeight + 2, innerHeight * TALLEST)}px`;
+  }
+
+  function submit() {
+    const written = text.value.trim();
+    if (!written || state !== "ready") return;
+    fill("");
+    send(written);
+  }
+
+  /** Have something stand there, as if it had been written. */
+  function fill(words) {
+    text.value = words;
+    grow();
+  }
+
+  function set(now, placeholder = label) {
+    const hadFocus = document.activeElement === end;
+    state = now;
+    go.hidden = now === "running";
+    end.hidden = now !== "running";
+    go.disabled = now === "locked";
+    text.placeholder = placeholder;
+    if (hadFocus) text.focus();
+  }
+
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit();
+  });
+  text.addEventListener("input", grow);
+  text.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && state === "running" && document.querySelector("dialog[open]") === null) stop();
+  });
+  return { node, fill, set, focus: () => text.focus() };
+}

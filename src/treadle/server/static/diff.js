@@ -1,0 +1,25 @@
+// What would change, as people read it: words, then a diff in which what comes is green and what goes is red, or a text as it is.
+
+import { element } from "./treadle.js";
+
+/** The node of a preview. A diff in it is told by its two headings, `--- …` and `+++ …`; else the first line is words. */
+export function preview(text) {
+  const lines = text.split("\n");
+  const from = lines.findIndex((line, at) => line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ "));
+  const isDiff = from >= 0, start = isDiff ? from : 1;
+  const words = lines.slice(0, start).join("\n"), shown = lines.slice(start);
+  return element("div", { class: "preview" }, words ? element("p", {}, words) : null,
+    shown.length ? element("pre", { class: "diff", tabindex: "0" }, shown.map((line) => lineOf(line, isDiff))) : null);
+}
+
+function lineOf(line, isDiff) {
+  const [tag, kind] = isDiff ? kindOf(line) : ["span", null];
+  return element(tag, { class: kind }, line, "\n");
+}
+
+function kindOf(line) {
+  if (/^(---|\+\+\+) |^@@ /.test(line)) return ["span", "soft"];
+  if (line.startsWith("+")) return ["ins", null];
+  if (line.startsWith("-")) return ["del", null];
+  return ["span", line.startsWith("! ") ? "warn" : null];
+}

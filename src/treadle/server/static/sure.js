@@ -1,0 +1,20 @@
+// Asks whether something is to be done that can't be undone on this page.
+//   if (await sure("Begin a new conversation? This one is no longer shown.", "Begin anew")) …
+
+import { element } from "./treadle.js";
+
+/** Whether the person says yes. Escape is a no. */
+export function sure(question, yes) {
+  const dialog = element("dialog", { class: "sure", "aria-labelledby": "sure" }, element("form", { method: "dialog" },
+    element("p", { id: "sure" }, question),
+    element("div", { class: "actions" },
+      element("button", { value: "yes" }, yes), element("button", { value: "", class: "quiet" }, "Cancel"))));
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "yes");
+    });
+  });
+}

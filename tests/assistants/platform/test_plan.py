@@ -1,0 +1,188 @@
+"""How a small model is led: it says what a message is about, code chooses the tools, and it words what was found."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistants.platform.stage import SPEC
+from treadle import Call, History, Message, Question, Request, Result, Text
+from treadle.assistants.platform.facts import field_of, problem, told
+from treadle.assistants.platform.plan import ANSWER, plan
+from treadle.assistants.platform.prompts import GENERATE, documentation
+from treadle.assistants.platform.routing import ABOUT, INSTRUCTIONS, Wish, number_in, status_in, wish_of
+from treadle.passages import Found, Passage
+
+PASSAGE = documentation([Found(Passage("Ten buckets a team.", source="docs/quotas.md"), 0.9)])
+
+
+def said(text):
+    return Message("person", (Text(text),))
+
+
+def brought(name, content, failed=False):
+    made = Message("model", (Call("c", name, {}),))
+    return made, Message("tools", (Result("c", name, content, "raised" if failed else None),))
+
+
+def led(history, *words, instructions=""):
+    """The move, and what the model was asked on the way to it; these are its words."""
+    going, asked, left = plan(Request(instructions, History(history))), [], list(words)
+    try:
+        question = next(going)
+        while True:
+            asked.append(question)
+            question = going.send(left.pop(0))
+    except StopIteration as over:
+        return over.value, asked
+
+
+def wish(about, app=""):
+    return json.dumps({"about": about, "app": app})
+
+
+@pytest.mark.parametrize(
+    ("message", "said_of_it", "call"),
+    [
+        ("What have I got?", wish("applications"), ("list_applications", {})),
+        ("Tell me about demo-app", wish("application", "demo-app"), ("get_application", {"app_name": "demo-app"})),
+        ("Tell me about it", wish("application", "demo-app"), ("list_applications", {})),
+        (
+            "failed workflows of demo-app",
+            wish("workflows", "demo-app"),
+            ("list_workflows", {"app_name": "demo-app", "status": "failed"}),
+        ),
+        ("what is running", wish("workflows"), ("list_workflows", {"status": "running"})),
+        ("Show me workflow 12", wish("workflows"), ("get_workflow", {"workflow_id": "12"})),
+        ("the 12 newest workflows", wish("workflows"), ("list_workflows", {})),
+        ("why did #7 fail", wish("workflow"), ("get_workflow", {"workflow_id": "7"})),
+        (
+            "Why did the last one of demo-app fail?",
+            wish("workflow", "demo-app"),
+            ("list_workflows", {"app_name": "demo-app", "status": "failed"}),
+        ),
+        ("databases", wish("resources"), ("list_resources", {})),
+        ("figures", wish("figures"), ("get_dashboard_stats", {})),
+        ("paths", wish("paths"), ("list_golden_paths", {})),
+        ("providers", wish("providers"), ("list_providers", {})),
+        ("who am I", wish("me"), ("get_current_user", {})),
+        ("deploy it", wish("deploy"), ("deploy_application", {})),
+        (f"deploy\n```yaml\n{SPEC}```", wish("deploy"), ("deploy_application", {"spec_content": SPEC})),
+        ("delete Demo-App", wish("delete", "Demo-App"), ("delete_application", {"app_name": "Demo-App"})),
+        ("delete it", wish("delete", "demo-app"), ("list_applications", {})),
+    ],
+)
+def test_what_a_message_is_about_chooses_the_call(message, said_of_it, call):
+    move, asked = led([said(message)], said_of_it)
+    (made,) = move.calls
+    assert (made[0], {key: value.strip() for key, value in made[1].items()}) == (
+        call[0],
+        {key: value.strip() for key, value in call[1].items()},
+    )
+    assert [question.instructions for question in asked] == [INSTRUCTIONS]
+
+
+def test_what_was_found_is_put_into_words():
+    move, (asked,) = led([said("Apps?"), *brought("list_applications", '[{"name": "a", "containers": ["w: i"]}]')], " You have a. ")
+    assert (move.text, asked.instructions) == ("You have a.", ANSWER)
+    assert "The person's applications:\n- name: a; containers: w: i\n\n" in asked.text
+    assert asked.text.endswith("Question: Apps?")
+
+
+def test_a_problem_is_told_as_it_is():
+    words = "The platform refused: Access denied. That belongs to another team, or needs another role. Tell the person so."
+    move, asked = led([said("reports?"), *brought("get_application", words, failed=True)])
+    assert asked == []
+    assert move.text == "The platform refused: Access denied. That belongs to another team, or needs another role."
+
+
+def test_why_something_failed_is_looked_up_in_the_newest_of_what_was_found():
+    listed = brought("list_workflows", '[{"id": 7, "status": "failed"}, {"id": 3}]')
+    assert led([said("Why did demo-app fail?"), *listed])[0].calls == (("get_workflow", {"workflow_id": "7"}),)
+    assert led([said("Which workflows failed?"), *listed], "7 and 3.")[0].text == "7 and 3."
+    assert (
+        led([said("Why did it fail?"), *brought("list_workflows", "There are no such workflows.")], "It didn't.")[0].text
+        == "It didn't."
+    )
+
+
+def test_after_deploying_the_status_is_looked_up_where_it_was_asked_for():
+    deployed = brought("deploy_application", '{"name": "my-app", "status": "success"}')
+    assert led([said("Deploy it and show its status"), *deployed])[0].calls == (("get_application", {"app_name": "my-app"}),)
+    assert led([said("Deploy it"), *deployed], "Done.")[0].text == "Done."
+
+
+def test_an_earlier_turn_is_over():
+    history = [said("Apps?"), *brought("list_applications", "[]"), Message("model", (Text("None."),)), said("Hello")]
+    move, asked = led(history, wish("talk"), "Hi!")
+    assert move.text == "Hi!"
+    assert "model: None." in asked[1].text
+
+
+def test_documentation_comes_with_every_answer():
+    _, asked = led([said("Buckets?")], wish("talk"), "Ten.", instructions=f"Be kind.\n\n{PASSAGE}")
+    assert "Ten buckets a team." in asked[1].text
+    assert asked[1].instructions == ANSWER
+    _, (asked,) = led([said("Buckets?"), *brought("list_resources", "[]")], "Ten.", instructions=f"Be kind.\n\n{PASSAGE}")
+    assert "Ten buckets a team." in asked.text
+
+
+def test_a_spec_is_written_checked_and_written_again():
+    good, bad = f"```yaml\n{SPEC}```", f"```yaml\n{SPEC.replace('image: nginx:1.27', 'port: 80')}```"
+    move, asked = led([said("A spec for nginx")], wish("write"), "Sure!", bad, good)
+    assert SPEC.strip() in move.text
+    assert "runs web (nginx:1.27)" in move.text
+    assert [question.instructions for question in asked[1:]] == [GENERATE] * 3
+    assert "image" in asked[3].text
+    assert "port: 80" in led([said("A spec")], wish("write"), bad, bad, bad)[0].text
+    assert led([said("A spec")], wish("write"), "a", "b", "c")[0].text.startswith("I couldn't write a spec")
+
+
+def test_silence_is_answered_with_what_was_found():
+    assert led([said("x")], wish("talk"), " ")[0].text == "I don't know."
+    assert "- name: a" in led([said("x"), *brought("list_applications", '[{"name": "a"}]')], "")[0].text
+
+
+@given(st.text(), st.text())
+def test_whatever_a_model_says_a_wish_comes_out(words, message):
+    assert wish_of(words, message).about in ABOUT
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "expected"),
+    [
+        ('{"about": "application", "app": "demo-app"}', "about demo-app?", Wish("application", "demo-app")),
+        ('{"about": "application", "app": "demo"}', "about demo-app?", Wish("application", "")),
+        ('{"about": "odd", "app": ""}', "x", Wish("talk", "")),
+        ("nonsense", "x", Wish("talk", "")),
+    ],
+)
+def test_a_name_counts_only_if_the_message_has_it(words, message, expected):
+    assert wish_of(words, message) == expected
+
+
+def test_numbers_and_states_are_read_from_the_message():
+    assert [number_in(text) for text in ("workflow 12", "#7", "nginx:1.27", "demo-2", "none")] == ["12", "7", "", "", ""]
+    states = [status_in(text) for text in ("what failed", "still running?", "succeeded", "all")]
+    assert states == ["failed", "running", "completed", ""]
+
+
+def test_facts_are_lines():
+    assert (
+        told("list_golden_paths", '[{"name": "a", "parameters": {"x": 1}}, "and 3 more"]')
+        == "The golden paths:\n- name: a\n- and 3 more"
+    )
+    assert told("get_current_user", '{"username": "ann"}') == "The person:\nusername: ann\n"
+    assert told("odd", "words") == "odd:\nwords"
+    assert (field_of('[{"id": 7}]', "id"), field_of("[]", "id"), field_of("x", "id"), field_of('{"a": 1}', "id")) == (
+        "7",
+        "",
+        "",
+        "",
+    )
+    assert problem("Tell the person.") == "Tell the person."
+
+
+def test_a_question_has_the_parts_that_led_models_are_asked_with():
+    assert isinstance(next(plan(Request("", History([said("x")])))), Question)

@@ -1,0 +1,112 @@
+"""Rights: one's own token, one's own team, and no trace of the token anywhere."""
+
+import asyncio
+import json
+import logging
+
+import pytest
+
+from assistants.platform.stage import SPEC, agent, approved, kept, told
+from treadle import Scripted, open_home
+from treadle.testing import calls
+
+THEIRS = {
+    "alice": ("reports", "metrics-pipeline", "developer-portal"),
+    "bob": ("storefront", "demo-app", "checkout", "developer-portal"),
+}
+
+
+@pytest.mark.parametrize("who", THEIRS)
+def test_whatever_the_model_asks_nothing_of_another_team_is_read(either, who):
+    names = THEIRS[who]
+    asked = [("list_applications", {}), ("list_workflows", {}), ("list_resources", {}), ("get_dashboard_stats", {})]
+    for name in names:
+        asked += [(tool, {"app_name": name}) for tool in ("get_application", "list_workflows", "list_resources")]
+    asked += [("get_workflow", {"workflow_id": str(number)}) for number in range(1, 12)]
+    everything = "\n".join(told(either, *asked, who=who))
+    for record in everything.splitlines():
+        if record.startswith(("[", "{")):
+            assert not any(name in record for name in names), record
+
+
+@pytest.mark.parametrize("who", THEIRS)
+def test_nor_is_anything_changed(demo, tmp_path, who):
+    before = told(demo, ("list_applications", {}), ("list_resources", {}), who="admin")
+    for number, name in enumerate(THEIRS[who]):
+        spec = SPEC.replace("my-app", name)
+        asked = calls(("delete_application", {"app_name": name}), ("deploy_application", {"spec_content": spec}))
+        result, _ = approved(demo, tmp_path / str(number), asked, "No.", who=who)
+        assert [record.problem for record in result.calls] == ["raised", "raised"]
+    assert told(demo, ("list_applications", {}), ("list_resources", {}), who="admin") == before
+
+
+def test_a_request_that_the_person_approves_is_still_theirs_alone(demo, tmp_path):
+    """Even if nobody looked: the platform decides, by the token."""
+    from treadle.assistants.platform import requests
+    from treadle.assistants.platform.server import Forbidden, Platform
+
+    async def tale():
+        async with Platform(demo.url, demo.token("alice")) as platform:
+            with pytest.raises(Forbidden):
+                await requests.deploy(platform, SPEC.replace("my-app", "reports"), "key")
+            with pytest.raises(Forbidden):
+                await requests.delete(platform, "reports", "key")
+
+    asyncio.run(tale())
+
+
+def test_the_audit_names_the_user_of_every_call(demo, tmp_path):
+    approved(demo, tmp_path, calls(("list_applications", {}), ("delete_application", {"app_name": "checkout"})), "Gone.")
+    records = [link.record for link in asyncio.run(open_home(tmp_path).audit.records("r"))]
+    assert {record.user for record in records} == {"alice"}
+    assert [(record.tool_name, record.verdict, record.verdict_by) for record in records][1] == (
+        "delete_application",
+        "approved",
+        "alice",
+    )
+
+
+def test_the_token_is_nowhere(demo, tmp_path, caplog):
+    """Not in the database, the log, the events or the prompts. (What a platform repeats of it is masked: test_server.)"""
+    caplog.set_level(logging.DEBUG)
+    token, events = demo.token("alice"), []
+    asked = calls(
+        ("list_applications", {}), ("get_application", {"app_name": "nothing"}), ("get_current_user", {}), ("list_workflows", {})
+    )
+    model = Scripted(asked, calls(("delete_application", {"app_name": "checkout"})))
+    ours = agent(demo, model)
+    how = {"journal": kept(tmp_path), "user": "alice", "watchers": [events.append], "credentials": {"platform": token}}
+    asyncio.run(ours.run("Go.", run_id="r", **how))
+    assert len(model.requests) == 2
+    assert token not in "\n".join([f"{request.instructions} {list(request.history)} {request.tools}" for request in model.requests])
+    assert token not in "\n".join(map(str, events))
+    assert token not in caplog.text
+    assert token not in repr(ours.setup.toolset)
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or token.encode() not in path.read_bytes(), path
+
+
+def test_roles_that_the_operator_names_are_held_to(demo):
+    limits = {"deploy_roles": ("admin",), "delete_roles": ("admin", "developer")}
+
+    def offered(who, **more):
+        model = Scripted("Well.")
+        asyncio.run(agent(demo, model, who, **limits, **more).run("Go."))
+        return {tool.name for tool in model.requests[0].tools} & {"deploy_application", "delete_application"}
+
+    assert offered("alice") == {"delete_application"}
+    assert offered("admin") == {"deploy_application", "delete_application"}
+    assert offered("alice", token="wrong") == set()
+    (said,) = told(demo, ("deploy_application", {"spec_content": SPEC}), **limits)
+    assert "There is no tool 'deploy_application'" in said
+
+
+def test_what_one_person_reads_isnt_kept_for_another(demo, tmp_path):
+    """Even where a face gives both of them the same name."""
+
+    async def seen(who):
+        model = Scripted(calls(("list_applications", {})), "So.")
+        result = await agent(demo, model, who).run("Go.", journal=kept(tmp_path), user="same")
+        return {each["name"] for each in json.loads(result.calls[0].result.content)}
+
+    assert not asyncio.run(seen("alice")) & asyncio.run(seen("bob"))

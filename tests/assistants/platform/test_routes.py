@@ -1,0 +1,203 @@
+"""The assistant over HTTP: the contract of the original, and what the panel needs. Real servers on both sides."""
+
+import asyncio
+import json
+
+import aiohttp
+import pytest
+from msgspec.structs import replace
+
+from assistants.platform.stage import SPEC
+from server.running import Serving
+from treadle import Scripted, Traits
+from treadle.assistants.platform import assistant
+from treadle.testing import calls
+
+SHOWN = f"Here:\n```yaml\n{SPEC}```"
+
+
+@pytest.fixture
+def serve(demo, tmp_path, monkeypatch):
+    """The page's server for this platform, with these replies; nobody is signed in but who says so."""
+    monkeypatch.setenv("TREADLE_PLATFORM_SERVER", demo.url)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("TREADLE_PLATFORM_TOKEN", "IDP_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "quotas.md").write_text("# Quotas\n\nEvery team may have ten buckets.\n")
+    (tmp_path / "own.toml").write_text(f'[assistants.platform]\ndocuments = ["{tmp_path / "docs"}"]\n')
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
+    return lambda *replies: Serving(tmp_path, [replace(assistant, panel=None)], Scripted(*replies))  # the page is tested by itself
+
+
+def ask(server, method, path, body=None, token="", **more):
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+
+    async def asked():
+        asking = aiohttp.ClientSession(headers=headers)
+        async with asking as session, session.request(method, server.url + path, json=body, **more) as answer:
+            return answer.status, await (answer.json() if "json" in answer.content_type else answer.text())
+
+    return asyncio.run(asked())
+
+
+def test_chat_answers_with_what_clients_of_the_original_know(serve, demo):
+    with serve(calls(("list_applications", {})), SHOWN) as server:
+        status, reply = ask(server, "POST", "/api/ai/chat", {"message": "How many buckets may I have?"}, demo.token("alice"))
+    assert status == 200
+    assert (reply["message"], reply["generated_spec"].strip()) == (SHOWN, SPEC.strip())
+    assert reply["citations"] == ["docs/quotas.md"]
+    assert isinstance(reply["tokens_used"], int)
+    assert reply["timestamp"].endswith("Z")
+    assert (reply["stopped"], reply["approvals"]) == ("answered", [])
+
+
+def test_a_conversation_goes_on_by_its_history_or_by_its_run(serve, demo):
+    token, heard = demo.token("alice"), []
+
+    def listen(request):
+        heard.append([message.text for message in request.history])
+        return "Yes."
+
+    earlier = [{"role": "user", "content": "A spec?"}, {"role": "assistant", "content": "Here.", "spec": SPEC, "timestamp": "x"}]
+    with serve(listen, listen, listen) as server:
+        ask(server, "POST", "/api/ai/chat", {"message": "And?", "conversation_history": earlier, "context": "x"}, token)
+        first = ask(server, "POST", "/api/ai/chat", {"message": "One"}, token)[1]
+        ask(server, "POST", "/api/ai/chat", {"message": "Two", "run_id": first["run_id"]}, token)
+    assert heard[0][0] == "A spec?"
+    assert SPEC in heard[0][1]
+    assert heard[2] == ["One", "Yes.", "Two"]
+
+
+def test_nobody_goes_on_with_another_ones_run(serve, demo):
+    with serve("One.", "Two.") as server:
+        run_id = ask(server, "POST", "/api/ai/chat", {"message": "Hello"}, demo.token("alice"))[1]["run_id"]
+        for token in (demo.token("bob"), "", "wrong"):
+            assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": run_id}, token)[0] == 404
+            path = f"/api/platform/approvals/{run_id}/call_1"
+            assert ask(server, "POST", path, {"approved": True, "digest": ""}, token)[0] == 404
+        assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": "nothing"}, demo.token("alice"))[0] == 404
+
+
+def test_a_cookie_is_as_good_as_a_header(serve, demo):
+    with serve(calls(("get_current_user", {})), "You are bob.") as server:
+        status, me = ask(server, "GET", "/api/platform/me", cookies={"session_id": demo.token("bob")})
+    assert (status, me["username"], me["team"]) == (200, "bob", "data")
+
+
+def test_without_any_token_the_person_who_started_the_server_asks(serve, demo, monkeypatch):
+    with serve("x") as server:
+        assert ask(server, "GET", "/api/platform/me")[1] == {"server": demo.url}
+    monkeypatch.setenv("TREADLE_PLATFORM_TOKEN", demo.token("carol"))
+    with serve("x") as server:
+        assert ask(server, "GET", "/api/platform/me")[1]["username"] == "carol"
+
+
+def test_what_would_change_is_shown_and_done_when_it_is_approved(serve, demo):
+    token = demo.token("alice")
+    with serve(calls(("deploy_application", {"spec_content": SPEC})), "It is deployed.") as server:
+        waiting = ask(server, "POST", "/api/ai/chat", {"message": "Deploy it"}, token)[1]
+        (approval,) = waiting["approvals"]
+        assert waiting["stopped"] == "waiting"
+        assert "my-app would be a new application" in approval["preview"]
+        path = f"/api/platform/approvals/{waiting['run_id']}/{approval['call_id']}"
+        assert ask(server, "POST", path, {"approved": True, "digest": "0" * 64}, token)[0] == 409
+        status, done = ask(server, "POST", path, {"approved": True, "digest": approval["digest"]}, token)
+        assert (status, done["message"], done["stopped"]) == (200, "It is deployed.", "answered")
+        assert ask(server, "POST", path, {"approved": True, "digest": approval["digest"]}, token)[0] == 409
+    assert deployed(demo, "my-app")
+
+
+def deployed(demo, name):
+    async def asked():
+        headers = {"authorization": f"Bearer {demo.token('admin')}", "accept": "application/json"}
+        async with aiohttp.ClientSession(headers=headers) as session, session.get(f"{demo.url}/api/applications/{name}") as answer:
+            return answer.status == 200
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_button_deploys_what_is_shown_without_any_model(serve, demo, approved):
+    token = demo.token("alice")
+    with serve(ValueError("no model is needed")) as server:
+        waiting = ask(server, "POST", "/api/platform/deploy", {"spec": SPEC}, token)[1]
+        (approval,) = waiting["approvals"]
+        path = f"/api/platform/approvals/{waiting['run_id']}/{approval['call_id']}"
+        said = {"approved": approved, "digest": approval["digest"], "reason": "Not now."}
+        _, done = ask(server, "POST", path, said, token)
+    assert ("success" in done["message"]) == approved
+    assert ("Not now." in done["message"]) != approved
+    assert deployed(demo, "my-app") == approved
+
+
+def test_a_button_for_a_broken_spec_says_what_is_wrong(serve, demo):
+    with serve("x") as server:
+        reply = ask(server, "POST", "/api/platform/deploy", {"spec": "metadata: {}"}, demo.token("alice"))[1]
+    assert (reply["stopped"], reply["approvals"]) == ("answered", [])
+    assert "The spec has errors" in reply["message"]
+
+
+def test_what_happens_is_streamed_as_it_happens(serve, demo):
+    with serve(calls(("list_applications", {}), ("get_workflow", {"workflow_id": "x"})), SHOWN) as server:
+        status, text = ask(server, "POST", "/api/platform/chat", {"message": "Apps?"}, demo.token("alice"))
+    events = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+    kinds = [event["event"] for event in events]
+    assert (status, kinds[0], kinds[-1]) == (200, "run_started", "reply")
+    assert kinds.count("call_returned") == 2
+    assert "text_arrived" in kinds
+    assert events[-1]["generated_spec"].strip() == SPEC.strip()
+
+
+def test_a_stream_that_fails_says_so_at_its_end(serve, demo):
+    with serve("x") as server:
+        text = ask(server, "POST", "/api/platform/chat", {"message": "x", "run_id": "nothing"}, demo.token("alice"))[1]
+    assert json.loads(text.removeprefix("data: "))["event"] == "error"
+
+
+def test_a_spec_is_written_and_checked(serve, demo):
+    with serve(f"{SHOWN}\nIt runs nginx beside a database.") as server:
+        status, made = ask(server, "POST", "/api/ai/generate-spec", {"description": "nginx", "metadata": {"team": "shop"}})
+        checked = ask(server, "POST", "/api/platform/validate", {"spec": "a: 1"})[1]
+    assert (status, made["spec"].strip(), made["findings"]) == (200, SPEC.strip(), [])
+    assert made["explanation"] == "Here:\n\nIt runs nginx beside a database." or "It runs nginx" in made["explanation"]
+    assert checked["valid"] is False
+    assert checked["findings"][0]["line"] == 1
+
+
+def test_the_status_says_what_there_is(serve, demo):
+    with serve("x") as server:
+        ask(server, "POST", "/api/ai/chat", {"message": "buckets?"})
+        status = ask(server, "GET", "/api/ai/status")[1]
+    assert (status["enabled"], status["status"], status["llm_provider"]) == (True, "ready", "scripted")
+    assert status["documents_loaded"] == 1
+    assert set(status) == {"enabled", "llm_provider", "embedding_model", "documents_loaded", "status", "message", "missing_keys"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/api/ai/chat", {"message": " "}, 400),
+        ("/api/ai/chat", {"message": 1}, 400),
+        ("/api/ai/chat", [], 400),
+        ("/api/ai/chat", {"message": "x" * 100_001}, 413),
+        ("/api/ai/chat", {"message": "x", "conversation_history": [{"role": "tool", "content": ""}]}, 400),
+        ("/api/platform/chat", {}, 400),
+        ("/api/ai/generate-spec", {"description": ""}, 400),
+        ("/api/platform/validate", {"spec": None}, 400),
+        ("/api/platform/approvals/x/y", {"approved": "yes"}, 400),
+    ],
+)
+def test_what_cant_be_read_is_refused_with_a_sentence(serve, path, body, status):
+    with serve("x") as server:
+        found, said = ask(server, "POST", path, body)
+    assert found == status
+    assert said["error"].endswith(".")
+
+
+def test_a_model_that_calls_no_tools_by_itself_is_led(serve, demo, tmp_path):
+    small = Scripted('{"about": "me", "app": ""}', "You are Alice.", traits=Traits(native_calls=False))
+    with Serving(tmp_path, [replace(assistant, panel=None)], small) as server:
+        reply = ask(server, "POST", "/api/ai/chat", {"message": "Who am I?"}, demo.token("alice"))[1]
+    assert reply["message"] == "You are Alice."
+    assert "username: alice" in small.requests[1].history[-1].text

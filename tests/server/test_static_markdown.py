@@ -1,0 +1,216 @@
+"""Markdown in a real browser: every text becomes the right elements, none becomes HTML, and a text that grows is drawn cheaply."""
+
+import asyncio
+import json
+
+import pytest
+
+from browser import Browser, needs_browser
+from server.running import Serving
+
+pytestmark = needs_browser
+
+MADE = """import('/static/markdown.js').then(({{ markdown }}) => {{
+    const made = document.createElement('div');
+    made.append(...markdown({}));
+    return made.innerHTML;
+}})"""
+LINK = '<a href="{}" rel="noopener noreferrer" target="_blank">{}</a>'
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """Evaluates a script in a page of the server's."""
+    with asyncio.Runner() as runner, Serving(tmp_path_factory.mktemp("home")) as server:
+        browser = runner.run(Browser().__aenter__())
+        opened = runner.run(browser.open(server.url))
+        yield lambda script: runner.run(opened.evaluate(script))
+        opened.check()
+        runner.run(browser.__aexit__(None, None, None))
+
+
+@pytest.fixture(scope="module")
+def made(page):
+    """The HTML of what becomes of a text."""
+    return lambda text: page(MADE.format(json.dumps(text)))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("one\ntwo\n\nthree", "<p>one\ntwo</p><p>three</p>"),
+        ("one  \ntwo\\\nthree", "<p>one<br>two<br>three</p>"),
+        ("# One #\n###### Six\n#none", "<h3>One</h3><h6>Six</h6><p>#none</p>"),
+        ("#", "<h3></h3>"),
+        ("a\n***\n- - -\nb", "<p>a</p><hr><hr><p>b</p>"),
+        ("> a\n> > b\n\nc", "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote><p>c</p>"),
+        ("- a\n- b\n\n* c", "<ul><li>a</li><li>b</li></ul><ul><li>c</li></ul>"),
+        ("1. a\n2. b\n", "<ol><li>a</li><li>b</li></ol>"),
+        ("3) a\n4) b", '<ol start="3"><li>a</li><li>b</li></ol>'),
+        ("- a\n\n- b", "<ul><li><p>a</p></li><li><p>b</p></li></ul>"),
+        ("1. a\n  - b\n    - c\n2. d", "<ol><li>a<ul><li>b<ul><li>c</li></ul></li></ul></li><li>d</li></ol>"),
+        ("- a\n  more\nlazy\n- b", "<ul><li>a\nmore\nlazy</li><li>b</li></ul>"),
+        ("- a\n  ```sh\n  ls\n  ```\nb", '<ul><li>a<pre data-language="sh"><code>ls</code></pre></li></ul><p>b</p>'),
+        ("-\n- a", "<ul><li></li><li>a</li></ul>"),
+        ("Tools:\n- a\n- b", "<p>Tools:</p><ul><li>a</li><li>b</li></ul>"),
+        ("```python title\na <b>\n\n  c\n```\nd", '<pre data-language="python"><code>a &lt;b&gt;\n\n  c</code></pre><p>d</p>'),
+        ("~~~~\n```\n~~~\n~~~~", "<pre><code>```\n~~~</code></pre>"),
+        ("```yaml\na: 1\n", '<pre data-language="yaml"><code>a: 1\n</code></pre>'),
+        ("a\r\nb\rc", "<p>a\nb\nc</p>"),
+        ("", ""),
+        ("  \n\n ", ""),
+    ],
+)
+def test_blocks(made, text, html):
+    assert made(text) == html
+
+
+def test_tables(made):
+    text = "| a | b | c |\n|---|:-:|--:|\n| 1 \\| 2 | `x` |\n| 3 | 4 | 5 | 6 |\nafter"
+    heads = '<thead><tr><th>a</th><th data-align="center">b</th><th data-align="right">c</th></tr></thead>'
+    one = '<tr><td>1 | 2</td><td data-align="center"><code>x</code></td><td data-align="right"></td></tr>'
+    two = '<tr><td>3</td><td data-align="center">4</td><td data-align="right">5</td></tr>'
+    three = '<tr><td>after</td><td data-align="center"></td><td data-align="right"></td></tr>'
+    assert made(text) == f'<div class="table"><table>{heads}<tbody>{one}{two}{three}</tbody></table></div>'
+    assert made("a | b\n---") == "<p>a | b</p><hr>"
+    assert made("words\na | b\n--|--\n\nc").startswith('<p>words</p><div class="table">')
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("*a* _b_ **c** __d__ ~~e~~", "<em>a</em> <em>b</em> <strong>c</strong> <strong>d</strong> <del>e</del>"),
+        ("***a*** **b *c***", "<em><strong>a</strong></em> <strong>b <em>c</em></strong>"),
+        ("snake_case_name and 2 * 3 * 4", "snake_case_name and 2 * 3 * 4"),
+        ("**open *and **", "**open *and **"),
+        ("*a _b* c_", "<em>a _b</em> c_"),
+        ("a ~ b ~~ c ~d~", "a ~ b ~~ c ~d~"),
+        ("Bäume**fett**ä *x*.", "Bäume<strong>fett</strong>ä <em>x</em>."),
+        (r"\*a\* \\ \a", r"*a* \ \a"),
+        ("`*a*` `` b`c `` ` d ` `e", "<code>*a*</code> <code>b`c</code> <code>d</code> `e"),
+        ("`a\nb`", "<code>a b</code>"),
+    ],
+)
+def test_what_stands_within_a_line(made, text, html):
+    assert made(text) == f"<p>{html}</p>"
+
+
+def test_links_lead_only_where_they_may(made, page):
+    origin = page("location.origin")
+    for text, address, words in [
+        ("[a *b*](https://docs.example/x_(1) 'T')", "https://docs.example/x_(1)", "a <em>b</em>"),
+        ("[a](<http://docs.example/a b>)", "http://docs.example/a%20b", "a"),
+        ("[me](mailto:a@b.example)", "mailto:a@b.example", "me"),
+        ("[here](/reading/?a=1)", f"{origin}/reading/?a=1", "here"),
+        ("<https://docs.example/>", "https://docs.example/", "https://docs.example/"),
+        ("![pic](https://docs.example/p.png)", "https://docs.example/p.png", "pic"),
+        ("[](https://docs.example/)", "https://docs.example/", "https://docs.example/"),
+    ]:
+        assert made(text) == f"<p>{LINK.format(address, words)}</p>"
+    bare = LINK.format("https://docs.example/a_b", "https://docs.example/a_b")
+    assert made("See https://docs.example/a_b. Then (https://docs.example/a_b)") == f"<p>See {bare}. Then ({bare})</p>"
+    for text in (
+        "[a](javascript:alert%281%29)",
+        "[a](data:text/html,x)",
+        "[a](file:///etc/passwd)",
+        "[a](http://[)",
+        "[a] (b)",
+        "[a",
+    ):
+        assert made(text) == f"<p>{text}</p>"
+
+
+def test_html_is_shown_as_text(made, page):
+    bad = "<img src=x onerror=window.taken=1>"
+    texts = [bad, f"# {bad}", f"- {bad}", f"> {bad}", f"`{bad}`", f"```{bad}\n{bad}", f"|{bad}|\n|-|\n|{bad}|", f"**{bad}**"]
+    texts += [
+        f"[{bad}](https://docs.example)",
+        f'[a]({bad})"',
+        f'[a](https://docs.example/"onclick="{bad})',
+        "<script>taken=1</script>",
+    ]
+    for text in texts:
+        html = made(text)
+        assert "<img" not in html
+        assert "<script" not in html
+        assert (
+            page(
+                f"(box => (box.innerHTML = {json.dumps(html)}, box.querySelectorAll('[onclick], [onerror], img').length))"
+                "(document.createElement('template'))"
+            )
+            == 0
+        )
+    assert made("&lt;b&gt; & <b>") == "<p>&amp;lt;b&amp;gt; &amp; &lt;b&gt;</p>"
+    assert page("window.taken") is None
+
+
+def test_a_text_that_grows_keeps_what_is_already_there(page):
+    said = page(
+        """import('/static/markdown.js').then(({ show }) => {
+            const place = document.createElement('div');
+            show(place, '# One\\n\\nTwo\\n\\n```yaml\\na: 1');
+            const [one, two, code] = place.children, text = code.firstChild.firstChild;
+            show(place, '# One\\n\\nTwo more\\n\\n```yaml\\na: 1\\nb: 2');
+            const kept = [place.children[0] === one, place.children[1] === two, place.children[2] === code];
+            const grown = [code.firstChild.firstChild === text, text.data];
+            show(place, '# One');
+            return [kept, grown, place.innerHTML];
+        })"""
+    )
+    assert said == [[True, False, True], [True, "a: 1\nb: 2"], "<h3>One</h3>"]
+
+
+def test_twenty_kilobytes_are_drawn_often_enough_to_follow_them(page):
+    words = (
+        "## A heading\n\n**Words** with `code` and [a link](https://docs.example/).\n\n- one\n  - two\n\n|a|b|\n|-|-|\n|1|2|\n\n"
+    )
+    took = page(
+        f"""import('/static/markdown.js').then(({{ show }}) => {{
+            const text = {json.dumps(words)}.repeat(150).slice(0, 20000), place = document.createElement('div');
+            const began = performance.now();
+            for (let end = 0; end <= text.length; end += 50) show(place, text.slice(0, end));
+            return (performance.now() - began) / (text.length / 50);
+        }})"""
+    )
+    assert took < 8, "milliseconds each time; a frame has sixteen"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "*a ",
+        "a* ",
+        "**",
+        "_a*b",
+        "[",
+        "[a](",
+        "[[a]",
+        "`",
+        "` `` ",
+        "\\",
+        "> ",
+        "- ",
+        "  - a\n",
+        "#",
+        "# a   ",
+        "|",
+        "|-",
+        "~",
+        "h",
+        "<",
+        "http://",
+        "- a\n\n",
+        "\n",
+        " ",
+        "![",
+    ],
+)
+def test_no_text_takes_long(page, piece):
+    took = page(
+        f"""import('/static/markdown.js').then(({{ markdown }}) => {{
+            const text = {json.dumps(piece)}.repeat(20000 / {len(piece)}), began = performance.now();
+            for (const each of [text, 'x' + text + 'x', text + '\\n' + text]) markdown(each);
+            return performance.now() - began;
+        }})"""
+    )
+    assert took < 1500, "milliseconds"
