@@ -14,6 +14,7 @@ from treadle.core.entries import (
     Judged,
     Noted,
     Opened,
+    Previewed,
     Refused,
     Replied,
     Resumed,
@@ -124,6 +125,7 @@ def test_a_call_that_needs_a_person_waits_until_one_approves():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask(), arguments={"x": 1})])
     assert state.calls[0].waits
     assert not state.calls[0].ready
+    assert apply(state, Previewed(call_id="c1", text="it would look")).calls[0].preview == "it would look"
     approved = apply(state, Approved(call_id="c1"))
     assert approved.calls[0].ready
     assert approved.calls[0].call == Call("c1", "look", {"x": 1})

@@ -119,6 +119,7 @@ def test_the_retry_class_can_be_chosen():
     assert tool(add.function, retry="idempotent").tool.retry == "idempotent"
     checkable = tool(add.function, retry="checkable", reconcile=happened)
     assert (checkable.tool.retry, checkable.reconcile) == ("checkable", happened)
+    assert tool(add.function, preview=happened).preview is happened
 
 
 def test_arguments_are_bound():
