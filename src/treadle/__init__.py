@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from treadle.app.settings import Settings, assistant_settings, settings_of
     from treadle.app.talk import Slash, Talk
     from treadle.app.work import Desk, Done, Work, carry_out
-    from treadle.core.calls import Allow, Ask, Call, Deny, Result
+    from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
     from treadle.core.messages import History, Message, Text
@@ -67,6 +67,7 @@ _HOMES = {
     "Move": "models.led",
     "Options": "core.requests",
     "Panel": "app.assistant",
+    "Preview": "core.calls",
     "Question": "models.led",
     "Recorded": "models.recorded",
     "ReplyEnded": "core.requests",
@@ -138,6 +139,7 @@ __all__ = [
     "Move",
     "Options",
     "Panel",
+    "Preview",
     "Question",
     "Recorded",
     "ReplyEnded",

@@ -45,6 +45,7 @@ PUBLIC = [
     "Move",
     "Options",
     "Panel",
+    "Preview",
     "Question",
     "Recorded",
     "ReplyEnded",

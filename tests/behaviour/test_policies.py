@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import wire
-from treadle import Agent, Answer, Limits, RunContext, ToolProblem, allow, ask, deny, open_home, tool
+from treadle import Agent, Answer, Limits, Preview, RunContext, ToolProblem, allow, ask, deny, open_home, tool
 from treadle.core.errors import ApprovalError
 from treadle.core.events import ApprovalNeeded
 from treadle.engine.setup import Services
@@ -180,6 +180,37 @@ def test_approval_shows_what_would_happen__nobody_is_asked_about_what_cant_work(
     played = story.play(script, [billed, order_inside], policy=[ask("order"), allow("*")], approver=asked.append)
     assert (asked, done) == ([], [])
     assert all("Nobody sells gold." in result for result in played.results())
+
+
+shelf = [2]
+
+
+@tool(preview=lambda ctx: Preview(f"{shelf[0]} would go", str(shelf[0])))
+async def clear(ctx: RunContext) -> str:
+    """Clear the shelf."""
+    if ctx.seal != str(shelf[0]):
+        raise ToolProblem("The shelf has changed since the person was asked.")
+    done.append(f"cleared {shelf[0]}")
+    return "cleared"
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_approval_shows_what_would_happen__and_the_tool_knows_what_was_shown(story, tmp_path, changed):
+    async def asked(server):
+        return await story.agent(server, [clear], policy=[ask("*")]).run("Go.", run_id="r", journal=lasting(tmp_path))
+
+    async def later(server, call_id):
+        agent = story.agent(server, [clear])
+        await agent.approve("r", call_id, journal=lasting(tmp_path))
+        return await agent.resume("r", journal=lasting(tmp_path))
+
+    shelf[0] = 2
+    with wire.WireServer([call("clear", {}), "so"]) as server:
+        waiting = asyncio.run(asked(server))
+        shelf[0] = 3 if changed else 2
+        result = asyncio.run(later(server, waiting.approvals[0].call_id))
+    assert done == ([] if changed else ["cleared 2"])
+    assert ("has changed since" in result.calls[0].result.content) == changed
 
 
 def test_approval_shows_what_would_happen__on_the_spot_and_to_whoever_watches(story):

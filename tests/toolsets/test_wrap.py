@@ -118,7 +118,7 @@ def test_what_a_call_would_do_is_asked_where_the_tool_lives():
     both.tools()
 
     def told(name):
-        return asyncio.run(both.preview(Call("c", name, {"name": "x"}), RunContext()))
+        return asyncio.run(both.preview(Call("c", name, {"name": "x"}), RunContext())).text
 
     assert (told("a_write"), told("put"), told("a_read")) == ("would write x", "would write x", "")
 
@@ -128,4 +128,4 @@ def test_a_toolset_that_cant_tell_says_nothing():
         def tools(self):
             return FILES.tools()
 
-    assert asyncio.run(preview(Silent(), Call("c", "write", {"name": "x"}), RunContext())) == ""
+    assert asyncio.run(preview(Silent(), Call("c", "write", {"name": "x"}), RunContext())).text == ""

@@ -35,6 +35,13 @@ class Written(Struct, frozen=True, tag_field="part", tag="written"):
     cut: bool = False
 
 
+class Preview(Struct, frozen=True):
+    """What a call would do. A tool whose `ctx.seal` is no longer true must not do it: something has changed."""
+
+    text: str
+    seal: str = ""
+
+
 class Call(Struct, frozen=True, tag_field="part", tag="call"):
     """A call as it was read: arguments that fit the tool (or, where they could not be read, none)."""
 

@@ -27,6 +27,7 @@ class RunContext(Generic[Deps]):
         "history",
         "key",
         "run_id",
+        "seal",
         "tool_name",
         "usage",
         "user",
@@ -41,6 +42,7 @@ class RunContext(Generic[Deps]):
         tool_name: str = "",
         user: str = "",
         key: str = "",
+        seal: str = "",
         attempt: int = 1,
         credentials: Mapping[str, str] | None = None,
         usage: Usage = _NOTHING,
@@ -55,6 +57,7 @@ class RunContext(Generic[Deps]):
         self.tool_name = tool_name
         self.user = user
         self.key = key  # the same for every try of this call: hand it to whoever can tell a repeat by it
+        self.seal = seal  # of the preview that was approved: where it isn't true any more, nothing may be done
         self.attempt = attempt
         self.credentials: Mapping[str, str] = {} if credentials is None else credentials
         self.usage = usage

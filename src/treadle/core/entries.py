@@ -72,10 +72,11 @@ class Judged(_Entry, frozen=True, tag="judged"):
 
 
 class Previewed(_Entry, frozen=True, tag="previewed"):
-    """What a call would do, for the person who is asked about it."""
+    """What a call would do, for the person who is asked about it. `seal` stands for what that was found out from."""
 
     call_id: str
     text: str = ""
+    seal: str = ""
 
 
 class Approved(_Entry, frozen=True, tag="approved"):

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from treadle.core.calls import Call, Verdict, Written
+from treadle.core.calls import Call, Preview, Verdict, Written
 from treadle.core.context import RunContext
 from treadle.core.entries import Entry
 from treadle.core.events import Event
@@ -118,7 +118,7 @@ class Reconciles(Protocol):
 class Previews(Protocol):
     """A toolset that can tell what a call would do also has this."""
 
-    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """What carrying the call out would do now, in words for the person who is asked about it. Changes nothing."""
         ...
 

@@ -155,7 +155,13 @@ class LiveRun:
         return limits if most is None else replace(limits, calls=most if limits.calls is None else min(most, limits.calls))
 
     def context(
-        self, call: Call, key: str = "", attempt: int = 1, within: CallWithin | None = None, progress: Progress | None = None
+        self,
+        call: Call,
+        key: str = "",
+        attempt: int = 1,
+        within: CallWithin | None = None,
+        progress: Progress | None = None,
+        seal: str = "",
     ) -> RunContext[Any]:
         """What a tool gets to know, and to do."""
         return RunContext(
@@ -165,6 +171,7 @@ class LiveRun:
             tool_name=call.name,
             user=self.caller.user,
             key=key,
+            seal=seal,
             attempt=attempt,
             credentials=self.caller.credentials,
             usage=self.state.usage,

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Result
+from treadle.core.calls import Call, Preview, Result
 from treadle.core.context import RunContext
 from treadle.core.entries import Approved, Previewed, Refused, Returned
 from treadle.core.errors import ApprovalError, ToolProblem
@@ -24,7 +24,7 @@ from treadle.guard.policy import digest
 from treadle.loop.state import SOMEBODY, CallState, find_call, refusal
 from treadle.tools.validate import Invalid, word
 
-Preview = Callable[[Call, RunContext[Any]], Awaitable[str]]
+AskPreview = Callable[[Call, RunContext[Any]], Awaitable[Preview]]
 
 PREVIEW_TIME = 20.0  # seconds a tool has to say what a call would do
 PREVIEW_LIMIT = 20_000  # characters of it that are kept
@@ -42,13 +42,14 @@ async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallSt
     for call, told in zip(unknown, await asyncio.gather(*[_previewed(run, call, ask) for call in unknown]), strict=True):
         if isinstance(told, ToolProblem):
             _fails(run, call, str(told))
-        elif told:
-            run.record(Previewed(call_id=call.id, text=run.redactor.text(told)[:PREVIEW_LIMIT], at=run.now()))
+        elif told.text:
+            text = run.redactor.text(told.text)[:PREVIEW_LIMIT]
+            run.record(Previewed(call_id=call.id, text=text, seal=told.seal, at=run.now()))
     now = [find_call(run.state, call.id) for call in calls]
     return [call for call in now if call is not None and call.waits]
 
 
-async def _previewed(run: LiveRun, state: CallState, ask: Preview) -> str | ToolProblem:
+async def _previewed(run: LiveRun, state: CallState, ask: AskPreview) -> Preview | ToolProblem:
     """What one call would do. That it can't be found out is said too: whoever is asked must not take silence for nothing."""
     assert state.call is not None  # a call that waits was judged, and so was read
     try:
@@ -58,7 +59,7 @@ async def _previewed(run: LiveRun, state: CallState, ask: Preview) -> str | Tool
         return problem
     except Exception:  # noqa: BLE001 - foreign code
         log.exception("The preview of %s failed", state.name)
-        return "What it would do couldn't be found out."
+        return Preview("What it would do couldn't be found out.")
 
 
 def _fails(run: LiveRun, state: CallState, words: str) -> None:

@@ -133,6 +133,7 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
         attempt,
         within=lambda name, arguments: _call_within(run, state, name, arguments),
         progress=lambda text: _progressed(run, call.id, text),
+        seal=state.seal,
     )
     began = perf_counter()
     try:

@@ -51,6 +51,7 @@ class CallState(Struct, frozen=True):
     verdict: Verdict | None = None
     judged_at: float = 0.0
     preview: str | None = None  # what it would do, as far as that was found out
+    seal: str = ""  # of what that was found out from
     approved: bool = False
     answered: str = ""  # by whom
     edited: bool = False  # their arguments, not the model's
@@ -134,7 +135,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
             inner = CallState(entry.call.id, entry.call.name, call=entry.call, within=entry.within)
             changed = replace(state, inner=(*state.inner, inner))
         case Previewed():
-            changed = _with_call(state, entry.call_id, preview=entry.text)
+            changed = _with_call(state, entry.call_id, preview=entry.text, seal=entry.seal)
         case Approved():
             changed = _approved(state, entry)
         case Refused():

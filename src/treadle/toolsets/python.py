@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call
+from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.tool import Tool
@@ -56,13 +56,14 @@ class Functions:
         args, kwargs = made.bind(call.arguments, context)
         return await _settled(made.reconcile(*args, **kwargs))
 
-    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Ask a tool what a call would do; nothing, where it can't tell."""
         made = self._functions[call.name]
         if made.preview is None:
-            return ""
+            return Preview("")
         args, kwargs = made.bind(call.arguments, context)
-        return str(await _settled(made.preview(*args, **kwargs)))
+        told = await _settled(made.preview(*args, **kwargs))
+        return told if isinstance(told, Preview) else Preview(str(told))
 
 
 async def _settled(value: Any) -> Any:

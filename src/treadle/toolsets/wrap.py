@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call
+from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.seams import Toolset
@@ -60,7 +60,7 @@ class Together:
         """Ask where the tool lives."""
         return await _reconcile(self._owners[call.name], call, context)
 
-    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Ask where the tool lives."""
         return await preview(self._owners[call.name], call, context)
 
@@ -100,7 +100,7 @@ class Wrapped:
         """Ask by the name it has inside."""
         return await _reconcile(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
 
-    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Ask by the name it has inside."""
         return await preview(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
 
@@ -112,10 +112,10 @@ async def _reconcile(toolset: Toolset, call: Call, context: RunContext[Any]) -> 
     return await reconcile(call, context)
 
 
-async def preview(toolset: Toolset, call: Call, context: RunContext[Any]) -> str:
+async def preview(toolset: Toolset, call: Call, context: RunContext[Any]) -> Preview:
     """What a call would do, where the toolset can tell."""
     ask = getattr(toolset, "preview", None)
-    return "" if ask is None else await ask(call, context)
+    return Preview("") if ask is None else await ask(call, context)
 
 
 def only(toolset: Toolset, *patterns: str) -> Wrapped:

@@ -92,6 +92,22 @@ def test_deleting_shows_what_belongs_to_it_and_happens_only_when_approved(fresh,
     assert "storefront" not in told(fresh, ("list_applications", {}))[0]
 
 
+def test_what_has_changed_since_the_person_was_asked_is_not_deployed_over(demo, tmp_path):
+    ours = agent(demo, Scripted(calls(("deploy_application", {"spec_content": SPEC})), "So."))
+
+    async def tale():
+        waiting = await ours.run("Go.")
+        other = agent(demo, Scripted(calls(("deploy_application", {"spec_content": SPEC.replace("1.27", "1.28")})), "."))
+        first = await other.run("x")
+        await other.approve(first.run_id, first.approvals[0].call_id)
+        await other.resume(first.run_id)
+        await ours.approve(waiting.run_id, waiting.approvals[0].call_id)
+        return await ours.resume(waiting.run_id)
+
+    assert "has changed since the person was asked" in asyncio.run(tale()).calls[0].result.content
+    assert "nginx:1.28" in told(demo, ("get_application", {"app_name": "my-app"}))[0]
+
+
 def test_a_name_that_doesnt_exist_is_answered_with_those_that_do(either):
     (said,) = told(either, ("get_application", {"app_name": "demo app/../x?y"}))
     assert said == "There is no application 'demo app/../x?y'. There are: checkout, demo-app, storefront."

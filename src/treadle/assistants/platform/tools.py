@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, cast
 
-from treadle import Call, Functions, RunContext, Tool, ToolProblem, tool
+from treadle import Call, Functions, Preview, RunContext, Tool, ToolProblem, tool
 from treadle.assistants.platform import requests
-from treadle.assistants.platform.previews import of_deleting, of_deploying
+from treadle.assistants.platform.previews import of_deleting, of_deploying, seal_of
 from treadle.assistants.platform.said import last_spec
 from treadle.assistants.platform.score import Checked, canonical, check, spec_in
 from treadle.assistants.platform.server import Missing, NoSuchPath, Platform
@@ -105,9 +105,15 @@ class Abilities:
         :param spec_content: the whole spec as YAML; left out, the spec that was shown last in this conversation
         """
         text, checked = _spec(ctx, spec_content)
+        await self._hold(ctx, checked.spec.name if checked.spec else "")
         answer = await requests.deploy(self._platform, text, ctx.key)
         told = _answer(answer, "It was deployed.")
         return _filled({**told, "warnings": [str(each) for each in checked.warnings]})
+
+    async def _hold(self, ctx: RunContext[Any], name: str) -> None:
+        """What was approved was approved for what ran then; where something else runs now, the person has to see that."""
+        if ctx.seal and ctx.seal != seal_of(await requests.running(self._platform, name)):
+            raise ToolProblem(f"{name} has changed since the person was asked, so nothing was done. Ask them again.")
 
     async def was_deployed(self, ctx: RunContext[Any], spec_content: str = "") -> Json | None:
         """Whether what runs is what was to be deployed."""
@@ -117,7 +123,7 @@ class Abilities:
             return None
         return {"message": "The application runs with exactly this spec.", "name": runs["name"]}
 
-    async def to_deploy(self, ctx: RunContext[Any], spec_content: str = "") -> str:
+    async def to_deploy(self, ctx: RunContext[Any], spec_content: str = "") -> Preview:
         """What deploying would change."""
         text, checked = _spec(ctx, spec_content)
         return await of_deploying(self._platform, text, checked)
@@ -127,6 +133,7 @@ class Abilities:
 
         :param app_name: the application's name
         """
+        await self._hold(ctx, app_name.strip())
         answer = await requests.delete(self._platform, app_name.strip(), ctx.key)
         return _answer(answer, f"{app_name} was deleted.")
 
@@ -135,7 +142,7 @@ class Abilities:
         gone = await requests.running(self._platform, app_name.strip()) is None
         return {"message": f"{app_name} is gone."} if gone else None
 
-    async def to_delete(self, ctx: RunContext[Any], app_name: str) -> str:
+    async def to_delete(self, ctx: RunContext[Any], app_name: str) -> Preview:
         """What would go with it."""
         return await of_deleting(self._platform, app_name.strip())
 
@@ -172,7 +179,7 @@ class PlatformTools:
         """Whether an interrupted call happened."""
         return await self._functions.reconcile(call, context)
 
-    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """What a call would do."""
         return await self._functions.preview(call, context)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from types import TracebackType
 from typing import Any
 
-from treadle.core.calls import Call
+from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.seams import Toolset
@@ -68,7 +68,7 @@ class Checkpointed:
             raise BadTool(f"{call.name} has nothing to reconcile with.")
         return await reconcile(call, context)
 
-    async def preview(self, call: Call, context: RunContext[Any]) -> str:
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Ask inside."""
         return await preview(self._inner, call, context)
 
