@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treadle.app.mcp_servers import mcp_toolsets
     from treadle.app.models import model_of
     from treadle.app.settings import Settings, assistant_settings, settings_of
-    from treadle.app.talk import Slash, Talk
+    from treadle.app.talk import Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from treadle.models.one_call import one_call
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
+    from treadle.stores.journal import RunInfo
     from treadle.tools.tool import tool
     from treadle.toolsets.python import Functions
 
@@ -76,6 +77,7 @@ _HOMES = {
     "Results": "app.agent",
     "RunContext": "core.context",
     "RunFailed": "core.errors",
+    "RunInfo": "stores.journal",
     "RunNotFound": "core.errors",
     "RunResult": "engine.result",
     "Scripted": "models.scripted",
@@ -100,6 +102,7 @@ _HOMES = {
     "assistant_settings": "app.settings",
     "carry_out": "app.work",
     "deny": "guard.policy",
+    "exit_code": "app.talk",
     "json_in": "dialects.mend",
     "mcp_toolsets": "app.mcp_servers",
     "model_of": "app.models",
@@ -148,6 +151,7 @@ __all__ = [
     "Results",
     "RunContext",
     "RunFailed",
+    "RunInfo",
     "RunNotFound",
     "RunResult",
     "Scripted",
@@ -173,6 +177,7 @@ __all__ = [
     "assistant_settings",
     "carry_out",
     "deny",
+    "exit_code",
     "json_in",
     "mcp_toolsets",
     "model_of",

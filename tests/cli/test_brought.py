@@ -47,7 +47,7 @@ def clash(parser):
     parser.add_argument("-m")
 
 async def talk(args, host):
-    talk = host.talk(agent_of(probe, host, await host.model()), "ann")
+    talk = host.talk(agent_of(probe, host, await host.model()), "ann", {})
     async def after(result):
         host.terminal.line(f"after {result.output}")
     shout = Slash("shout", lambda rest: host.terminal.line(rest.upper()), "WORDS")

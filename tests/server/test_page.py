@@ -72,7 +72,7 @@ def test_the_page_works_by_keyboard_and_shows_where_one_is(tmp_path):
     async def walk(url):
         async with Browser() as browser:
             page = await browser.open(f"{url}/")
-            for _ in range(2):
+            for _ in range(3):
                 await page.press("Tab")
             assert await page.evaluate("document.activeElement.getAttribute('href')") == "/rivers/"
             assert await page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from treadle.engine.result import RunResult
 
 
+_CODES = {"answered": 0, "limit": 0, "failed": 1, "waiting": 3, "cancelled": 130}
+
+
+def exit_code(result: "RunResult[Any]") -> int:
+    """The exit code of a command that ran this."""
+    return _CODES[result.stopped]
+
+
 class Slash(Struct, frozen=True):
     """What can be typed with a slash, such as `/save FILE`.
 

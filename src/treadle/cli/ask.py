@@ -3,12 +3,12 @@
 import argparse
 import sys
 
+from treadle.app.talk import exit_code
 from treadle.cli.carrying import carry_out
 from treadle.cli.codes import INTERRUPTED
 from treadle.cli.conversation import begin
 from treadle.cli.face import Face
 from treadle.cli.lines import piped_lines
-from treadle.cli.report import code_of
 from treadle.cli.turn import Interrupted
 from treadle.core.errors import BadPrompt
 
@@ -29,7 +29,7 @@ async def _ask(args: argparse.Namespace) -> int:
     prompt = prompt_from(args.prompt)
     conversation = await begin(args, Face(args), "ask")
     try:
-        return code_of(await conversation.ask(prompt))
+        return exit_code(await conversation.ask(prompt))
     except Interrupted:
         return INTERRUPTED
 

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -23,7 +24,17 @@ _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 class Conversation:
     """An agent, the run it talks in, and where that is kept."""
 
-    def __init__(self, agent: Agent[str], chosen: Chosen, face: Face, *, run_id: str, user: str, kept: bool) -> None:
+    def __init__(
+        self,
+        agent: Agent[str],
+        chosen: Chosen,
+        face: Face,
+        *,
+        run_id: str,
+        user: str,
+        kept: bool,
+        credentials: Mapping[str, str] | None = None,
+    ) -> None:
         self.agent = agent
         self.run_id = run_id
         self.usage = Usage()
@@ -31,6 +42,7 @@ class Conversation:
         self._chosen = chosen
         self.face = face
         self._user = user
+        self._credentials = credentials or {}
         self._journal = True if kept else MemoryJournal()
 
     async def ask(self, prompt: str) -> Result:
@@ -44,6 +56,7 @@ class Conversation:
                 run_id=self.run_id,
                 journal=self._journal,
                 user=self._user,
+                credentials=self._credentials,
                 watchers=watchers,
                 origin=self._chosen.origin,
             ),

@@ -54,7 +54,9 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
         watcher=None if face.quiet else Teller(face.screen, says=False),
         origin={"base_url": args.base_url} if args.base_url else {},
         detach=detach,
-        talk=lambda agent, user: Talking(agent, chosen, face, run_id=new_run_id(), user=user, kept=True),
+        talk=lambda agent, user, secrets: Talking(
+            agent, chosen, face, run_id=new_run_id(), user=user, kept=True, credentials=secrets
+        ),
     )
 
 

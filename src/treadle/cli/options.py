@@ -217,6 +217,21 @@ def _audit(command: Parser) -> None:
     _json(command)
 
 
+def _stats(command: Parser) -> None:
+    words = "what the figures are of (default: tool)"
+    command.add_argument("--by", choices=("tool", "assistant", "model", "user", "day"), default="tool", help=words)
+    command.add_argument("--since", metavar="WHEN", default="", help="from then on: 7d, 24h, 2w, 2026-11-01, 2026-11-01T14:30")
+    command.add_argument("--until", metavar="WHEN", default="", help="up to then; a day counts to its end")
+    command.add_argument("-a", "--assistant", metavar="NAME", default="", help="only this assistant or agent")
+    command.add_argument("-m", "--model", metavar="NAME", default="", help="only this model")
+    command.add_argument("--tool", metavar="PATTERN", default="", help="only tools with such names: read_*")
+    command.add_argument("--user", metavar="NAME", default="", help="only on behalf of this user")
+    command.add_argument("--anew", action="store_true", help="count everything in the journal again")
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--csv", action="store_true", help="print CSV")
+
+
 # jobs
 
 
@@ -387,6 +402,7 @@ COMMANDS: tuple[Entry, ...] = (
     ("deny", "say no to a call that waits", "`treadle resume` then goes on.", _deny),
     ("fork", "make a new run from the first entries of another", "Nothing runs yet.", _fork),
     ("audit", "list calls from the audit, or verify it", "`treadle audit verify` checks that nothing was changed.", _audit),
+    ("stats", "show how often tools are called, how long they take, how often they fail, what they cost", "", _stats),
     ("tool", "list tools, or try one by hand", "", _tool),
     ("parse", "read a model's reply from stdin", "Prints its calls, words and thinking as JSON.", _parse),
     ("models", "list the kinds of models, what is configured and what is here; fetch local ones", "", _models),

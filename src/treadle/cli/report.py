@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from treadle.cli.codes import FAILED, FINE, INTERRUPTED, WAITING
+from treadle.app.talk import exit_code
+from treadle.cli.codes import FAILED
 from treadle.cli.face import Face
 from treadle.cli.people import show_preview
 from treadle.cli.render import clean, counted, to_json
@@ -15,18 +16,11 @@ from treadle.engine.result import CallRecord, RunResult
 from treadle.engine.setup import Approval
 from treadle.guard.redaction import Redactor
 
-CODES = {"answered": FINE, "limit": FINE, "failed": FAILED, "waiting": WAITING, "cancelled": INTERRUPTED}
-
-
-def code_of(result: RunResult[Any]) -> int:
-    """The exit code of a command that ran this."""
-    return CODES[result.stopped]
-
 
 def code_of_call(result: RunResult[Any]) -> int:
     """The exit code of a command that made one call: a problem is a failure, though the run went well."""
     problem = result.calls[-1].problem if result.calls else None
-    return FAILED if problem and result.stopped != "cancelled" else code_of(result)
+    return FAILED if problem and result.stopped != "cancelled" else exit_code(result)
 
 
 def summary(result: RunResult[Any]) -> dict[str, Any]:

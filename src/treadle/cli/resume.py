@@ -2,13 +2,14 @@
 
 import argparse
 
+from treadle.app.talk import exit_code
 from treadle.cli.agents import build, enter, with_model
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import Chosen, chosen_for, chosen_from
 from treadle.cli.codes import INTERRUPTED
 from treadle.cli.face import Face
 from treadle.cli.kept import state_of
-from treadle.cli.report import code_of, code_of_call
+from treadle.cli.report import code_of_call
 from treadle.cli.turn import Interrupted, take_turn
 from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
@@ -35,7 +36,7 @@ async def _resume(args: argparse.Namespace) -> int:
         )
     except Interrupted:
         return INTERRUPTED
-    return code_of(result) if chosen.call is None else code_of_call(result)
+    return exit_code(result) if chosen.call is None else code_of_call(result)
 
 
 def _before(args: argparse.Namespace, opened: Opened) -> Chosen | None:

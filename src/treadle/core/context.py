@@ -3,10 +3,10 @@
 It carries no engine: the two things a tool can do through it (call another tool, report progress) are handed in.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from treadle.core.messages import History
+from treadle.core.messages import History, text_of
 from treadle.core.requests import Usage
 
 Deps = TypeVar("Deps")
@@ -18,6 +18,7 @@ class RunContext(Generic[Deps]):
 
     __slots__ = (
         "_call",
+        "_parts",
         "_progress",
         "_run",
         "attempt",
@@ -47,6 +48,7 @@ class RunContext(Generic[Deps]):
         credentials: Mapping[str, str] | None = None,
         usage: Usage = _NOTHING,
         history: History | None = None,
+        parts: Iterable[object] = (),
         call: Callable[[str, dict[str, Any]], Awaitable[Any]] | None = None,
         progress: Callable[[str], None] | None = None,
         run: object = None,
@@ -62,9 +64,15 @@ class RunContext(Generic[Deps]):
         self.credentials: Mapping[str, str] = {} if credentials is None else credentials
         self.usage = usage
         self.history = history
+        self._parts = parts
         self._call = call
         self._progress = progress
         self._run = run  # the engine's own, for agents that are tools of other agents
+
+    @property
+    def words(self) -> str:
+        """What the model has said in the reply that asks for this call; it isn't in the history yet."""
+        return text_of(self._parts)
 
     async def call(self, name: str, **arguments: Any) -> Any:
         """Call another tool of this run: same policy, journal and audit as if the model had asked."""

@@ -176,6 +176,7 @@ class LiveRun:
             credentials=self.caller.credentials,
             usage=self.state.usage,
             history=self.state.history,
+            parts=self.state.parts,
             call=within,
             progress=progress,
             run=self,

@@ -47,14 +47,21 @@ async def outcome(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]
         if tool.cache and tool.effect == "read":
             content, reused = await cached(run, tool, call, lambda: _content(run, tool, call, context))
             return await _sized(run, tool, call, content, reused=reused, whole=whole)
-        value = await _value(run, tool, call, context)
+        value = await _written(run, tool, call, context)
     except (Suspended, asyncio.CancelledError):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
         return _problem(run, tool, call, error)
-    if tool.effect != "read":
-        await forget_after(run, tool)
     return await read_back(run, tool, call, value, whole=whole)
+
+
+async def _written(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
+    """The value of a call; what was read before one with an effect is forgotten, also where it failed: it may have had some."""
+    try:
+        return await _value(run, tool, call, context)
+    finally:
+        if tool.effect != "read":
+            await forget_after(run, tool)
 
 
 async def read_back(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> Outcome:

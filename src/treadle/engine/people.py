@@ -27,7 +27,7 @@ from treadle.tools.validate import Invalid, word
 AskPreview = Callable[[Call, RunContext[Any]], Awaitable[Preview]]
 
 PREVIEW_TIME = 20.0  # seconds a tool has to say what a call would do
-PREVIEW_LIMIT = 20_000  # characters of it that are kept
+PREVIEW_LIMIT = 100_000  # characters of it that are kept
 
 
 async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallState]:
@@ -43,10 +43,15 @@ async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallSt
         if isinstance(told, ToolProblem):
             _fails(run, call, str(told))
         elif told.text:
-            text = run.redactor.text(told.text)[:PREVIEW_LIMIT]
-            run.record(Previewed(call_id=call.id, text=text, seal=told.seal, at=run.now()))
+            run.record(Previewed(call_id=call.id, text=_bounded(run.redactor.text(told.text)), seal=told.seal, at=run.now()))
     now = [find_call(run.state, call.id) for call in calls]
     return [call for call in now if call is not None and call.waits]
+
+
+def _bounded(text: str) -> str:
+    """Nobody may take a part for the whole."""
+    more = len(text) - PREVIEW_LIMIT
+    return text if more <= 0 else f"{text[:PREVIEW_LIMIT]}\n[… {more:,} more characters aren't shown …]"
 
 
 async def _previewed(run: LiveRun, state: CallState, ask: AskPreview) -> Preview | ToolProblem:

@@ -17,6 +17,7 @@ from treadle.core.entries import Called, Judged, Returned, Started
 from treadle.core.errors import ToolProblem
 from treadle.core.events import CallJudged, CallProgressed, CallReturned, CallStarted
 from treadle.engine.account import account
+from treadle.engine.cached import forget_after
 from treadle.engine.judge import judge, judge_call
 from treadle.engine.live import LiveRun
 from treadle.engine.nested import Suspended
@@ -133,7 +134,7 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
         attempt,
         within=lambda name, arguments: _call_within(run, state, name, arguments),
         progress=lambda text: _progressed(run, call.id, text),
-        seal=state.seal,
+        seal="" if state.edited else state.seal,  # another call was shown than the person made of it
     )
     began = perf_counter()
     try:
@@ -206,6 +207,8 @@ async def _recover(run: LiveRun, state: CallState) -> None:
     if what == "check":
         happened = await _reconciled(run, state)
         if happened is not None:
+            if tool is not None:
+                await forget_after(run, tool)
             returned(run, state, state.call, happened, 0.0)
             return
         what = "again"
@@ -222,7 +225,7 @@ async def _reconciled(run: LiveRun, state: CallState) -> Outcome | None:
     if call is None or reconcile is None:
         return Outcome(interrupted(state.id, state.name))
     try:
-        value = await reconcile(call, run.context(call, state.key, state.attempts))
+        value = await reconcile(call, run.context(call, state.key, state.attempts, seal=state.seal))
     except Exception:  # noqa: BLE001 - foreign code; what can't be found out is not run again
         return Outcome(interrupted(state.id, state.name))
     return None if value is None else await read_back(run, run.catalog.tools[call.name], call, value)

@@ -23,6 +23,7 @@ from treadle.server.files import Folder
 from treadle.server.pages import home_page, panel_path
 from treadle.server.paths import Claim, check
 from treadle.server.security import Gate
+from treadle.server.stats import stats_routes
 
 STATIC = Path(__file__).with_name("static")
 BODY_LIMIT = 64 * 1024 * 1024  # bytes
@@ -41,7 +42,7 @@ def create_app(assistants: Sequence[Assistant], host: Host, *, hosts: Sequence[s
 
 def _routes(assistants: Sequence[Assistant], host: Host) -> list[BaseRoute]:
     """Every route, in the order they are tried: a panel's files come last, so that its assistant may have routes among them."""
-    claims = [Claim("", route) for route in _own(assistants)]
+    claims = [Claim("", route) for route in (*_own(assistants), *stats_routes(host.home))]
     for assistant in assistants:
         claims += [Claim(assistant.name, route) for route in (assistant.routes(host) if assistant.routes else ())]
     claims += [Claim(assistant.name, route) for assistant in assistants for route in _panel(assistant)]

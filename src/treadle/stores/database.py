@@ -1,4 +1,4 @@
-"""One SQLite file and the one thread that writes it. What is kept in it is the business of `journal`, `audit`, `cache`, `results`.
+"""One SQLite file and the one thread that writes it. What is kept in it is the business of the stores beside this.
 
 Jobs are gathered for a moment and committed together: many runs share one commit, no commit ever blocks the event loop, and
 jobs are safe on disk in the order they were handed in. A job that somebody waits for isn't kept waiting. Write-ahead log, full
@@ -24,7 +24,7 @@ GATHER = 0.01  # seconds in which jobs nobody waits for are gathered: a commit c
 
 MOST_ROWS = 64  # of one statement; so many different ones SQLite can keep ready
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # a file of an older one gets what it lacks; what is counted (stats_…) is then counted anew
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, parent TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL,
@@ -43,6 +43,34 @@ CREATE INDEX IF NOT EXISTS cache_by_group ON cache (grp);
 CREATE TABLE IF NOT EXISTS results (
     run_id TEXT NOT NULL, result_id TEXT NOT NULL, content TEXT NOT NULL, PRIMARY KEY (run_id, result_id)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stats_new (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS stats_new_runs AFTER INSERT ON runs BEGIN INSERT OR IGNORE INTO stats_new VALUES (new.run_id); END;
+CREATE TRIGGER IF NOT EXISTS stats_new_status AFTER UPDATE OF status ON runs BEGIN
+    INSERT OR IGNORE INTO stats_new VALUES (new.run_id);
+END;
+CREATE TABLE IF NOT EXISTS stats_who (
+    who INTEGER PRIMARY KEY, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, UNIQUE (agent, model, user)
+);
+CREATE TABLE IF NOT EXISTS stats_runs (
+    run_id TEXT PRIMARY KEY, who INTEGER NOT NULL, opened_at REAL NOT NULL, position INTEGER NOT NULL, carried BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stats_calls (
+    at REAL NOT NULL, who INTEGER NOT NULL, tool TEXT NOT NULL, problem TEXT, cached INTEGER NOT NULL, seconds REAL,
+    tokens INTEGER NOT NULL, inner_tokens INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS stats_calls_by_time ON stats_calls (at);
+CREATE TABLE IF NOT EXISTS stats_requests (
+    at REAL NOT NULL, who INTEGER NOT NULL, requests INTEGER NOT NULL, input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL, cost REAL
+);
+CREATE INDEX IF NOT EXISTS stats_requests_by_time ON stats_requests (at);
+"""
+COUNT_ANEW = """
+DELETE FROM stats_calls;
+DELETE FROM stats_requests;
+DELETE FROM stats_runs;
+DELETE FROM stats_who;
+INSERT OR IGNORE INTO stats_new SELECT run_id FROM runs;
 """
 
 
@@ -166,7 +194,7 @@ class Database:
                 connection = connection or open_database(self.path)
                 _commit(connection, batch)
             except Exception as error:  # noqa: BLE001 - whatever SQLite or the disk says, the waiting runs must hear it
-                _fail(connection, batch, _translated(error, self.path))
+                _fail(connection, batch, translated(error, self.path))
             _settle(batch)
             if not more:
                 break
@@ -227,8 +255,8 @@ def _settle_all(tickets: Sequence[Ticket[Any]]) -> None:
         ticket.settle()
 
 
-def _translated(error: Exception, path: Path) -> Exception:
-    """The error as a person should read it."""
+def translated(error: Exception, path: Path) -> Exception:
+    """An error of SQLite's or of the disk's, as a person should read it."""
     import sqlite3
 
     if isinstance(error, TreadleError):
@@ -262,4 +290,4 @@ def _prepare(connection: "Connection", path: Path) -> None:
     if version > SCHEMA_VERSION:
         raise JournalError(f"{path} was made by a newer Treadle; update Treadle to use it.")
     if version < SCHEMA_VERSION:
-        connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={SCHEMA_VERSION};COMMIT;")
+        connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}{COUNT_ANEW}PRAGMA user_version={SCHEMA_VERSION};COMMIT;")

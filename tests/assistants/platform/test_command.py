@@ -126,7 +126,9 @@ def test_a_spec_is_written_to_stdout_or_into_a_file(home):
     file = home / "a.yaml"
     assert treadle(home, "platform", "generate", "a web app", "-o", str(file), "-m", script(home, told)).code == 0
     assert file.read_text() == SPEC
-    again = treadle(home, "platform", "generate", "a web app", "-o", str(file), "-m", script(home, told))
+    both = treadle(home, "platform", "generate", "x", "--json", "-o", "y", "-m", script(home, told))
+    assert (both.code, "leave one of them out" in both.err) == (2, True)
+    again = treadle(home, "platform", "generate", "a web app", "-o", str(file), "-m", "scripted:nothing")  # said before asking
     assert (again.code, "is there already" in again.err) == (2, True)
     assert treadle(home, "platform", "generate", "x", "-o", str(file), "--force", "-m", script(home, told)).code == 0
     nowhere = treadle(home, "platform", "generate", "x", "-o", f"{home}/no/a.yaml", "-m", script(home, told))
@@ -190,3 +192,12 @@ def test_at_a_terminal_the_person_sees_the_difference_and_says_no(home, alice, d
         terminal.type("n not today\n")
         assert terminal.end() == 0
     assert "As you like." in terminal.shown
+
+
+def test_a_token_that_the_model_repeats_is_masked_at_the_terminal_too(home, alice):
+    token = alice["TREADLE_PLATFORM_TOKEN"]
+    asked = asks(("get_application", {"app_name": token}))
+    ran = treadle(home, "platform", "chat", "-m", script(home, asked, "Done."), stdin="what\n/save ~nobody-here/x\n", **alice)
+    assert ran.code == 0
+    assert token not in ran.out + ran.err
+    assert token not in treadle(home, "audit", "--json", **alice).out

@@ -3,8 +3,11 @@
 import asyncio
 import json
 
+import pytest
+
 from assistants.platform.stage import SPEC, agent, approved, told
 from treadle import Message, Scripted, Text
+from treadle.stores.journal import MemoryJournal
 from treadle.testing import calls
 
 
@@ -173,3 +176,29 @@ def test_reads_are_reused_and_forgotten_after_a_write(demo, tmp_path):
     cached = [entry.cached for entry in result.entries if type(entry).__name__ == "Returned"]
     assert cached == [False, True, False, False]
     assert "my-app" in results(model.requests[4])[0]
+
+
+def test_the_spec_in_the_same_reply_is_that_one(demo):
+    old, new = SPEC.replace("my-app", "old-app"), SPEC.replace("my-app", "new-app")
+    model = Scripted(f"```yaml\n{old}```", calls(("deploy_application", {}), text=f"This one:\n```yaml\n{new}```"))
+    ours = agent(demo, model)
+
+    async def tale():
+        journal = MemoryJournal()
+        await ours.run("Write.", run_id="r", journal=journal)
+        return await ours.run("Another, and deploy it.", run_id="r", journal=journal)
+
+    assert "new-app would be a new application" in asyncio.run(tale()).approvals[0].preview
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", " "])
+def test_what_would_be_another_path_is_no_name(demo, name):
+    (said,) = told(demo, ("delete_application", {"app_name": name}))
+    assert "can't be the name of anything" in said
+
+
+def test_a_block_of_yaml_inside_of_a_spec_belongs_to_it(demo):
+    inner = "".join([f"        {line}\n" for line in ("```yaml", *SPEC.replace("my-app", "inner").splitlines(), "```")])
+    spec = SPEC.replace("image: nginx:1.27\n", f"image: nginx:1.27\n    variables:\n      DOC: |\n{inner}")
+    waiting = asyncio.run(agent(demo, Scripted(calls(("deploy_application", {"spec_content": spec})))).run("Go."))
+    assert waiting.approvals[0].preview.startswith("my-app would be a new application")

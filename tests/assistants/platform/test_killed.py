@@ -6,8 +6,12 @@ import pytest
 
 from assistants.platform.stage import SPEC, agent, told
 from treadle import Scripted
+from treadle.assistants.platform import requests
+from treadle.assistants.platform.previews import of_deploying
+from treadle.assistants.platform.score import check
+from treadle.assistants.platform.server import Platform
 from treadle.core.calls import Ask, Call, Written
-from treadle.core.entries import Approved, Judged, Opened, Replied, Said, Started
+from treadle.core.entries import Approved, Judged, Opened, Previewed, Replied, Said, Started
 from treadle.guard.policy import digest
 from treadle.stores.journal import MemoryJournal
 
@@ -15,7 +19,7 @@ DEPLOY = Call("c1", "deploy_application", {"spec_content": SPEC})
 DELETE = Call("c1", "delete_application", {"app_name": "checkout"})
 
 
-def taken_up(demo, call):
+def taken_up(demo, call, seal=""):
     """What comes of a run whose process died after this call had begun."""
 
     async def tale():
@@ -25,6 +29,7 @@ def taken_up(demo, call):
             Said(text="Go."),
             Replied(parts=(Written(call.id, call.name, "{}"),)),
             Judged(call=call, verdict=Ask()),
+            Previewed(call_id=call.id, text="shown", seal=seal),
             Approved(call_id=call.id, by="alice", digest=digest(call.arguments)),
             Started(call_id=call.id, key="r:c1"),
         ]
@@ -32,6 +37,24 @@ def taken_up(demo, call):
         return await agent(demo, Scripted("So.")).resume("r", journal=journal)
 
     return asyncio.run(tale()).calls[0]
+
+
+def shown(demo, who="alice", spec=SPEC):
+    """The seal of what a person is shown now."""
+
+    async def tale():
+        async with Platform(demo.url, demo.token(who)) as platform:
+            return (await of_deploying(platform, spec, check(spec))).seal
+
+    return asyncio.run(tale())
+
+
+def deployed(demo, spec=SPEC):
+    async def tale():
+        async with Platform(demo.url, demo.token("alice")) as platform:
+            await requests.deploy(platform, spec, "another key")
+
+    asyncio.run(tale())
 
 
 def runs_of(demo, name):
@@ -58,3 +81,31 @@ def test_a_deletion_likewise(demo, times):
         record = taken_up(demo, DELETE)
     assert ("checkout is gone." in record.result.content) == (times == 2)
     assert "checkout" not in told(demo, ("list_applications", {}))[0]
+
+
+def test_by_what_was_shown_it_is_known_what_became_of_it(demo):
+    seal = shown(demo)
+    deployed(demo)  # by the call that was interrupted, under whatever key
+    assert "runs with exactly this spec" in taken_up(demo, DEPLOY, seal).result.content
+    assert runs_of(demo, "my-app") == 1
+
+
+def test_a_spec_that_ran_before_tells_nothing_so_it_is_said_that_nobody_knows(demo):
+    deployed(demo)
+    record = taken_up(demo, DEPLOY, shown(demo))
+    assert record.problem == "interrupted"
+    assert runs_of(demo, "my-app") == 1
+
+
+def test_workflows_that_no_platform_repeats_dont_make_it_another_spec(demo):
+    spec = SPEC + "workflows:\n  deploy:\n    steps:\n    - name: a\n      type: validation\n"
+    seal = shown(demo, spec=spec)
+    deployed(demo, spec)
+    call = Call("c1", "deploy_application", {"spec_content": spec})
+    assert "runs with exactly this spec" in taken_up(demo, call, seal).result.content
+
+
+def test_what_was_approved_by_another_is_not_done(demo):
+    record = taken_up(demo, DEPLOY, shown(demo, "admin"))
+    assert "on another platform or by somebody else" in record.result.content
+    assert runs_of(demo, "my-app") == 0

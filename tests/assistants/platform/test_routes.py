@@ -75,7 +75,7 @@ def test_nobody_goes_on_with_another_ones_run(serve, demo):
         for token in (demo.token("bob"), "", "wrong"):
             assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": run_id}, token)[0] == 404
             path = f"/api/platform/approvals/{run_id}/call_1"
-            assert ask(server, "POST", path, {"approved": True, "digest": ""}, token)[0] == 404
+            assert ask(server, "POST", path, {"approved": True, "digest": "x"}, token)[0] == 404
         assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": "nothing"}, demo.token("alice"))[0] == 404
 
 
@@ -186,6 +186,7 @@ def test_the_status_says_what_there_is(serve, demo):
         ("/api/ai/generate-spec", {"description": ""}, 400),
         ("/api/platform/validate", {"spec": None}, 400),
         ("/api/platform/approvals/x/y", {"approved": "yes"}, 400),
+        ("/api/platform/approvals/x/y", {"approved": True, "digest": ""}, 400),
     ],
 )
 def test_what_cant_be_read_is_refused_with_a_sentence(serve, path, body, status):
@@ -201,3 +202,17 @@ def test_a_model_that_calls_no_tools_by_itself_is_led(serve, demo, tmp_path):
         reply = ask(server, "POST", "/api/ai/chat", {"message": "Who am I?"}, demo.token("alice"))[1]
     assert reply["message"] == "You are Alice."
     assert "username: alice" in small.requests[1].history[-1].text
+
+
+@pytest.mark.parametrize("headers", [{"authorization": "Bearer "}, {"authorization": "Basic x"}, {"cookie": "session_id="}])
+def test_who_shows_something_unreadable_is_nobody_and_not_the_person_who_started_the_server(serve, demo, monkeypatch, headers):
+    monkeypatch.setenv("TREADLE_PLATFORM_TOKEN", demo.token("admin"))
+    with serve("x") as server:
+        assert ask(server, "GET", "/api/platform/me", headers=headers)[1] == {"server": demo.url}
+
+
+def test_two_whom_the_platform_doesnt_know_are_two(serve, demo):
+    with serve("One.", "Two.") as server:
+        run_id = ask(server, "POST", "/api/ai/chat", {"message": "Hello"}, "wrong")[1]["run_id"]
+        assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": run_id}, "other")[0] == 404
+        assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": run_id}, "wrong")[0] == 200

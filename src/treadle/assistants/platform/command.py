@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, RunResult, SettingsError, Slash, Talk, Terminal
+from treadle import Host, RunResult, SettingsError, Slash, Talk, Terminal, exit_code
 from treadle.assistants.platform.desk import Desk
 from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.generate import as_json
@@ -16,7 +16,6 @@ from treadle.assistants.platform.said import last_question
 from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
 from treadle.assistants.platform.settled import own_token, settled
 
-CODES = {"answered": 0, "limit": 0, "waiting": 3, "failed": 1, "cancelled": 130}
 MOST_BYTES = 1_000_000  # of a spec
 
 
@@ -57,7 +56,7 @@ async def ask(args: Namespace, host: Host) -> int:
         talk = await _talk(desk, host)
         result = await talk.ask(_typed(args.words))
         await _after(desk, host, result)
-    return CODES[result.stopped]
+    return exit_code(result)
 
 
 async def chat(args: Namespace, host: Host) -> int:
@@ -80,6 +79,10 @@ async def chat(args: Namespace, host: Host) -> int:
 
 async def generate(args: Namespace, host: Host) -> int:
     """Write a spec."""
+    if args.output and args.json:
+        raise SettingsError("--json prints everything and --output writes the spec: leave one of them out.")
+    if args.output and not args.force and _is_there(args.output):
+        raise SettingsError(f"{args.output} is there already; choose another name, or replace it with --force.")
     async with _desk(args, host) as (desk, _):
         made = await desk.generate(_typed(args.words))
     terminal = _terminal(host)
@@ -137,7 +140,7 @@ async def _desk(args: Namespace, host: Host) -> AsyncGenerator[tuple[Desk, Docum
 
 async def _talk(desk: Desk, host: Host) -> Talk:
     assert host.talk is not None, "a command always has it"
-    return host.talk(desk.agent(await host.model()), await desk.name())
+    return host.talk(desk.agent(await host.model()), await desk.name(), desk.credentials)
 
 
 async def _as_whom(desk: Desk) -> str:
@@ -160,6 +163,10 @@ def _show(terminal: Terminal, findings: tuple[Finding, ...]) -> None:
         terminal.note(str(each), "red" if each.level == "error" else "yellow")
 
 
+def _is_there(name: str) -> bool:
+    return Path(name).exists()
+
+
 def _save(terminal: Terminal, last: list[str], name: str) -> None:
     if not name:
         terminal.tell("Say where: /save FILE")
@@ -169,7 +176,7 @@ def _save(terminal: Terminal, last: list[str], name: str) -> None:
         try:
             write_new(Path(name).expanduser(), last[-1])
             terminal.tell(f"Written to {name}.")
-        except SettingsError as error:
+        except (SettingsError, RuntimeError) as error:  # also a home that nobody has
             terminal.tell(str(error), "red")
 
 
@@ -179,7 +186,7 @@ def write_new(path: Path, spec: str, *, force: bool = False) -> None:
         with path.open("w" if force else "x", encoding="utf-8") as file:
             file.write(spec.rstrip() + "\n")
     except FileExistsError as error:
-        raise SettingsError(f"{path} is there already; choose another name, or replace it with --force.") from error
+        raise SettingsError(f"{path} is there already; choose another name.") from error
     except OSError as error:
         raise SettingsError(f"{path} can't be written: {error.strerror}.") from error
 

@@ -19,6 +19,7 @@ from treadle import (
     Message,
     Model,
     RunContext,
+    RunInfo,
     RunNotFound,
     RunResult,
     ToolProblem,
@@ -36,6 +37,7 @@ from treadle.assistants.platform.settled import PlatformSettings
 from treadle.assistants.platform.shapes import Json
 from treadle.assistants.platform.tools import PlatformTools
 
+PATIENCE = 5.0  # seconds for the platform to say who somebody is
 BUTTON = "panel"  # what the model of a run is called that a person pressed a button for
 
 
@@ -70,15 +72,16 @@ class Desk:
         """Who they are on the platform; empty where it doesn't say, or nobody is signed in."""
         if self._user is None:
             try:
-                async with self._platform() as platform:
+                async with Platform(self._settings.server, self._token, timeout=PATIENCE) as platform:
                     self._user = await requests.user(platform)
             except ToolProblem:
-                return {}
+                self._user = {}  # asked once for a question: a platform that is silent costs enough time as it is
         return self._user
 
     async def name(self) -> str:
-        """What they are called in runs and in the audit."""
-        return (await self.user()).get("username", "") or self._host.user
+        """What they are called in runs and in the audit. One whom the platform doesn't name is known by their token alone."""
+        unnamed = f"token-{self._platform().mark}" if self._token else self._host.user
+        return (await self.user()).get("username", "") or unnamed
 
     def agent(self, model: Model) -> Agent[str]:
         """The agent that answers them. A model that doesn't call tools by itself is led."""
@@ -102,15 +105,15 @@ class Desk:
 
     async def _run(self, agent: Agent[str], message: str, run_id: str | None, history: Sequence[Message] = ()) -> RunResult[str]:
         if run_id is not None:
-            await self._check(run_id)
+            await self._taken_up(agent, run_id)
         watchers = () if self._host.watcher is None else (self._host.watcher,)
         return await agent.run(message, run_id=run_id, history=history, watchers=watchers, **await self._caller())
 
     async def stream(self, message: str, *, run_id: str | None = None) -> AsyncIterator[Any]:
         """Ask something and see it happen: events, and the reply at the end."""
-        if run_id is not None:
-            await self._check(run_id)
         agent = self.agent(await self._host.model())
+        if run_id is not None:
+            await self._taken_up(agent, run_id)
         async for event in self._seen(agent.stream(message, run_id=run_id, **await self._caller()), message):
             yield event
 
@@ -122,9 +125,13 @@ class Desk:
                 yield await self.reply(cast("RunResult[Any]", result), question) if isinstance(result, RunResult) else event
 
     async def _caller(self) -> dict[str, Any]:
-        """Whose run it is, and where it is kept. It knows the token, so that it is masked wherever it might turn up."""
-        credentials = {"platform": self._token} if self._token else {}
-        return {"journal": self._host.home.services(), "user": await self.name(), "credentials": credentials}
+        """Whose run it is, and where it is kept."""
+        return {"journal": self._host.home.services(), "user": await self.name(), "credentials": self.credentials}
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        """What a run knows of the token, so that it is masked wherever it might turn up."""
+        return {"platform": self._token} if self._token else {}
 
     async def deploy(self, spec: str) -> Reply:
         """What the person pressed a button for: one call, judged, shown and approved like any other."""
@@ -144,8 +151,10 @@ class Desk:
 
     async def _decided(self, run_id: str, call_id: str, approved: bool, digest: str, reason: str) -> Agent[str]:
         """The agent that can go on with a run, once it is written down what was decided about its call."""
-        pressed = await self._check(run_id) == BUTTON
-        agent = self.agent(one_call("", {}, BUTTON) if pressed else await self._host.model())
+        info = await self._check(run_id)
+        agent = self.agent(one_call("", {}, BUTTON) if info.model == BUTTON else await self._host.model())
+        if info.status == "open":  # decided already; the process died after that, and the run only has to be taken up
+            return agent
         kept, by = self._host.home.services(), await self.name()
         if approved:
             await agent.approve(run_id, call_id, by=by, digest=digest, journal=kept)
@@ -153,12 +162,17 @@ class Desk:
             await agent.deny(run_id, call_id, reason, by=by, journal=kept)
         return agent
 
-    async def _check(self, run_id: str) -> str:
-        """The name of a run's model, if it is theirs: nobody goes on with another one's."""
+    async def _taken_up(self, agent: Agent[str], run_id: str) -> None:
+        """A run that a killed process left in the middle of a turn is brought to its end before anything else is said."""
+        if (await self._check(run_id)).status == "open":
+            await agent.resume(run_id, **await self._caller())
+
+    async def _check(self, run_id: str) -> RunInfo:
+        """The run, if it is theirs: nobody goes on with another one's."""
         info = await self._host.home.journal.info(run_id)
         if info.user != await self.name() or info.agent != assistant.name:
             raise RunNotFound(f"There is no run {run_id} of yours.")
-        return info.model
+        return info
 
     async def reply(self, result: RunResult[Any], question: str) -> Reply:
         """What a face tells of a run that stopped."""

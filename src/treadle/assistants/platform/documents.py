@@ -48,7 +48,10 @@ class Documents:
         from treadle.passages import index_folders
 
         there, missing = _folders(self._settings.documents)
-        report = await index_folders(self._opened(), there)
+        try:
+            report = await index_folders(self._opened(), there)
+        except TreadleError as error:
+            return [f"The documents couldn't be indexed, so answers go without them: {error}"]
         new = report.added + report.changed
         done = [f"{new} {'document was' if new == 1 else 'documents were'} indexed."] if new else []
         gone = [f"The documents' folder {folder} isn't there." for folder in missing]
@@ -59,10 +62,8 @@ class Documents:
         async with self._indexing:
             if time.monotonic() < self._fresh_until:
                 return
-            try:
-                await self.refresh()
-            except TreadleError as error:
-                log.warning("The documents couldn't be indexed: %s", error)
+            for sentence in await self.refresh():
+                log.info("%s", sentence)
             self._fresh_until = time.monotonic() + FRESH
 
     async def about(self, question: str) -> "list[Found]":
@@ -78,7 +79,10 @@ class Documents:
         """What there is."""
         if not self._settings.documents:
             return Known()
-        state = await self._opened().state()
+        try:
+            state = await self._opened().state()
+        except TreadleError:
+            return Known()
         return Known(state.documents, state.embedder)
 
     async def close(self) -> None:

@@ -7,14 +7,14 @@ import re
 from collections.abc import Generator
 from typing import Any
 
-from msgspec import Struct
-
-from treadle import History, Move, Options, Question, Request, Result
+from treadle import Move, Options, Question, Request, Result
 from treadle.assistants.platform.drafts import TRIES, Draft, again, best_of, drafted
 from treadle.assistants.platform.facts import field_of, problem, told
 from treadle.assistants.platform.prompts import DOCUMENTATION, GENERATE
 from treadle.assistants.platform.routing import INSTRUCTIONS, SHAPE, Wish, number_in, question_of, status_in, wish_of
-from treadle.assistants.platform.score import spec_in
+from treadle.assistants.platform.said import last_spec
+from treadle.assistants.platform.score import check, spec_in
+from treadle.leading import turn_of
 
 Plan = Generator[Question, str, Move]
 
@@ -37,14 +37,6 @@ _SIMPLE = {
 }
 
 
-class Step(Struct, frozen=True):
-    """A call of this turn, and what came back."""
-
-    name: str
-    content: str
-    failed: bool
-
-
 def plan(request: Request) -> Plan:
     """The next move: a call, or the answer."""
     message, steps = turn_of(request.history)
@@ -55,19 +47,17 @@ def plan(request: Request) -> Plan:
     wish = wish_of(said, message)
     if wish.about == "write":
         return (yield from _write(message))
+    if wish.about == "deploy" and (other := _other_name(request, message, wish.app)):
+        return Move(text=f"The spec that was shown last is of {other}, not of {wish.app}. Show me the one that you mean.")
     calls = _first(wish, message)
     return Move((calls,)) if calls else (yield from _talk(request, message))
 
 
-def turn_of(history: History) -> tuple[str, list[Step]]:
-    """What the person said last, and what was done about it so far."""
-    message = ""
-    steps: list[Step] = []
-    for each in history:
-        if each.role == "person":
-            message, steps = each.text, []
-        steps += [Step(part.name, part.content, part.problem is not None) for part in each.parts if isinstance(part, Result)]
-    return message, steps
+def _other_name(request: Request, message: str, app: str) -> str:
+    """The application of the spec that would be deployed, where another one was named."""
+    spec = spec_in(message) or last_spec(request.history)
+    found = check(spec).spec if spec and app else None
+    return found.name if found is not None and found.name and found.name != app else ""
 
 
 def _first(wish: Wish, message: str) -> tuple[str, dict[str, Any]] | None:
@@ -92,10 +82,10 @@ def _first(wish: Wish, message: str) -> tuple[str, dict[str, Any]] | None:
             return (_SIMPLE[wish.about], {}) if wish.about in _SIMPLE else None
 
 
-def _following(message: str, steps: list[Step]) -> Move | None:
+def _following(message: str, steps: list[Result]) -> Move | None:
     """What follows from what was found; None where it is time to answer."""
     last = steps[-1]
-    if last.failed or len(steps) > 1:
+    if last.problem is not None or len(steps) > 1:
         return None
     if last.name == "list_workflows" and WHY.search(message) and not MANY.search(message):
         number = field_of(last.content, "id")
@@ -106,9 +96,9 @@ def _following(message: str, steps: list[Step]) -> Move | None:
     return None
 
 
-def _answer(request: Request, message: str, steps: list[Step]) -> Plan:
+def _answer(request: Request, message: str, steps: list[Result]) -> Plan:
     """What was found, in words. A problem is told as it is: there is nothing to be made of it."""
-    if steps[-1].failed:
+    if steps[-1].problem is not None:
         return Move(text=problem(steps[-1].content))
     found = "\n\n".join([*[told(step.name, step.content) for step in steps], _documentation(request.instructions)])
     words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))

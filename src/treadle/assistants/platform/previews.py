@@ -2,6 +2,9 @@
 
 import asyncio
 from hashlib import sha256
+from typing import Any
+
+from msgspec import Struct
 
 from treadle import Preview
 from treadle.assistants.platform import requests
@@ -22,7 +25,7 @@ async def of_deploying(platform: Platform, text: str, checked: Checked) -> Previ
         nothing = f"{name} already runs with this spec. Deploying it again would change nothing in it, but its workflow would run."
         head = f"{name} on {platform.server} would change:\n{changes}" if changes else nothing
     warnings = [f"! {each}" for each in checked.warnings]
-    return Preview("\n".join([head.rstrip(), *warnings]), seal_of(runs))
+    return Preview("\n".join([*warnings, head.rstrip()]), str(await seal_of(platform, runs, text)))
 
 
 async def of_deleting(platform: Platform, name: str) -> Preview:
@@ -32,12 +35,48 @@ async def of_deleting(platform: Platform, name: str) -> Preview:
     whose = f" of the team {found['team']}" if "team" in found else ""
     head = f"{name}{whose} would be deleted from {platform.server}. This can't be undone."
     words = "\n".join([head, "These resources belong to it:" if told else "No resources belong to it.", *told])
-    return Preview(words, seal_of(found))
+    return Preview(words, str(await seal_of(platform, found)))
 
 
-def seal_of(runs: Json | None) -> str:
+class Seal(Struct, frozen=True):
+    """What an approval holds for: whose platform it is, what ran when it was shown, and what is to run."""
+
+    whose: str
+    before: str
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.whose}:{self.before}:{self.after}"
+
+
+def seal_in(text: str) -> Seal | None:
+    """The seal that a preview had; None where there was none."""
+    parts = text.split(":")
+    return Seal(*parts) if len(parts) == 3 else None
+
+
+async def seal_of(platform: Platform, runs: Json | None, spec: str = "") -> Seal:
+    """The seal of what would be done now."""
+    user = await requests.user(platform)
+    return Seal(_mark(f"{platform.server} {user.get('username', '')}"), mark_of(runs), _mark(comparable(spec)) if spec else "")
+
+
+def mark_of(runs: Json | None) -> str:
     """What stands for an application as it runs; for none at all, too."""
-    return sha256((canonical(runs["spec"]) if runs else "").encode()).hexdigest()[:16]
+    return _mark(comparable(runs["spec"]) if runs else "")
+
+
+def comparable(spec: Any) -> str:
+    """A spec as a platform repeats it: none of them repeats workflows."""
+    import yaml
+
+    value = yaml.safe_load(canonical(spec))
+    value.pop("workflows", None)
+    return canonical(value)
+
+
+def _mark(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _resource(value: Json) -> str:

@@ -4,10 +4,10 @@ Whoever asks does so with their own token: the request's, or, where it has none,
 """
 
 import time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,7 +16,7 @@ from starlette.routing import Route
 from treadle import Host, Message, Text, TreadleError
 from treadle.assistants.platform.desk import Desk, Reply
 from treadle.assistants.platform.documents import Documents
-from treadle.assistants.platform.generate import as_json
+from treadle.assistants.platform.generate import NoSpec, as_json
 from treadle.assistants.platform.score import PROVIDED, check
 from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
 from treadle.routes import body_of, streamed
@@ -59,7 +59,7 @@ class Said(Struct, frozen=True):
     """What the person says about a call that waits; `digest` is of what they were shown."""
 
     approved: bool
-    digest: str
+    digest: Annotated[str, Meta(min_length=1)]
     reason: str = ""
 
 
@@ -94,7 +94,11 @@ class Service:
         wanted = await body_of(request, Described)
         if not wanted.description.strip():
             raise HTTPException(400, "Say in `description` what the spec is for.")
-        return JSONResponse(as_json(await (await self._desk(request)).generate(wanted.description, wanted.metadata)))
+        try:
+            made = await (await self._desk(request)).generate(wanted.description, wanted.metadata)
+        except NoSpec as error:
+            raise HTTPException(502, str(error)) from error
+        return JSONResponse(as_json(made))
 
     async def status(self, request: Request) -> Response:
         """Whether it can be used, and what is missing."""
@@ -165,10 +169,11 @@ def _message(earlier: Earlier) -> Message:
 
 
 def _token(request: Request, server: str) -> str:
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer" and token.strip():
-        return token.strip()
-    return request.cookies.get("session_id", "") or own_token(server)
+    """Whoever shows anything at all is asked by that; only who shows nothing is the person who started the server."""
+    if "authorization" in request.headers:
+        kind, _, token = request.headers["authorization"].partition(" ")
+        return token.strip() if kind.lower() == "bearer" else ""
+    return request.cookies["session_id"] if "session_id" in request.cookies else own_token(server)
 
 
 def routes(host: Host) -> list[Route]:

@@ -4,8 +4,10 @@ from treadle import History
 from treadle.assistants.platform.score import spec_in
 
 
-def last_spec(history: History | None) -> str:
-    """The spec that was shown or pasted last; empty where none was."""
+def last_spec(history: History | None, words: str = "") -> str:
+    """The spec that was shown or pasted last, first of all in these words; empty where none was."""
+    if found := spec_in(words):
+        return found
     for message in reversed(history or ()):
         if message.role in ("model", "person") and (found := spec_in(message.text)):
             return found

@@ -84,6 +84,8 @@ class Platform:
         query: Iterable[tuple[str, str]] = (),
         body: bytes | None = None,
     ) -> Any:
+        if not self._token.isascii() or not self._token.isprintable():
+            raise SignedOut("What was given as a token can't be one. Tell the person to set it again.")
         signed = {"authorization": f"Bearer {self._token}"} if self._token else {}
         told = {"accept": "application/json", **signed, **(headers or {})}  # without Accept a stranger is sent to a login page
         answer = await self._client.send(method, f"{self.server}{path}", query=query, headers=told, body=body)
@@ -127,7 +129,9 @@ def _leads_to_login(url: str) -> bool:
 
 
 def named(template: str, name: str) -> str:
-    """A path with a name in it, whatever characters that has."""
+    """A path with a name in it, whatever characters that has. What would be another path is no name."""
+    if name in ("", ".", ".."):
+        raise ToolProblem(f"{name!r} can't be the name of anything. Use a name that a list shows.")
     return template.format(quote(name, safe=""))
 
 

@@ -21,7 +21,6 @@ _WORKFLOW = (
     "completed_steps",
     "failed_steps",
     "duration_ms",
-    "error_message",
 )
 _STEP = ("step_number", "step_name", "step_type", "status", "duration_ms", "error_message", "output_logs")
 _RESOURCE = ("id", "application_name", "resource_name", "resource_type", "state", "health_status", "provider", "error_message")
@@ -59,11 +58,10 @@ def workflows(answer: Any) -> tuple[list[Json], int]:
 
 
 def workflow(answer: Any) -> Json:
-    """One execution, with its steps."""
+    """One execution, with its steps and what went wrong."""
     value = _object(answer)
-    return _filled(
-        {**_some(value, (*_WORKFLOW, "retry_count", "is_retry")), "steps": [_step(each) for each in _objects(value.get("steps"))]}
-    )
+    told = _some(value, (*_WORKFLOW, "error_message", "retry_count", "is_retry"))
+    return _filled({**told, "steps": [_step(each) for each in _objects(value.get("steps"))]})
 
 
 def _step(value: Mapping[str, Any]) -> Json:

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from treadle import Call, Functions, Preview, RunContext, Tool, ToolProblem, tool
 from treadle.assistants.platform import requests
-from treadle.assistants.platform.previews import of_deleting, of_deploying, seal_of
+from treadle.assistants.platform.previews import mark_of, of_deleting, of_deploying, seal_in, seal_of
 from treadle.assistants.platform.said import last_spec
-from treadle.assistants.platform.score import Checked, canonical, check, spec_in
+from treadle.assistants.platform.score import Checked, check, spec_in
 from treadle.assistants.platform.server import Missing, NoSuchPath, Platform
 from treadle.assistants.platform.settled import PlatformSettings
 from treadle.assistants.platform.shapes import Json
@@ -105,23 +105,32 @@ class Abilities:
         :param spec_content: the whole spec as YAML; left out, the spec that was shown last in this conversation
         """
         text, checked = _spec(ctx, spec_content)
-        await self._hold(ctx, checked.spec.name if checked.spec else "")
+        await self._hold(ctx, checked.spec.name if checked.spec else "", text)
         answer = await requests.deploy(self._platform, text, ctx.key)
         told = _answer(answer, "It was deployed.")
         return _filled({**told, "warnings": [str(each) for each in checked.warnings]})
 
-    async def _hold(self, ctx: RunContext[Any], name: str) -> None:
-        """What was approved was approved for what ran then; where something else runs now, the person has to see that."""
-        if ctx.seal and ctx.seal != seal_of(await requests.running(self._platform, name)):
+    async def _hold(self, ctx: RunContext[Any], name: str, spec: str = "") -> None:
+        """What was approved was approved for what was shown: on this platform, for this person, and over what ran then."""
+        shown = seal_in(ctx.seal)
+        if shown is None:
+            return
+        now = await seal_of(self._platform, await requests.running(self._platform, name), spec)
+        if now.whose != shown.whose:
+            raise ToolProblem(
+                "This was approved on another platform or by somebody else, so nothing was done. Ask the person here."
+            )
+        if now != shown:
             raise ToolProblem(f"{name} has changed since the person was asked, so nothing was done. Ask them again.")
 
     async def was_deployed(self, ctx: RunContext[Any], spec_content: str = "") -> Json | None:
-        """Whether what runs is what was to be deployed."""
+        """Whether a deployment came through before the process died. Where nobody can tell, that is what is said."""
         text, checked = _spec(ctx, spec_content)
         runs = await requests.running(self._platform, checked.spec.name if checked.spec else "")
-        if runs is None or canonical(runs["spec"]) != canonical(text):
-            return None
-        return {"message": "The application runs with exactly this spec.", "name": runs["name"]}
+        wanted, now, shown = mark_of({"spec": text}), mark_of(runs), seal_in(ctx.seal)
+        if shown is not None and (shown.before == wanted or now not in (wanted, shown.before)):
+            raise ToolProblem("It ran with this spec before, or somebody has changed it since: nobody can tell.")
+        return {"message": "The application runs with exactly this spec.", "name": runs["name"]} if runs and now == wanted else None
 
     async def to_deploy(self, ctx: RunContext[Any], spec_content: str = "") -> Preview:
         """What deploying would change."""
@@ -221,7 +230,9 @@ def _may(role: str, roles: Sequence[str]) -> bool:
 
 def _spec(ctx: RunContext[Any], spec_content: str) -> tuple[str, Checked]:
     """The spec that is meant, checked. With errors it isn't even sent."""
-    text = spec_in(spec_content) or spec_content.strip() or last_spec(ctx.history)
+    given = spec_content.strip()
+    whole = bool(given) and check(given).spec is not None  # then what is in it belongs to it, also a block of YAML
+    text = given if whole else spec_in(given) or given or last_spec(ctx.history, ctx.words)
     if not text:
         raise ToolProblem(
             "There is no spec in this conversation yet. Write one, show it to the person, and deploy it when they want to."

@@ -3,6 +3,7 @@
 //   const talk = new Chat(document.querySelector("#chat"), { path: "/api/mine/chat", approvals: (asked) => `/api/mine/…` });
 //   talk.questions(["What can you do?"]);
 // What is posted brings events (answer.js), the last of them `reply`: { message, run_id, stopped, approvals, tokens_used, … }.
+// A conversation that was kept is shown again with `recall`, from the same events.
 
 import { Answer } from "./answer.js";
 import { Approval } from "./approval.js";
@@ -17,7 +18,7 @@ const NOTHING = { welcome: [], label: "Your message", below: () => [], changed: 
 
 /**
  * A conversation in an element.
- *   path              takes { message, run_id }
+ *   path              takes { message, run_id }; a function gives the one for now, where it isn't always the same
  *   approvals(asked)  where what a person says about a call that waits is posted
  *   below(reply)      nodes to stand below an answer
  *   changed()         hears when an answer begins, ends, or everything is cleared
@@ -47,16 +48,25 @@ export class Chat {
     return this.#turns.childElementCount === 0;
   }
 
+  /** Whether an answer is under way. */
+  get isRunning() {
+    return this.#running !== null;
+  }
+
   /** Ask something. Nothing happens while an answer is under way, or a question is open. */
   ask(message) {
-    if (this.#running || this.#isAsked) return;
-    const answer = new Answer((draw) => this.#following(draw));
-    const turn = { answer, message, boxes: new Map(), before: this.#runId, isAnswered: false };
-    this.#turns.append(element("article", { class: "turn" },
-      element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, message)),
-      element("h2", { class: "unseen" }, "Answer"), answer.node));
-    this.#start.hidden = true;
-    this.#again(turn);
+    if (!this.#running && !this.#isAsked) this.#again(this.#turn(message));
+  }
+
+  /**
+   * Show what was said before, in place of what is shown: turns of { message, replies }, where each reply is what came as `reply`,
+   * with the `events` before it. What the last one asks can be answered.
+   */
+  recall(turns) {
+    this.#empty();
+    for (const each of turns) this.#recalled(this.#turn(each.message, true), each.replies, each === turns.at(-1));
+    this.#ready();
+    this.#toEnd();
   }
 
   /** Have something stand where one writes. */
@@ -67,12 +77,7 @@ export class Chat {
 
   /** Begin anew. What was said stays on the server. */
   clear() {
-    this.#running?.abort();
-    this.#running = this.#runId = null;
-    this.#turns.replaceChildren();
-    this.#start.hidden = false;
-    this.#aloud.textContent = "";
-    this.#writing.set("ready");
+    this.#empty();
     this.#writing.focus();
     this.#how.changed();
   }
@@ -83,11 +88,40 @@ export class Chat {
       element("li", {}, element("button", { type: "button", class: "chip", onclick: () => this.ask(words) }, words))));
   }
 
+  #empty() {
+    this.#running?.abort();
+    this.#running = this.#runId = null;
+    this.#turns.replaceChildren();
+    this.#start.hidden = false;
+    this.#aloud.textContent = "";
+    this.#writing.set("ready");
+  }
+
+  /** A new turn at the end; `message` is null where nobody asked. */
+  #turn(message, isEarlier = false) {
+    const answer = new Answer((draw) => this.#following(draw));
+    const said = element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, message ?? ""));
+    this.#turns.append(element("article", { class: "turn" },
+      message === null ? null : said, element("h2", { class: "unseen" }, "Answer"), answer.node));
+    this.#start.hidden = true;
+    return { answer, message, boxes: new Map(), before: this.#runId, isAnswered: false, isEarlier };
+  }
+
+  #recalled(turn, replies, isLast) {
+    for (const reply of replies) {
+      for (const event of reply.events) turn.answer.take(event);
+      this.#answered(turn, { ...reply, approvals: isLast && reply === replies.at(-1) ? reply.approvals : [] });
+    }
+    if (!replies.length) turn.answer.end("This wasn't answered.");
+    else if (!isLast && replies.at(-1).stopped === "waiting") turn.answer.end("Nobody has decided about this.");
+  }
+
   // an answer under way
 
   #again(turn) {
+    const { path } = this.#how;
     turn.answer.clear();
-    this.#go(turn, this.#how.path, { message: turn.message, run_id: turn.before });
+    this.#go(turn, typeof path === "function" ? path() : path, { message: turn.message, run_id: turn.before });
   }
 
   /** Have the server go on, and draw what happens. Whoever gives `begun` hears when it has begun, and catches why it didn't. */
@@ -118,7 +152,7 @@ export class Chat {
   #begin(turn, abort) {
     this.#running = abort;
     this.#writing.set("running");
-    turn.isAnswered = false;
+    turn.isAnswered = turn.isEarlier = false;
     turn.answer.foot.replaceChildren();
     turn.answer.begin();
     for (const box of turn.boxes.values()) box.busy(true);
@@ -137,8 +171,8 @@ export class Chat {
     if (reply.stopped === "failed") return this.#failed(turn, reply.message);
     if (!isWaiting) answer.settle(reply.message);
     answer.end(isWaiting ? "Waiting for you." : "");
-    answer.foot.replaceChildren(...this.#how.below(reply), ...(isWaiting ? [] : [facts(reply, answer)]));
-    this.#aloud.textContent = isWaiting ? "" : `Answer: ${answer.text}`;
+    answer.foot.replaceChildren(...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]));
+    this.#aloud.textContent = isWaiting || turn.isEarlier ? "" : `Answer: ${answer.text}`;
     this.#askPerson(turn, reply.approvals);
   }
 
@@ -155,20 +189,25 @@ export class Chat {
     const again = element("button", { type: "button", class: "quiet", onclick: retry }, "Try again");
     turn.answer.end();
     turn.answer.foot.replaceChildren(
-      element("div", { class: "notice bad", role: "alert" }, element("p", {}, sentence), turn.boxes.size ? null : again));
+      element("div", { class: "notice bad", role: "alert" }, element("p", {}, sentence),
+        turn.boxes.size || turn.isEarlier ? null : again));
   }
 
   #end(turn) {
     this.#running = null;
-    this.#writing.set(this.#isAsked ? "locked" : "ready", this.#isAsked ? LOCKED : undefined);
+    this.#ready();
     for (const box of turn.boxes.values()) box.busy(false);
     this.#how.changed();
+  }
+
+  #ready() {
+    this.#writing.set(this.#isAsked ? "locked" : "ready", this.#isAsked ? LOCKED : undefined);
   }
 
   // what a person is asked
 
   get #isAsked() {
-    return this.#turns.querySelector(".approval") !== null;
+    return this.#turns.querySelector(".approval:not(.past)") !== null;
   }
 
   #askPerson(turn, open) {
@@ -179,13 +218,23 @@ export class Chat {
   }
 
   #box(turn, asked) {
-    const box = new Approval(asked, (said) => this.#go(turn, this.#how.approvals(asked), { ...said, digest: asked.digest }, () => {
+    const path = this.#how.approvals(asked), { isEarlier } = turn;
+    const box = new Approval(asked, (said) => this.#go(turn, path, { ...said, digest: asked.digest }, () => {
       box.settle(said);
       if (!said.approved) turn.answer.denied(asked, said.reason);
       this.#writing.focus();
+    }).catch((error) => {
+      if (isEarlier) this.#past(box);
+      throw error;
     }));
     turn.boxes.set(keyOf(asked), box);
     turn.answer.put(box.node);
+  }
+
+  /** An old question that can't be answered any more keeps nobody from asking something else. */
+  #past(box) {
+    box.node.classList.add("past");
+    this.#ready();
   }
 
   // where one is in it

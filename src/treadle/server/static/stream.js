@@ -1,6 +1,8 @@
 // What happens on the server, as it happens: events after a request that was posted, each a line of JSON.
 //   for await (const { event, ...more } of events("/api/…/chat", { message })) …
 
+import { refused } from "./treadle.js";
+
 const GONE = "The server doesn't answer. Is it still running?";
 const CUT = "The connection broke before the answer was complete.";
 
@@ -9,9 +11,7 @@ export async function* events(path, body, { signal } = {}) {
   const response = await answered(path, body, signal);
   if (response.ok && response.headers.get("content-type")?.startsWith("text/event-stream")) return yield* lines(response, signal);
   const said = await response.json().catch(() => null);
-  if (!response.ok || said === null || said.success === false) {
-    throw new Error(said?.error ?? `The server answered with ${response.status}, and not in JSON.`);
-  }
+  if (!response.ok || said === null || said.success === false) throw refused(response.status, said);
   yield { event: "reply", ...said };
 }
 

@@ -1,11 +1,14 @@
 // What panels share: asking the server, building elements, and the question that somebody came with. An ES module:
 //   import { ask, element, question } from "/static/treadle.js";
 
-/** What the server says at a path. With a body it is posted as JSON. Throws an Error whose message is a sentence for people. */
-export async function ask(path, body, { signal } = {}) {
+/**
+ * What the server says at a path; null where it has nothing to say. With a body it is posted as JSON, or sent with another `method`.
+ * Throws an Error whose message is a sentence for people, with `status` and `said`, the whole answer, where there was one.
+ */
+export async function ask(path, body, { signal, method } = {}) {
   const sent = body === undefined
-    ? { method: "GET" }
-    : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    ? { method: method ?? "GET" }
+    : { method: method ?? "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   let response;
   try {
     response = await fetch(path, { ...sent, headers: { accept: "application/json", ...sent.headers }, signal });
@@ -13,9 +16,16 @@ export async function ask(path, body, { signal } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server doesn't answer. Is it still running?", { cause: error });
   }
+  if (response.status === 204) return null;
   const said = await response.json().catch(() => null);
   if (response.ok && said !== null && said.success !== false) return said;
-  throw new Error(said?.error ?? `The server answered with ${response.status}, and not in JSON.`);
+  throw refused(response.status, said);
+}
+
+/** What an answer that is none says, as an Error. Assistants say it as `error`, or as `detail`. */
+export function refused(status, said) {
+  const sentence = said?.error ?? said?.detail ?? `The server answered with ${status}, and not in JSON.`;
+  return Object.assign(new Error(sentence), { status, said });
 }
 
 /** An element: element("p", { class: "soft" }, "words", other). Words are text, never HTML; on… are listeners. */

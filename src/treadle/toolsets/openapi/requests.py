@@ -33,7 +33,9 @@ def request_of(
     query = [*attached.query, *[pair for each, value in placed["query"] for pair in _pairs(each, value)]]
     cookies = [*attached.cookies, *[f"{name}={text}" for each, value in placed["cookie"] for name, text in _pairs(each, value)]]
     body = None if operation.body is None else encode(operation.body, arguments)
-    sent = {"Accept": operation.accepts, **headers, **{each.name: _in_header(each, value) for each, value in placed["header"]}}
+    settled = {name.lower() for name in headers} | {"cookie"}  # what the operator says goes before what a model says
+    given = {each.name: _in_header(each, value) for each, value in placed["header"] if each.name.lower() not in settled}
+    sent = {"Accept": operation.accepts, **given, **headers}
     if cookies:
         sent["Cookie"] = "; ".join(cookies)
     if body is not None:

@@ -1,0 +1,48 @@
+"""The figures over HTTP, for programs and for the page at /stats: `GET /api/stats`. What they mean is `stores.stats.values`."""
+
+from time import time
+
+import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from treadle.app.home import Home
+from treadle.app.stats import moment, stats_of
+from treadle.core.errors import SettingsError
+from treadle.server.pages import stats_page
+from treadle.stores.stats.values import BY, By, Question
+
+PICKED = ("assistant", "model", "tool", "user")
+NAMES = ("by", "since", "until", *PICKED)
+
+
+def stats_routes(home: Home) -> list[BaseRoute]:
+    """The page, and what it asks."""
+    stats, page = stats_of(home), stats_page()
+
+    async def shown(request: Request) -> Response:
+        return HTMLResponse(page)
+
+    async def asked(request: Request) -> Response:
+        return Response(msgspec.json.encode(await stats.ask(question_of(request))), media_type="application/json")
+
+    return [Route("/stats", shown), Route("/api/stats", asked)]
+
+
+def question_of(request: Request) -> Question:
+    """What is asked, by the same names as on the command line; else it is answered with 400 and a sentence."""
+    said, now = request.query_params, time()
+    strange = next((name for name in said if name not in NAMES), None)
+    if strange is not None:
+        raise HTTPException(400, f"There is no {strange!r} to ask by; there are {', '.join(NAMES)}.")
+    by: By | None = next((each for each in BY if each == (said.get("by") or "tool")), None)
+    if by is None:
+        raise HTTPException(400, f"Figures can't be had by {said['by']!r}, only by {', '.join(BY)}.")
+    try:
+        since, until = moment(said.get("since", ""), now), moment(said.get("until", ""), now, end=True)
+    except SettingsError as error:
+        raise HTTPException(400, str(error)) from error
+    assistant, model, tool, user = [said.get(name, "") for name in PICKED]
+    return Question(by, since, until, assistant, model, tool, user)

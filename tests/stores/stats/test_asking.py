@@ -1,0 +1,215 @@
+"""What is counted is added up as somebody asks."""
+
+import asyncio
+import time
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stores.stats.journals import DAY, NOON, a_run, one_round, write
+from treadle.core.errors import JournalDamaged
+from treadle.core.requests import Usage
+from treadle.stores.database import open_database
+from treadle.stores.stats.asking import nothing, report
+from treadle.stores.stats.keeping import keep_up
+from treadle.stores.stats.store import SqliteStats
+from treadle.stores.stats.values import BY, OUTCOMES, Question, Seconds, Spent, outcome
+
+PRICED = Usage(1, 0, 100, 20, 60, cost=0.25)
+RUNS = {
+    "r1": a_run(
+        one_round(1, "read_file", seconds=0.1),
+        one_round(2, "read_file", problem="raised", seconds=0.2, usage=PRICED),
+        one_round(3, "read_mail", cached=True),
+        one_round(4, "pay", problem="denied"),
+    ),
+    "r2": a_run(
+        one_round(1, "read_file", NOON + DAY, seconds=0.3),
+        one_round(2, "pay", NOON + DAY, problem="cancelled", seconds=0.0),
+        agent="helper",
+        model="n",
+        user="bob",
+        at=NOON + DAY,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("asking") / "treadle.db"
+    asyncio.run(write(path, RUNS))
+    return path
+
+
+@pytest.fixture
+def ask(path):
+    stats = SqliteStats(path)
+    return lambda by="tool", **picked: asyncio.run(stats.ask(Question(by, **picked)))
+
+
+def test_tools_are_told_apart_most_calls_first(ask):
+    rows = ask().rows
+    assert [(row.key, row.calls, row.fine, row.failed, row.denied, row.cancelled, row.cached) for row in rows] == [
+        ("read_file", 3, 2, 1, 0, 0, 0),
+        ("pay", 2, 0, 0, 1, 1, 0),
+        ("read_mail", 1, 1, 0, 0, 0, 1),
+    ]
+    assert [row.problems for row in rows] == [{"raised": 1}, {"cancelled": 1, "denied": 1}, {}]
+    assert [row.tokens for row in rows] == [100 + 120 + 100, 200, 100]
+    assert [row.spent for row in rows] == [None, None, None]
+
+
+def test_durations_are_those_that_calls_really_took(ask):
+    took = {row.key: row.seconds for row in ask().rows}
+    assert took["read_file"] == Seconds(3, 0.2, 0.3, pytest.approx(0.6))
+    assert (took["pay"], took["read_mail"]) == (None, None)
+
+
+def test_everything_together_is_more_than_calls(ask):
+    total = ask().total
+    assert (total.calls, total.failed, total.problems) == (6, 1, {"raised": 1, "denied": 1, "cancelled": 1})
+    assert total.seconds == Seconds(3, 0.2, 0.3, pytest.approx(0.6))
+    assert total.spent == Spent(2, 8, 5 * 90 + 100 + 2 * 40, 5 * 10 + 20 + 2 * 2, 60, 0.25, 7)
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [("assistant", ["clerk", "helper"]), ("model", ["m", "n"]), ("user", ["ann", "bob"]), ("day", ["2026-11-05", "2026-11-06"])],
+)
+def test_assistants_models_users_and_days_have_their_own(ask, by, keys):
+    rows = ask(by).rows
+    assert [(row.key, row.calls, row.spent.runs, row.spent.requests) for row in rows] == [(keys[0], 4, 1, 5), (keys[1], 2, 1, 3)]
+    assert [row.spent.cost for row in rows] == [0.25, None]
+    assert ask(by).total == ask().total
+
+
+@pytest.mark.parametrize(
+    ("picked", "calls"),
+    [
+        ({"assistant": "helper"}, 2),
+        ({"assistant": "nobody"}, 0),
+        ({"model": "m"}, 4),
+        ({"user": "bob"}, 2),
+        ({"since": NOON + 1}, 2),
+        ({"until": NOON + 1}, 4),
+        ({"since": NOON, "until": NOON}, 0),
+        ({"since": NOON, "until": NOON + 1, "assistant": "clerk", "tool": "read_*"}, 3),
+        ({"tool": "pay"}, 2),
+        ({"tool": "*_m?il"}, 1),
+        ({"tool": "[pr]*"}, 0),
+        ({"tool": "Pay"}, 0),
+    ],
+)
+@pytest.mark.parametrize("by", BY)
+def test_what_is_picked_is_counted_and_nothing_else(ask, by, picked, calls):
+    found = ask(by, **picked)
+    assert (found.total.calls, sum(row.calls for row in found.rows)) == (calls, calls)
+
+
+def test_where_tools_are_picked_nothing_is_said_of_requests(ask):
+    found = ask("assistant", tool="read_*")
+    assert found.total.spent is None
+    assert [row.spent for row in found.rows] == [None, None]
+
+
+def test_an_assistant_that_calls_no_tools_is_there_too(tmp_path):
+    asyncio.run(write(tmp_path / "t.db", {"r1": a_run(agent="reader")}))
+    stats = SqliteStats(tmp_path / "t.db")
+    (row,) = asyncio.run(stats.ask(Question("assistant"))).rows
+    assert (row.key, row.calls, row.spent.requests, row.seconds) == ("reader", 0, 1, None)
+    assert asyncio.run(stats.ask(Question("tool"))).rows == ()
+
+
+def test_days_are_those_of_this_place(path, monkeypatch):
+    with closing(open_database(path)) as connection:
+        for zone, days in (("UTC", ["2026-11-05", "2026-11-06"]), ("Pacific/Auckland", ["2026-11-06", "2026-11-07"])):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            assert [row.key for row in report(connection, Question("day")).rows] == days
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_looking_where_nothing_was_ever_kept_makes_no_file(tmp_path):
+    found = asyncio.run(SqliteStats(tmp_path / "none" / "t.db").ask(Question()))
+    assert found == nothing(Question())
+    assert (found.total.calls, found.total.spent, found.rows) == (0, Spent(), ())
+    assert nothing(Question(tool="x")).total.spent is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_everything_can_be_counted_anew(tmp_path):
+    asyncio.run(write(tmp_path / "t.db", RUNS))
+    stats = SqliteStats(tmp_path / "t.db")
+    first = asyncio.run(stats.ask(Question()))
+    told = []
+    assert asyncio.run(stats.ask(Question(), told=lambda done, of: told.append(of))) == first
+    assert told == []
+    assert asyncio.run(stats.ask(Question(), anew=True, told=lambda done, of: told.append(of))) == first
+    assert told == [2]
+
+
+def test_a_file_that_is_damaged_is_told_in_a_sentence(tmp_path):
+    (tmp_path / "t.db").write_bytes(b"this is no database" * 100)
+    with pytest.raises(JournalDamaged, match="Move it aside"):
+        asyncio.run(SqliteStats(tmp_path / "t.db").ask(Question()))
+
+
+def test_many_who_ask_at_once_get_the_same_answer(path):
+    async def story():
+        stats = SqliteStats(path)
+        return await asyncio.gather(*[stats.ask(Question()) for _ in range(8)])
+
+    first, *others = asyncio.run(story())
+    assert others == [first] * 7
+
+
+@given(st.lists(st.floats(0.001, 1000), min_size=1, max_size=60))
+def test_the_median_and_the_95th_percentile_are_times_with_as_many_at_or_below_them(times):
+    with closing(open_memory()) as connection:
+        rows = [(0.0, 1, "t", None, 0, seconds, 0, 0) for seconds in times]
+        connection.executemany("INSERT INTO stats_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        found = report(connection, Question()).rows[0].seconds
+    ordered = sorted(times)
+    for value, share in ((found.median, 0.5), (found.p95, 0.95)):
+        assert value in times
+        assert sum(each <= value for each in ordered) >= share * len(times)
+        assert sum(each < value for each in ordered) < share * len(times)
+    assert found.timed == len(times)
+
+
+def open_memory():
+    import sqlite3
+
+    from treadle.stores.database import SCHEMA
+
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(SCHEMA)
+    connection.execute("INSERT INTO stats_who VALUES (1, '', '', '')")
+    return connection
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([None, "raised", "denied", "limit", "cancelled"]))))
+def test_outcomes_add_up_to_calls_and_rows_to_the_total(facts):
+    with closing(open_memory()) as connection:
+        rows = [(0.0, 1, tool, problem, 0, None, 1, 1) for tool, problem in facts]
+        connection.executemany("INSERT INTO stats_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        found = report(connection, Question())
+    for row in (*found.rows, found.total):
+        assert sum(getattr(row, name) for name in OUTCOMES) == row.calls
+        assert sum(row.problems.values()) == row.calls - row.fine
+    assert found.total.calls == sum(row.calls for row in found.rows) == found.total.tokens == len(facts)
+
+
+def test_every_kind_of_problem_has_its_outcome():
+    assert {outcome(kind) for kind in ("denied", "limit", "repeat")} == {"denied"}
+    assert {outcome(kind) for kind in ("raised", "timeout", "invalid", "unknown_tool", "interrupted")} == {"failed"}
+    assert (outcome(None), outcome("cancelled")) == ("fine", "cancelled")
+
+
+def test_counting_needs_no_more_than_what_is_there(path):
+    with closing(open_database(path)) as connection:
+        assert keep_up(connection) == 0
+        assert report(connection, Question(), unread=3).unread == 3

@@ -1,0 +1,61 @@
+"""What plans that lead a small model have in common."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle import Call, Message, Result, Text
+from treadle.leading import Choice, lines_of, turn_of
+
+CHOICE = Choice("Messages in a shop.", {"stock": "what is there", "talk": "anything else"}, (("Any tin left?", "stock"),))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+def test_a_choice_is_asked_with_its_examples_and_held_to_its_names():
+    question = CHOICE.question("How\nmuch  lead?")
+    assert question.text == "Message: How much lead?"
+    assert '- stock: what is there\n- talk: anything else\n\nMessage: Any tin left?\n{"about": "stock"}' in question.instructions
+    assert question.shape["properties"]["about"]["enum"] == ["stock", "talk"]
+
+
+@given(st.text())
+def test_whatever_is_said_one_of_the_names_comes_out(said):
+    assert CHOICE.read(said) in CHOICE.about
+
+
+def test_what_is_said_is_read():
+    assert [CHOICE.read(said) for said in ('{"about": "stock"}', '{"about": "x"}', '{"about": []}', "[]", "")] == [
+        "stock",
+        *["talk"] * 4,
+    ]
+
+
+def test_a_turn_is_what_was_said_last_and_what_came_of_it():
+    history = [
+        Message("person", (Text("One"),)),
+        Message("model", (Call("a", "look", {}),)),
+        Message("tools", (Result("a", "look", "1"),)),
+        Message("person", (Text("Two"),)),
+        Message("model", (Call("b", "look", {}), Call("c", "see", {}))),
+        Message("tools", (Result("b", "look", "2"), Result("c", "see", "3"))),
+    ]
+    message, results = turn_of(history)
+    assert (message, [each.content for each in results]) == ("Two", ["2", "3"])
+    assert turn_of(()) == ("", [])
+
+
+def test_json_becomes_lines_and_words_stay():
+    assert lines_of("just words") == "just words"
+    assert lines_of('{"a": 1, "id": 9, "b": {"c": [1, 2]}, "e": []}') == "a: 1\nb:\n  c:\n    - 1\n    - 2"
+    assert (
+        lines_of('[{"name": "x", "tags": ["p", "q"], "more": {"k": 1}}, "and 3 more"]')
+        == "- name: x; tags: p, q; more: k: 1\n- and 3 more"
+    )
+
+
+@given(JSON)
+def test_any_json_can_be_told(value):
+    import json
+
+    assert isinstance(lines_of(json.dumps(value)), str)
