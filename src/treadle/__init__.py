@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treadle.app.mcp_servers import mcp_toolsets
     from treadle.app.models import model_of
     from treadle.app.settings import Settings, assistant_settings, settings_of
-    from treadle.app.talk import Slash, Talk, exit_code
+    from treadle.app.talk import Kept, Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
@@ -60,6 +60,7 @@ _HOMES = {
     "Host": "app.assistant",
     "Job": "app.jobs",
     "Jobs": "app.jobs",
+    "Kept": "app.talk",
     "Led": "models.led",
     "Limits": "loop.limits",
     "Message": "core.messages",
@@ -134,6 +135,7 @@ __all__ = [
     "Host",
     "Job",
     "Jobs",
+    "Kept",
     "Led",
     "Limits",
     "Message",

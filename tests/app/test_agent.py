@@ -37,6 +37,7 @@ PUBLIC = [
     "Host",
     "Job",
     "Jobs",
+    "Kept",
     "Led",
     "Limits",
     "Message",

@@ -81,7 +81,13 @@ def test_its_route_and_its_panel_are_served(tmp_path, path):
         try:
             assert "full moon" in fetched(f"{url}/api/almanac/2026-03-03")
             assert "/static/treadle.css" in fetched(f"{url}/almanac/")
-            assert [each["name"] for each in json.loads(fetched(f"{url}/api/assistants"))] == ["almanac", "coding", "platform", "reading"]
+            assert [each["name"] for each in json.loads(fetched(f"{url}/api/assistants"))] == [
+                "almanac",
+                "coding",
+                "guidance",
+                "platform",
+                "reading",
+            ]
         finally:
             server.terminate()
     assert server.returncode == 0

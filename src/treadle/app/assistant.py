@@ -5,7 +5,7 @@ whatever is heavy is imported by the functions it names. How they are found and 
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +19,7 @@ from treadle.loop.limits import Limits
 if TYPE_CHECKING:
     from treadle.app.agent import Agent
     from treadle.app.home import Home  # its stores take longer to import than all of this
-    from treadle.app.talk import Talk
+    from treadle.app.talk import Kept, Talk
     from treadle.app.work import Work
 
 
@@ -60,7 +60,8 @@ class Host(Struct, frozen=True):
     watcher   tells them what happens in a run, as it happens
     origin    what the face needs to lend the same model again, when a job goes on another day
     detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
-    talk      holds a conversation with an agent on a user's behalf, with credentials to mask; None where nobody can type
+    talk      holds a conversation with an agent, as `Kept` says; None where nobody can type
+    about     what the assistant kept with the run that is taken up again now: `Kept.about`
     """
 
     home: "Home"
@@ -72,7 +73,8 @@ class Host(Struct, frozen=True):
     watcher: Watcher | None = None
     origin: dict[str, Any] = {}
     detach: Callable[[Sequence[str]], None] | None = None
-    talk: "Callable[[Agent[Any], str, Mapping[str, str]], Talk] | None" = None
+    talk: "Callable[[Agent[Any], Kept], Talk] | None" = None
+    about: dict[str, Any] = {}
 
 
 class Command(Struct, frozen=True):

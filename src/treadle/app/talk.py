@@ -20,6 +20,20 @@ def exit_code(result: "RunResult[Any]") -> int:
     return _CODES[result.stopped]
 
 
+class Kept(Struct, frozen=True):
+    """How a conversation is kept: for whom, with which credentials to mask, and what the assistant needs to take it up again.
+
+    `about` stands in the journal as it is: no secrets.
+    """
+
+    user: str = ""
+    credentials: dict[str, str] = {}
+    about: dict[str, Any] = {}
+
+    def __repr__(self) -> str:
+        return f"Kept(user={self.user!r})"
+
+
 class Slash(Struct, frozen=True):
     """What can be typed with a slash, such as `/save FILE`.
 

@@ -45,6 +45,7 @@ class Chosen(Struct, frozen=True):
     workspace: str = ""
     demo: bool = False
     call: TypedCall | None = None
+    about: dict[str, Any] = {}  # what the assistant wants to know when the run is taken up
 
     @property
     def origin(self) -> dict[str, Any]:

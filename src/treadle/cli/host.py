@@ -13,7 +13,7 @@ from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
 from treadle.app.assistants import agent_of, assistant
 from treadle.app.home import open_home
-from treadle.app.talk import Slash
+from treadle.app.talk import Kept, Slash
 from treadle.cli.agents import model_from, shown, with_model
 from treadle.cli.choices import Chosen, chosen_from
 from treadle.cli.conversation import Conversation
@@ -54,14 +54,15 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
         watcher=None if face.quiet else Teller(face.screen, says=False),
         origin={"base_url": args.base_url} if args.base_url else {},
         detach=detach,
-        talk=lambda agent, user, secrets: Talking(
-            agent, chosen, face, run_id=new_run_id(), user=user, kept=True, credentials=secrets
-        ),
+        talk=lambda agent, kept: Talking(agent, replace(chosen, about=kept.about), face, kept),
     )
 
 
 class Talking(Conversation):
     """A conversation that an assistant's command holds. Its run can be resumed like any other of the assistant."""
+
+    def __init__(self, agent: Agent[Any], chosen: Chosen, face: Face, kept: Kept) -> None:
+        super().__init__(agent, chosen, face, run_id=new_run_id(), user=kept.user, kept=True, credentials=kept.credentials)
 
     async def converse(self, slashes: Mapping[str, Slash] = {}, after: After | None = None) -> int:
         """Answer lines until there are no more."""
@@ -90,7 +91,7 @@ def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
 
     return agent_of(
         made,
-        Host(open_home(), same, user, approver=face.approver),
+        Host(open_home(), same, user, approver=face.approver, about=chosen.about),
         model,
         instructions=_told(made.instructions, chosen.instructions),
         policy=policy_with(made, chosen),

@@ -1,7 +1,7 @@
 """The platform assistant is a plug-in like anyone's."""
 
 from treadle.assistants.platform import assistant
-from treadle.testing import check_assistant
+from treadle.testing import check_assistant, throwaway_host
 
 
 def test_it_keeps_the_contract(monkeypatch, tmp_path):
@@ -13,7 +13,8 @@ def test_it_keeps_the_contract(monkeypatch, tmp_path):
 def test_it_offers_the_eleven_tools(monkeypatch, tmp_path):
     monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
     (tmp_path / "own.toml").write_text("")
-    (toolset,) = assistant.toolsets(None)
+    with throwaway_host() as host:
+        (toolset,) = assistant.toolsets(host)
     effects = {tool.name: tool.effect for tool in toolset.tools()}
     assert {name for name, effect in effects.items() if effect == "read"} == {
         "list_applications",

@@ -27,7 +27,7 @@ def _later(module: str, name: str) -> Callable[..., Any]:
 def _toolsets(host: Host) -> Sequence[Toolset]:
     from treadle.assistants.platform.local import local_tools
 
-    return local_tools()
+    return local_tools(host)
 
 
 async def _instructions(ctx: RunContext[Any]) -> str:

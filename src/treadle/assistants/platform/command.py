@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, RunResult, SettingsError, Slash, Talk, Terminal, exit_code
+from treadle import Host, Kept, RunResult, SettingsError, Slash, Talk, Terminal, exit_code
 from treadle.assistants.platform.desk import Desk
 from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.generate import as_json
@@ -140,7 +140,7 @@ async def _desk(args: Namespace, host: Host) -> AsyncGenerator[tuple[Desk, Docum
 
 async def _talk(desk: Desk, host: Host) -> Talk:
     assert host.talk is not None, "a command always has it"
-    return host.talk(desk.agent(await host.model()), await desk.name(), desk.credentials)
+    return host.talk(desk.agent(await host.model()), Kept(await desk.name(), desk.credentials, {"server": desk.server}))
 
 
 async def _as_whom(desk: Desk) -> str:

@@ -129,6 +129,11 @@ class Desk:
         return {"journal": self._host.home.services(), "user": await self.name(), "credentials": self.credentials}
 
     @property
+    def server(self) -> str:
+        """Which platform it is."""
+        return self._settings.server
+
+    @property
     def credentials(self) -> dict[str, str]:
         """What a run knows of the token, so that it is masked wherever it might turn up."""
         return {"platform": self._token} if self._token else {}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from treadle import RunContext, ToolProblem, Toolset, open_home
+from treadle import Host, RunContext, ToolProblem, Toolset, open_home
 from treadle.assistants.platform import requests
 from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.prompts import told
@@ -14,9 +14,9 @@ from treadle.assistants.platform.shapes import Json
 from treadle.assistants.platform.tools import PlatformTools
 
 
-def local_tools() -> Sequence[Toolset]:
-    """Their tools, with their own token."""
-    settings = settled()
+def local_tools(host: Host) -> Sequence[Toolset]:
+    """Their tools, with their own token: on the platform that the run began on, where it is taken up again."""
+    settings = settled(host.about.get("server", ""))
     return (PlatformTools(_platform(settings), settings),)
 
 

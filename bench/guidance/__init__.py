@@ -1,0 +1,1 @@
+"""Questions about the sample project: how many a small model answers right with the guidance assistant."""

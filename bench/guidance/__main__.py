@@ -1,0 +1,111 @@
+"""`python -m bench.guidance`: the questions, each in a run of its own on the sample project; what was right, and what was said."""
+
+import argparse
+import asyncio
+import re
+import tempfile
+import time
+from pathlib import Path
+
+from msgspec import Struct
+
+from bench.guidance.questions import QUESTIONS, Question
+from treadle.app.assistant import Host
+from treadle.app.home import close_home, open_home
+from treadle.app.models import model_of
+from treadle.assistants.guidance.command import make_sample
+from treadle.assistants.guidance.guide import Guide, Guided
+from treadle.assistants.guidance.settled import GuidanceSettings
+from treadle.assistants.guidance.store import open_store
+from treadle.core.seams import Model
+from treadle.models.http import close_all
+from treadle.models.llamacpp.child import close_children
+
+RESULTS = Path(__file__).parents[1] / "results" / "guidance.md"
+WINDOW = 8_192
+
+
+class Answered(Struct, frozen=True):
+    """What came of one question."""
+
+    text: str
+    right: bool
+    seconds: float
+    looks: tuple[str, ...]
+    said: str
+
+
+def is_right(question: Question, guided: Guided, looks: tuple[str, ...]) -> bool:
+    """Whether everything is there that has to be."""
+    if question.waits:
+        return len(guided.approvals) == 1
+    found = all(re.search(pattern, guided.guidance_message) for pattern in question.has)
+    return found and not guided.approvals and set(question.looks) <= set(looks)
+
+
+async def ask_all(name: str) -> list[Answered]:
+    """Every question, one after the other."""
+    model = model_of(name, context=WINDOW, threads=2) if name.startswith("llamacpp:") else model_of(name)
+
+    async def same() -> Model:
+        return model
+
+    known: list[Answered] = []
+    with tempfile.TemporaryDirectory() as place:
+        home = open_home(Path(place) / "home")
+        async with await open_store(Path(place) / "projects.db") as store:
+            project = await make_sample(store, "ann")
+            guide = Guide(Host(home, same), store, GuidanceSettings(), "ann")
+            for question in QUESTIONS:
+                began = time.perf_counter()
+                guided = await guide.provide_guidance(project.id, question.text)
+                looks = tuple(audit["tool_name"] for audit in guided.tool_call_audits)
+                waits = "\n".join([approval.preview for approval in guided.approvals])
+                took = time.perf_counter() - began
+                known.append(
+                    Answered(question.text, is_right(question, guided, looks), took, looks, waits or guided.guidance_message)
+                )
+                print(
+                    f"{'right' if known[-1].right else '-':6} {took:4.0f} s  {question.text[:60]:60} {' '.join(looks)}", flush=True
+                )
+        close_home(home)
+    return known
+
+
+def page(known: list[Answered], model: str) -> str:
+    """The table."""
+    right, seconds = sum(each.right for each in known), sum(each.seconds for each in known) / max(1, len(known))
+    share = f"**{right} right ({right / max(1, len(known)):.0%})**, {seconds:.0f} s each."
+    lines = [
+        f"{len(known)} questions on the sample project; {model}. {share}\n",
+        "| question | right | looks | said |",
+        "|---|---|---|---|",
+    ]
+    for each in known:
+        said = re.sub(r"\s+", " ", each.said).replace("|", "\\|")
+        lines.append(f"| {each.text} | {'yes' if each.right else '**no**'} | {', '.join(each.looks)} | {said[:200]} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Ask, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m bench.guidance")
+    parser.add_argument("--model", default="llamacpp:qwen2.5-coder-1.5b")
+    model = parser.parse_args().model
+
+    async def asked() -> list[Answered]:
+        try:
+            return await ask_all(model)
+        finally:
+            await close_all()
+
+    try:
+        known = asyncio.run(asked())
+    finally:
+        close_children()
+    RESULTS.write_text(page(known, model), "utf-8")
+    print(page(known, model))
+
+
+if __name__ == "__main__":
+    main()

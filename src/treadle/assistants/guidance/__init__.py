@@ -1,0 +1,55 @@
+"""The guidance assistant: an architect beside your project, with every look it takes on record.
+
+This module only says what it offers; everything it needs is imported when it is used.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from treadle import Assistant, Command, Limits, Panel, ask
+
+_NAME = "treadle.assistants.guidance"
+
+
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function that is imported when it is called."""
+
+    def call(*args: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"{_NAME}.{module}"), name)(*args)
+
+    return call
+
+
+def _part(name: str, summary: str, more: str = "") -> Command:
+    return Command(name, summary, _later("command", name), _later("command", f"{name}_arguments"), more)
+
+
+assistant = Assistant(
+    name="guidance",
+    title="Guidance",
+    summary="Guides a project: its problem, its world and its runs, with every look on record.",
+    instructions="You help people to plan a project. Without a project at hand, say that `treadle guide` names and opens one.",
+    toolsets=_later("local", "local_tools"),
+    policy=(ask("change_*", reason="This changes the project."),),
+    limits=Limits(rounds=10, calls=40),
+    questions=("What constraints are in my ProblemSpec?", "Compare my constraints with my resources.", "What should I do next?"),
+    commands=(
+        Command(
+            "guide",
+            "plan a project with an architect beside you",
+            parts=(
+                _part("projects", "list your projects"),
+                _part("new", "begin a project"),
+                _part("show", "show a project: its state, problem spec, world model and changes"),
+                _part("ask", "ask something about a project", "Changes are shown as a difference, and asked about."),
+                _part("chat", "talk about a project", "The conversation is kept with it."),
+                _part("demo", "make the sample project", "It can be made any number of times."),
+            ),
+        ),
+    ),
+    routes=_later("routes", "routes"),
+    panel=Panel("Guidance", Path(__file__).parent / "panel"),
+)

@@ -1,0 +1,219 @@
+"""`treadle guide`: projects on the command line, and the architect beside them."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from treadle import Host, Kept, RunResult, SettingsError, Terminal, exit_code
+from treadle.assistants.guidance.changes import told
+from treadle.assistants.guidance.guide import Asked, Guide, user_of
+from treadle.assistants.guidance.opened import Opened
+from treadle.assistants.guidance.sample import CONSTRAINTS, DESCRIPTION, GOALS, TITLE, WORLD
+from treadle.assistants.guidance.stages import progress_of
+from treadle.assistants.guidance.store import Constraint, Entry, ProblemSpec, Project, Provenance, WorldModel
+from treadle.assistants.guidance.talks import Talks
+from treadle.assistants.guidance.tools import state_of
+
+if TYPE_CHECKING:
+    from treadle.assistants.guidance.store.store import Store
+
+SESSION = "Terminal"
+MOST_CHANGES = 10
+
+
+def _project_option(parser: ArgumentParser) -> None:
+    parser.add_argument("-p", "--project", default="", metavar="PROJECT", help="its id, or its title (default: the newest)")
+
+
+def projects_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to list projects."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def new_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to begin one."""
+    parser.add_argument("title", metavar="TITLE", help="what it is called")
+    parser.add_argument("--description", default="", metavar="TEXT", help="what it is about")
+
+
+def show_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to show one."""
+    parser.add_argument("project", nargs="?", default="", metavar="PROJECT", help="its id, or its title (default: the newest)")
+    parser.add_argument("--json", action="store_true", help="print it as it is exported")
+
+
+def ask_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to ask."""
+    parser.add_argument("words", nargs="*", metavar="QUESTION", help="what to ask; nothing asks where the project stands")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    _project_option(parser)
+
+
+def chat_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to talk."""
+    _project_option(parser)
+
+
+def demo_arguments(parser: ArgumentParser) -> None:
+    """Nothing."""
+
+
+async def projects(args: Namespace, host: Host) -> int:
+    """List them."""
+    async with Opened(host) as store:
+        found = await store.list_projects(user_of(host))
+        if args.json:
+            _print(host, found)
+            return 0
+        for project in found:
+            state = await state_of(store, user_of(host), project.id)
+            _terminal(host).line(f"{project.id}  {progress_of(state).current_stage:<12}  {project.title}")
+        if not found:
+            _terminal(host).tell("There are none yet: `treadle guide new TITLE` begins one, `treadle guide demo` makes a sample.")
+    return 0
+
+
+async def new(args: Namespace, host: Host) -> int:
+    """Begin one."""
+    async with Opened(host) as store:
+        project = await store.create_project(user_of(host), args.title, args.description)
+        await store.create_chat_session(user_of(host), project.id, "Main Chat")
+        _terminal(host).line(f"{project.id}  {project.title}")
+    return 0
+
+
+async def show(args: Namespace, host: Host) -> int:
+    """Show one, with all that is in it."""
+    async with Opened(host) as store:
+        project = await _project(store, user_of(host), args.project)
+        if args.json:
+            _print(host, await store.export_project(user_of(host), project.id))
+        else:
+            await _show(store, host, project)
+    return 0
+
+
+async def ask(args: Namespace, host: Host) -> int:
+    """One question. With `--json` everything that came of it is printed as one value."""
+    query = _typed(args.words)
+    async with Opened(host) as store:
+        guide, asked = await _asked(store, host, args.project, query)
+        if args.json:
+            guided = await guide.provide_guidance(asked.project_id, query, asked.session_id)
+            _print(host, guided)
+            return {"waiting": 3, "failed": 1}.get(guided.stopped, 0)
+        assert host.talk is not None, "a command always has it"
+        talk = host.talk(guide.agent(await host.model(), asked), _kept(host, asked))
+        result = await talk.ask(query or "Where does the project stand, and what should I do next?")
+        await _keep(store, guide, asked, user_of(host), result, query)
+    return exit_code(result)
+
+
+async def chat(args: Namespace, host: Host) -> int:
+    """A conversation, kept with the project."""
+    async with Opened(host) as store:
+        guide, asked = await _asked(store, host, args.project, "")
+        _terminal(host).note(f"Talking about {asked.state.title!r}. /help lists what can be typed.")
+        assert host.talk is not None, "a command always has it"
+        talk = host.talk(guide.agent(await host.model(), asked), _kept(host, asked))
+
+        async def after(result: RunResult[Any]) -> None:
+            said = [message.text for message in result.history if message.role == "person"]
+            await _keep(store, guide, asked, user_of(host), result, said[-1] if said else "")
+
+        return await talk.converse({}, after)
+
+
+async def demo(args: Namespace, host: Host) -> int:
+    """Make the sample project."""
+    async with Opened(host) as store:
+        project = await make_sample(store, user_of(host))
+        _terminal(host).line(f"{project.id}  {project.title}")
+        _terminal(host).note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
+    return 0
+
+
+async def make_sample(store: "Store", user: str) -> Project:
+    """The sample project, with its problem and its world, and a conversation to go on with."""
+    project = await store.create_project(user, TITLE, DESCRIPTION)
+    await store.create_chat_session(user, project.id, "Main Chat")
+    spec = ProblemSpec(tuple([Constraint(*each) for each in CONSTRAINTS]), GOALS)
+    entries: dict[str, Any] = {
+        section: tuple([Entry(name, words, kind) for name, kind, words in named]) for section, named in WORLD.items()
+    }
+    why = Provenance("sample", "comes with the sample project", actor="system")
+    await store.put_problem_spec(user, project.id, spec, expected=0, why=why)
+    await store.put_world_model(user, project.id, WorldModel(**entries), expected=0, why=why)
+    return project
+
+
+async def _asked(store: "Store", host: Host, project: str, query: str) -> tuple[Guide, Asked]:
+    found = await _project(store, user_of(host), project)
+    sessions = [each for each in await store.list_chat_sessions(user_of(host), found.id) if each.title == SESSION]
+    session = sessions[-1] if sessions else await store.create_chat_session(user_of(host), found.id, SESSION)
+    guide = Guide(host, store, Opened(host).settings, user_of(host))
+    return guide, await guide.asked(found.id, query, session.id)
+
+
+def _kept(host: Host, asked: Asked) -> Kept:
+    return Kept(user_of(host), about={"project_id": asked.project_id, "session_id": asked.session_id})
+
+
+async def _keep(store: "Store", guide: Guide, asked: Asked, user: str, result: RunResult[Any], query: str) -> None:
+    await store.add_message(user, asked.session_id, "user", query or "(where does it stand?)")
+    await Talks(store, guide, user).keep(asked.session_id, await guide.guided(asked, result))
+
+
+async def _project(store: "Store", user: str, named: str) -> Project:
+    """The project that is meant: by its id, by its title, or the one that changed last."""
+    found = await store.list_projects(user)
+    if not found:
+        raise SettingsError("There are no projects yet: `treadle guide new TITLE` begins one, `treadle guide demo` makes a sample.")
+    if not named:
+        return max(found, key=lambda project: project.updated_at)
+    fitting = [each for each in found if named == each.id or named.casefold() == each.title.casefold()]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        ids = ", ".join([each.id for each in fitting])
+        raise SettingsError(f"Several projects are called {named!r}; name one by its id: {ids}.")
+    titles = ", ".join([each.title for each in found[:20]])
+    raise SettingsError(f"There is no project {named!r}. There are: {titles}.")
+
+
+async def _show(store: "Store", host: Host, project: Project) -> None:
+    terminal, user = _terminal(host), user_of(host)
+    state = await state_of(store, user, project.id)
+    progress = progress_of(state)
+    terminal.line(f"{project.title}  ({project.id})", "bold")
+    if project.description:
+        terminal.line(project.description)
+    terminal.line(f"stage: {progress.current_stage}; next: {progress.next_steps[0] if progress.next_steps else 'nothing'}")
+    for title, value in (
+        ("Problem spec", await store.get_problem_spec(user, project.id)),
+        ("World model", await store.get_world_model(user, project.id)),
+    ):
+        terminal.line()
+        terminal.line(title, "bold")
+        terminal.line("none yet" if value is None else told(value))
+    changes = await store.list_provenance(user, project.id, last=MOST_CHANGES)
+    if changes:
+        terminal.line()
+        terminal.line("Changes", "bold")
+        for each in changes:
+            terminal.line(f"{each.timestamp:%Y-%m-%d %H:%M}  {each.actor:<6}  {each.type}  {each.description.splitlines()[0][:80]}")
+
+
+def _typed(words: list[str]) -> str:
+    return (sys.stdin.read() if words == ["-"] else " ".join(words)).strip()
+
+
+def _print(host: Host, value: Any) -> None:
+    _terminal(host).line(msgspec.json.format(msgspec.json.encode(value)).decode())
+
+
+def _terminal(host: Host) -> Terminal:
+    assert host.terminal is not None, "a command always has one"
+    return host.terminal

@@ -1,0 +1,112 @@
+// The panel of the guidance assistant: joins the project's state and the conversation about it.
+
+import { Chat } from "/static/chat.js";
+import { sure } from "/static/sure.js";
+import { ask, element, question } from "/static/treadle.js";
+import { advice } from "./advice.js";
+import { projectPicker } from "./projects.js";
+import { turnsOf } from "./recall.js";
+import { isEditing, letGo } from "./spec.js";
+import { drawState, loadState } from "./state.js";
+
+const WELCOME = "Ask about its constraints, its world and its runs, or say what should change. "
+  + "Nothing changes before you have seen the difference and approved it.";
+const LOST = "Leave this project? What you changed in its problem spec isn't saved.";
+const byId = (id) => document.getElementById(id);
+let project = null, session = null, loads = 0;
+
+const talk = new Chat(byId("chat"), {
+  path: () => `/api/guidance/sessions/${encodeURIComponent(session.id)}/chat`,
+  approvals: ({ run_id, call_id }) => `/api/guidance/approvals/${encodeURIComponent(run_id)}/${encodeURIComponent(call_id)}`,
+  label: "Your question, or what should change",
+  welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME)],
+  below: (reply) => advice(reply, (words) => talk.fill(words)),
+  changed: () => talk.isRunning || refresh(),
+});
+
+const picker = projectPicker({ open: (id) => careful(() => open(id, true)), mayLeave, gone: () => careful(start) });
+
+/** Show a project: its state, and what was said about it. */
+async function open(id, isNew = false) {
+  const mine = ++loads;
+  const [opened, sessions, state] = await Promise.all([
+    ask(`/projects/${encodeURIComponent(id)}`), ask(`/projects/${encodeURIComponent(id)}/chat-sessions`), loadState(id),
+  ]);
+  const chosen = sessions[0] ?? await ask("/chat-sessions", { project_id: id, title: "Main Chat" });
+  const messages = await ask(`/chat-sessions/${encodeURIComponent(chosen.id)}/messages`);
+  if (mine !== loads) return;
+  letGo();
+  [project, session] = [opened, chosen];
+  address(isNew);
+  picker.draw(project);
+  drawState(project, state, refresh);
+  byId("state").hidden = byId("chat").hidden = false;
+  talk.recall(turnsOf(messages));
+}
+
+/** Look at the state again: something may have changed it. */
+async function refresh() {
+  const mine = loads, shown = project;
+  try {
+    const state = await loadState(shown.id);
+    if (mine === loads) drawState(shown, state, refresh);
+  } catch (error) {
+    if (mine === loads) tell(error.message);
+  }
+}
+
+/** What is in the address, or else the project that was changed last; or a form for the first one. */
+async function start() {
+  const wanted = new URLSearchParams(location.search).get("project");
+  const projects = await picker.load();
+  const found = projects.find(({ id }) => id === wanted) ?? projects[0];
+  if (found) return open(found.id);
+  loads++;
+  project = session = null;
+  byId("state").hidden = byId("chat").hidden = true;
+  picker.first();
+}
+
+async function mayLeave() {
+  return !isEditing() || sure(LOST, "Leave it");
+}
+
+function address(isNew) {
+  const url = new URL(location.href);
+  url.searchParams.set("project", project.id);
+  url.searchParams.delete("question");
+  document.title = `${project.title} · Guidance · Treadle`;
+  if (isNew) history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
+}
+
+function tell(words) {
+  byId("notices").replaceChildren(element("div", { class: "notice bad", role: "alert" }, element("p", {}, words)));
+}
+
+async function careful(act) {
+  byId("notices").replaceChildren();
+  try {
+    return await act();
+  } catch (error) {
+    return tell(error.message);
+  }
+}
+
+async function loadQuestions() {
+  const assistants = await ask("/api/assistants").catch(() => []);
+  talk.questions(assistants.find(({ name }) => name === "guidance")?.questions ?? []);
+}
+
+/** Back to another project; or, where somebody would rather not, on with this one. */
+async function back() {
+  if (await mayLeave()) await careful(start);
+  else address(true);
+}
+
+addEventListener("popstate", back);
+addEventListener("beforeunload", (event) => isEditing() && event.preventDefault());
+const came = question();
+loadQuestions();
+await careful(start);
+if (came && session) talk.fill(came);

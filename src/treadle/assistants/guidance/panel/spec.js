@@ -1,0 +1,108 @@
+// The problem spec: shown, and edited by hand. What is saved names the version that was seen; where somebody else was first, the
+// person chooses what is to be kept (meanwhile.js).
+
+import { ask, element } from "/static/treadle.js";
+import { specForm } from "./form.js";
+import { meanwhile } from "./meanwhile.js";
+import { counted, plain, section } from "./words.js";
+
+const EMPTY = { constraints: [], goals: [], resolution: "medium", mode: "full_search", version: 0 };
+const MUST = 100;  // the weight of what has to hold
+let shown = null;    // { id, spec, again }
+let editing = null;  // { base, form }: which spec was seen, and where it is changed
+
+/** Draw it; `spec` is null where there is none yet. A form that somebody is writing in stays. */
+export function drawSpec(id, spec, again) {
+  shown = { id, spec: spec ?? EMPTY, again };
+  if (!editing) return drawShown();
+  if (shown.spec.version !== editing.base.version) editing.form.tell("It has changed meanwhile. You will be asked when you save.", "warn");
+}
+
+/** Whether something would be lost. */
+export function isEditing() {
+  return editing !== null && editing.form.isChanged();
+}
+
+/** Forget what is being written. */
+export function letGo() {
+  editing = null;
+}
+
+// showing
+
+function drawShown() {
+  const { spec } = shown, isThere = spec.version > 0;
+  section("spec", isThere ? amounts(spec) : "none yet", ...(isThere ? parts(spec) : [
+    element("p", { class: "soft" }, "What has to hold, how much it weighs, and what is wanted. Tell the architect, or write it down."),
+  ]), element("div", { class: "actions" }, element("button", { type: "button", class: "quiet small edit", onclick: edit },
+    isThere ? "Edit" : "Write it down")));
+}
+
+function amounts({ constraints, goals }) {
+  return `${counted(constraints.length, "constraint")}, ${counted(goals.length, "goal")}`;
+}
+
+function parts({ constraints, goals, resolution, mode }) {
+  return [
+    element("h4", {}, "Constraints"),
+    constraints.length ? element("ul", { class: "rows" }, constraints.map(constraintOf)) : none("None: everything is allowed."),
+    element("h4", {}, "Goals"),
+    goals.length ? element("ul", { class: "goals" }, goals.map((goal) => element("li", {}, goal))) : none("None yet."),
+    element("dl", { class: "numbers" },
+      element("div", {}, element("dt", {}, "Resolution"), element("dd", {}, resolution)),
+      element("div", {}, element("dt", {}, "Mode"), element("dd", {}, plain(mode)))),
+  ];
+}
+
+function none(words) {
+  return element("p", { class: "small soft" }, words);
+}
+
+function constraintOf({ name, description, weight }) {
+  const bar = element("span", { class: weight === MUST ? "bar-of must" : "bar-of", "aria-hidden": "true" }, element("span"));
+  bar.firstElementChild.style.width = `${weight}%`;
+  return element("li", { class: "constraint" },
+    element("div", { class: "head" }, element("span", { class: "name" }, name),
+      element("span", { class: "weight" }, element("span", { class: "unseen" }, "weight "), String(weight), weight === MUST ? " · must" : "")),
+    bar, description ? element("p", { class: "small soft" }, description) : null);
+}
+
+// editing
+
+function edit() {
+  editing = { base: shown.spec, form: specForm(shown.spec, { save: () => save(editing.base, editing.form.read()), cancel: close }) };
+  section("spec", "being edited", editing.form.node);
+  editing.form.focus();
+}
+
+function close() {
+  editing = null;
+  drawShown();
+  document.querySelector("#spec .edit").focus();
+}
+
+/** Put `mine` in the place of the version that was seen. */
+async function save(base, mine) {
+  const { id, again } = shown;
+  try {
+    shown.spec = await ask(`/projects/${encodeURIComponent(id)}/problem-spec`, { ...mine, version: base.version }, { method: "PUT" });
+  } catch (error) {
+    if (error.status !== 409 || !error.said?.current) throw error;
+    return choose(base, error.said.current, mine);
+  }
+  close();
+  await again();
+}
+
+/** Somebody else was first: both are shown, and nothing is written before the person has chosen. */
+function choose(base, theirs, mine) {
+  const asked = meanwhile(base, theirs, mine, {
+    save: (chosen) => save(theirs, chosen),
+    drop: async () => {
+      close();
+      await shown.again();
+    },
+  });
+  section("spec", "changed meanwhile", asked.node);
+  asked.focus();
+}

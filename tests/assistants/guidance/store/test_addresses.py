@@ -1,0 +1,36 @@
+"""Where projects are kept: what a person may write, and what is meant by it."""
+
+from pathlib import Path
+
+import pytest
+
+from treadle import SettingsError
+from treadle.assistants.guidance.store.addresses import File, Server, where
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (Path("p.db"), File(Path("p.db"))),
+        ("p.db", File(Path("p.db"))),
+        ("~/p.db", File(Path.home() / "p.db")),
+        ("c:p.db", File(Path("c:p.db"))),
+        ("sqlite:///p.db", File(Path("p.db"))),
+        ("sqlite:////var/p%20q.db?mode=x", File(Path("/var/p q.db"))),
+        ("sqlite+aiosqlite:////var/p.db", File(Path("/var/p.db"))),
+        ("postgresql://ada@db/p", Server("postgresql+psycopg://ada@db/p")),
+        ("postgres://ada:s@db:5433/p?sslmode=require", Server("postgresql+psycopg://ada:s@db:5433/p?sslmode=require")),
+        ("PostgreSQL+psycopg://db/p", Server("postgresql+psycopg://db/p")),
+    ],
+)
+def test_a_file_or_a_server_is_meant(written, meant):
+    assert where(written) == meant
+
+
+@pytest.mark.parametrize(
+    "written", ["mysql://ada:secret@db/p", "sqlite://", "sqlite:/p.db", "", " ", ":memory:", "sqlite:///:memory:"]
+)
+def test_any_other_place_is_refused_without_a_word_of_passwords(written):
+    with pytest.raises(SettingsError, match=r"name a file, sqlite:///FILE, or postgresql://USER@HOST/DATABASE\.$") as refused:
+        where(written)
+    assert "secret" not in str(refused.value)

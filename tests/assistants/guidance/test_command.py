@@ -1,0 +1,77 @@
+"""`treadle guide …`, as it is typed."""
+
+import pytest
+
+from cli.running import asks, script, treadle
+
+CHANGE = asks(("change_problem_spec", {"constraints": [{"name": "Noise", "weight": 33}]}))
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path
+
+
+@pytest.fixture
+def project(home):
+    return treadle(home, "guide", "demo").out.split()[0]
+
+
+def test_without_projects_it_says_how_to_begin(home):
+    ran = treadle(home, "guide", "projects")
+    assert (ran.code, ran.out) == (0, "")
+    assert "treadle guide new TITLE" in ran.err
+    assert treadle(home, "guide", "show").code == 2
+
+
+def test_projects_are_begun_listed_and_shown(home, project):
+    assert treadle(home, "guide", "new", "Tea", "--description", "A shop for tea").code == 0
+    assert "Buses on time" in treadle(home, "guide", "projects").out
+    assert [each["title"] for each in treadle(home, "guide", "projects", "--json").json] == ["Tea", "Buses on time"]
+    shown = treadle(home, "guide", "show", "buses ON time").out
+    for words in ("stage: ready_to_run", "Fares (weight 100)", "Bus lanes (road): 4.5 km", "comes with the sample project"):
+        assert words in shown
+    assert "A shop for tea" in treadle(home, "guide", "show").out  # the newest
+    ran = treadle(home, "guide", "show", "Coffee")
+    assert (ran.code, "There are: " in ran.err) == (2, True)
+
+
+def test_two_of_one_name_are_told_apart_by_their_ids(home, project):
+    other = treadle(home, "guide", "demo").out.split()[0]
+    ran = treadle(home, "guide", "show", "Buses on time")
+    assert (ran.code, project in ran.err, other in ran.err) == (2, True, True)
+    assert treadle(home, "guide", "show", other).code == 0
+
+
+def test_a_question_is_answered_from_the_project_and_kept_with_it(home, project):
+    model = script(home, asks(("get_problem_spec", {}), ("get_world_model", {})), "Four constraints.")
+    ran = treadle(home, "guide", "ask", "Compare", "them", "-m", model)
+    assert (ran.code, ran.out) == (0, "Four constraints.\n")
+    exported = treadle(home, "guide", "show", "--json").json
+    assert "Four constraints." in str(exported)
+
+
+def test_everything_that_came_of_a_question_can_be_had_as_json(home, project):
+    ran = treadle(home, "guide", "ask", "Can I run it?", "--json", "-m", script(home, "Yes."))
+    assert ran.json["recommended_run_config"]["status"] == "ready"
+    assert ran.json["guidance_message"] == "Yes."
+
+
+def test_a_change_waits_and_is_made_by_the_usual_commands(home, project):
+    waiting = treadle(home, "guide", "ask", "noise", "-m", script(home, CHANGE, "Done."))
+    assert waiting.code == 3
+    assert "+  - Noise (weight 33)" in waiting.err
+    (run,) = treadle(home, "runs", "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    treadle(home, "approve", run["run_id"], call["call_id"])
+    script(home, "Done.")  # what is left of the script for the process that goes on
+    done = treadle(home, "resume", run["run_id"])
+    assert (done.code, done.out) == (0, "Done.\n")
+    assert "Noise (weight 33)" in treadle(home, "guide", "show").out
+
+
+def test_a_conversation_is_kept_with_the_project(home, project):
+    ran = treadle(home, "guide", "chat", "-m", script(home, "One.", "Two."), stdin="first\nsecond\n/exit\n")
+    assert (ran.code, ran.out) == (0, "One.\nTwo.\n")
+    said = str(treadle(home, "guide", "show", "--json").json)
+    assert all(words in said for words in ("first", "One.", "second", "Two."))

@@ -1,0 +1,79 @@
+"""How a small model is led through a project."""
+
+import json
+
+import pytest
+
+from treadle import Call, History, Message, Request, Result, Text
+from treadle.assistants.guidance.plan import ANSWER, TALK, plan
+from treadle.core.requests import ToolSpec
+
+CHANGE = ToolSpec("change_problem_spec", "Change.", {"type": "object", "properties": {"goals": {"type": "array"}}})
+
+
+def said(text):
+    return Message("person", (Text(text),))
+
+
+def brought(*results):
+    made = Message("model", tuple(Call(str(number), name, {}) for number, (name, *_) in enumerate(results)))
+    return made, Message("tools", tuple(Result(str(number), *each) for number, each in enumerate(results)))
+
+
+def led(history, *words, tools=()):
+    going, asked, left = plan(Request("", History(history), tools)), [], list(words)
+    try:
+        question = next(going)
+        while True:
+            asked.append(question)
+            question = going.send(left.pop(0))
+    except StopIteration as over:
+        return over.value, asked
+
+
+@pytest.mark.parametrize(
+    ("about", "looks"),
+    [
+        ("spec", ["get_problem_spec"]),
+        ("world", ["get_world_model"]),
+        ("both", ["get_problem_spec", "get_world_model"]),
+        ("runs", ["list_runs"]),
+        ("ready", ["check_run"]),
+        ("state", ["get_workflow_state"]),
+        ("before", ["get_chat_history"]),
+    ],
+)
+def test_what_it_is_about_says_where_to_look(about, looks):
+    move, _ = led([said("x")], json.dumps({"about": about}))
+    assert [name for name, _ in move.calls] == looks
+
+
+def test_what_was_found_is_put_into_words():
+    history = [
+        said("Constraints?"),
+        *brought(("get_problem_spec", '{"constraints": [{"name": "Budget", "weight": 90}], "version": 2}')),
+    ]
+    move, (asked,) = led(history, " One: Budget. ")
+    assert (move.text, asked.instructions) == ("One: Budget.", ANSWER)
+    assert asked.text == "The problem spec:\nconstraints:\n  - name: Budget; weight: 90\n\nQuestion: Constraints?"
+
+
+def test_problems_and_changes_are_told_as_they_are():
+    assert led([said("x"), *brought(("get_problem_spec", "Gone.", "raised"))])[0].text == "Gone."
+    assert (
+        led([said("x"), *brought(("change_problem_spec", "Changed; this is version 2."))])[0].text == "Changed; this is version 2."
+    )
+
+
+def test_a_change_is_written_in_the_shape_of_its_tool():
+    move, asked = led([said("add the goal speed")], '{"about": "change"}', '{"goals": ["speed"], "mode": null}', tools=(CHANGE,))
+    assert move.calls == (("change_problem_spec", {"goals": ["speed"]}),)
+    assert asked[1].shape == CHANGE.parameters
+    assert "couldn't tell" in led([said("x")], '{"about": "change"}', "nonsense", tools=(CHANGE,))[0].text
+    assert led([said("x")], '{"about": "model"}', tools=(CHANGE,))[0].text == "Changes aren't allowed here."
+
+
+def test_anything_else_is_just_talked_about():
+    move, asked = led([said("Hello")], "nonsense", "Hi!")
+    assert (move.text, asked[1].instructions) == ("Hi!", TALK)
+    assert led([said("Hello")], '{"about": "talk"}', " ")[0].text == "I don't know."
