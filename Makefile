@@ -35,7 +35,9 @@ types: $(READY)
 unit: pure rest
 
 pure: $(READY)  ## the pure layers, which their own tests cover to the last branch
-	$(BIN)/coverage run -m pytest $(PURE:%=tests/%)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 $(PURE:%=tests/%)
+	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
 explore: $(READY)  ## the same properties with cases that no run has tried before

@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
+from treadle.core.calls import Call
 from treadle.core.context import RunContext
+from treadle.core.messages import Text
 
 
 def test_a_context_never_shows_its_credentials():
@@ -29,3 +31,8 @@ def test_calls_and_progress_go_where_they_were_handed_in():
     context.progress("half")
     RunContext().progress("nobody listens")
     assert told == ["half"]
+
+
+def test_the_words_of_the_reply_that_asks_for_the_call_are_there():
+    assert RunContext(parts=(Text("Here: "), Call("c", "look", {}), Text("that."))).words == "Here: that."
+    assert RunContext().words == ""

@@ -2,7 +2,7 @@
 //   import { ask, element, question } from "/static/treadle.js";
 
 /**
- * What the server says at a path; null where it has nothing to say. With a body it is posted as JSON, or sent with another `method`.
+ * What the server says at a path; null where that is nothing. A body is posted as JSON, or sent with another `method`.
  * Throws an Error whose message is a sentence for people, with `status` and `said`, the whole answer, where there was one.
  */
 export async function ask(path, body, { signal, method } = {}) {
