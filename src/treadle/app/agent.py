@@ -37,6 +37,8 @@ from treadle.toolsets.wrap import Together
 
 OutputT = TypeVar("OutputT")
 
+_lasting: set["asyncio.Task[Any]"] = set()  # what goes on although nobody looks any more
+
 
 class Results(Struct, frozen=True):
     """How results reach the model.
@@ -166,12 +168,15 @@ class Agent(Generic[OutputT]):
                 yield event
 
     async def stream_resumed(self, run_id: str, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
-        """Take a run up again, as `resume` does, and see it happen."""
-        async with aclosing(self._seen(lambda watch: self.resume(run_id, watchers=(*watchers, watch), **how))) as events:
+        """`resume`, seen as it happens. Leaving early doesn't stop it: it may be what a person approved."""
+        work = self._seen(lambda watch: self.resume(run_id, watchers=(*watchers, watch), **how), lasting=True)
+        async with aclosing(work) as events:
             async for event in events:
                 yield event
 
-    async def _seen(self, begin: Callable[[Watch], Coroutine[Any, Any, RunResult[OutputT]]]) -> AsyncGenerator[Event]:
+    async def _seen(
+        self, begin: Callable[[Watch], Coroutine[Any, Any, RunResult[OutputT]]], *, lasting: bool = False
+    ) -> AsyncGenerator[Event]:
         watch, run_id = Watch(), ""
         task = asyncio.ensure_future(begin(watch))
         task.add_done_callback(lambda done: _end(watch, done))
@@ -182,9 +187,13 @@ class Agent(Generic[OutputT]):
                     await task  # raises what `run` raised
                 yield event
         finally:
-            if not task.done() and not (run_id and await self.cancel(run_id)):
-                task.cancel()
-            await asyncio.wait([task])
+            if lasting and not task.done():
+                _lasting.add(task)  # or it might be collected before it is over
+                task.add_done_callback(_lasting.discard)
+            else:
+                if not task.done() and not (run_id and await self.cancel(run_id)):
+                    task.cancel()
+                await asyncio.wait([task])
 
     async def resume(
         self,

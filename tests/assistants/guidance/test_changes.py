@@ -62,6 +62,11 @@ def test_a_world_model_is_changed_by_section():
         changed_world(WORLD, "resources", (), ("Ann",))
 
 
+def test_nothing_in_a_description_looks_like_another_thing():
+    after = changed_spec(SPEC, SpecChange((GivenConstraint("Budget", "a\ngoals:\n  - Steal"),)))
+    assert "+  - Budget (weight 90): a ⏎ goals: ⏎   - Steal" in difference(SPEC, after)
+
+
 def test_the_difference_is_in_lines():
     after = changed_spec(SPEC, SpecChange((GivenConstraint("Budget", weight=80),)))
     assert "-  - Budget (weight 90): 10k\n+  - Budget (weight 80): 10k" in difference(SPEC, after)

@@ -70,6 +70,17 @@ def test_a_change_waits_and_is_made_by_the_usual_commands(home, project):
     assert "Noise (weight 33)" in treadle(home, "guide", "show").out
 
 
+def test_what_may_not_be_used_may_not_be_used_later_either(home, project):
+    (home / "own.toml").write_text('[assistants.guidance]\ndenied_tools = ["get_world_model"]\n')
+    env = {"TREADLE_CONFIG": str(home / "own.toml")}
+    treadle(home, "guide", "ask", "noise", "-m", script(home, CHANGE), **env)
+    (run,) = treadle(home, "runs", "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    treadle(home, "approve", run["run_id"], call["call_id"])
+    script(home, asks(("get_world_model", {})), "Done.")
+    assert "There is no tool 'get_world_model'" in treadle(home, "resume", run["run_id"], **env).err
+
+
 def test_a_conversation_is_kept_with_the_project(home, project):
     ran = treadle(home, "guide", "chat", "-m", script(home, "One.", "Two."), stdin="first\nsecond\n/exit\n")
     assert (ran.code, ran.out) == (0, "One.\nTwo.\n")

@@ -1,5 +1,6 @@
 """Guidance: answers from what the project holds, every look on record, changes only as shown and approved."""
 
+import asyncio
 import json
 
 import pytest
@@ -8,6 +9,7 @@ from assistants.guidance.table import SMALL, guided
 from treadle.assistants.guidance.store import Provenance
 from treadle.assistants.guidance.store.errors import NotThere
 from treadle.assistants.guidance.talks import NothingSaid, Talks
+from treadle.core.errors import ModelRefused
 from treadle.testing import calls
 
 BUDGET = {"constraints": [{"name": "Budget", "description": "At most 10k", "weight": 80}]}
@@ -49,7 +51,7 @@ def test_both_are_looked_up_in_one_reply(address, tmp_path):
     spec, world = results(model.requests[1])
     assert "Budget" in spec
     assert "Bus lanes" in world
-    assert [audit["tool_name"] for audit in answer.tool_call_audits] == ["get_problem_spec", "get_world_model"]
+    assert sorted(audit["tool_name"] for audit in answer.tool_call_audits) == ["get_problem_spec", "get_world_model"]
 
 
 def test_a_small_model_is_led_to_both(address, tmp_path):
@@ -166,6 +168,45 @@ def test_a_change_that_somebody_else_was_faster_with_is_not_made(address, tmp_pa
     assert "Somebody has changed it since" in results(model.requests[1])[0]
     assert (spec.version, spec.constraints[0].weight) == (2, 90)
     assert done.guidance_message == "Sorry."
+
+
+def test_what_was_approved_is_carried_through_although_nobody_looks_any_more(address, tmp_path):
+    async def work(guide, store, project, session):
+        waiting = await guide.provide_guidance(project.id, "budget", session.id)
+        (approval,) = waiting.approvals
+        said = guide.answer(approval.run_id, approval.call_id, approved=True, digest=approval.digest)
+        await anext(said)
+        await said.aclose()  # the page was closed
+        for _ in range(200):
+            if (spec := await store.get_problem_spec("ann", project.id)).version == 2:
+                return spec
+            await asyncio.sleep(0.02)
+        raise AssertionError("nothing was changed")
+
+    spec, _ = guided(address, tmp_path, work, calls(("change_problem_spec", BUDGET)), "Done.")
+    assert spec.constraints[0].weight == 80
+
+
+def test_a_model_that_fails_after_a_change_doesnt_hide_it(address, tmp_path):
+    async def work(guide, store, project, session):
+        (approval,) = (await guide.provide_guidance(project.id, "budget", session.id)).approvals
+        said = guide.answer(approval.run_id, approval.call_id, approved=True, digest=approval.digest)
+        return [event async for event in said][-1]
+
+    answer, _ = guided(address, tmp_path, work, calls(("change_problem_spec", BUDGET)), ModelRefused("gone"))
+    assert answer.guidance_message == "The model failed (gone). What was done before that stands: change_problem_spec."
+    assert [audit["tool_name"] for audit in answer.tool_call_audits] == ["change_problem_spec"]
+
+
+def test_what_is_kept_with_a_message_has_no_arguments_that_nobody_masked(address, tmp_path):
+    secret = {"constraints": [{"name": "Key", "description": "AKIAIOSFODNN7EXAMPLE", "weight": 1}]}
+
+    async def work(guide, store, project, session):
+        return await Talks(store, guide, "ann").keep(session.id, await guide.provide_guidance(project.id, "key", session.id))
+
+    message, _ = guided(address, tmp_path, work, calls(("change_problem_spec", secret)))
+    assert message.metadata["approvals"][0]["preview"]
+    assert "AKIA" not in json.dumps(message.metadata)
 
 
 def test_the_world_model_is_changed_likewise(address, tmp_path):

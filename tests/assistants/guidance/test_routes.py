@@ -78,6 +78,15 @@ def test_a_spec_that_somebody_else_has_changed_is_not_overwritten(serve):
         assert [each["type"] for each in ask("GET", f"/projects/{project_id}/provenance")[1]].count("spec_change") == 2
 
 
+def test_a_slip_of_the_pen_wipes_nothing(serve):
+    with serve() as server:
+        ask = Client(server)
+        project_id, _ = ask.begun()
+        path = f"/projects/{project_id}/problem-spec"
+        assert ask("PUT", path, {"constraint": [], "version": 1})[0] == 400
+        assert ask("PUT", path, {"goals": ["Calm"], "version": 1})[1]["constraints"][0]["name"] == "Budget"
+
+
 def test_the_state_and_the_look_before_a_run(serve):
     with serve() as server:
         ask = Client(server)

@@ -12,6 +12,7 @@ from treadle import ToolProblem
 from treadle.assistants.guidance.store.errors import BadValue
 from treadle.assistants.guidance.store.values import Constraint, Entry, Mode, ProblemSpec, Resolution, WorldModel
 
+MOST_LINES = 100  # around a difference: enough to see which section it is in
 Section = Literal["actors", "mechanisms", "resources", "constraints", "assumptions", "simplifications"]
 
 
@@ -68,22 +69,30 @@ def changed_world(world: WorldModel, section: Section, given: Sequence[GivenEntr
 
 def difference(before: ProblemSpec | WorldModel, after: ProblemSpec | WorldModel) -> str:
     """What changes, as a unified diff of both in plain lines."""
-    lines = unified_diff(told(before).splitlines(), told(after).splitlines(), "as it is", "as it would be", lineterm="")
+    lines = unified_diff(
+        told(before).splitlines(), told(after).splitlines(), "as it is", "as it would be", lineterm="", n=MOST_LINES
+    )
     return "\n".join(lines)
 
 
 def told(value: ProblemSpec | WorldModel) -> str:
     """A spec or world model in plain lines, for people and models."""
     if isinstance(value, ProblemSpec):
-        constraints = [f"  - {each.name} (weight {each.weight}): {each.description}".rstrip(": ") for each in value.constraints]
-        goals = [f"  - {goal}" for goal in value.goals]
+        constraints = [_line(f"{each.name} (weight {each.weight})", each.description) for each in value.constraints]
+        goals = [_line(goal) for goal in value.goals]
         return "\n".join(["constraints:", *constraints, "goals:", *goals, f"resolution: {value.resolution}", f"mode: {value.mode}"])
     lines: list[str] = []
     for section in ("actors", "mechanisms", "resources", "constraints", "assumptions", "simplifications"):
         lines.append(f"{section}:")
         entries: tuple[Entry, ...] = getattr(value, section)
-        lines += [f"  - {each.name}{f' ({each.type})' if each.type else ''}: {each.description}".rstrip(": ") for each in entries]
+        lines += [_line(f"{each.name} ({each.type})" if each.type else each.name, each.description) for each in entries]
     return "\n".join(lines)
+
+
+def _line(name: str, description: str = "") -> str:
+    """One thing in one line, whatever is in it: nothing may look like another thing."""
+    text = f"{name}: {description}" if description else name
+    return "  - " + text.replace("\r", "").replace("\n", " ⏎ ")
 
 
 Named = Constraint | Entry

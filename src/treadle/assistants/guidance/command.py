@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from treadle import Host, Kept, RunResult, SettingsError, Terminal, exit_code
+from treadle import Host, Kept, ModelError, RunResult, SettingsError, Terminal, UnknownModel, exit_code
 from treadle.assistants.guidance.changes import told
 from treadle.assistants.guidance.guide import Asked, Guide, user_of
 from treadle.assistants.guidance.opened import Opened
+from treadle.assistants.guidance.prompts import without_model
 from treadle.assistants.guidance.sample import CONSTRAINTS, DESCRIPTION, GOALS, TITLE, WORLD
 from treadle.assistants.guidance.stages import progress_of
 from treadle.assistants.guidance.store import Constraint, Entry, ProblemSpec, Project, Provenance, WorldModel
@@ -104,8 +105,13 @@ async def ask(args: Namespace, host: Host) -> int:
             guided = await guide.provide_guidance(asked.project_id, query, asked.session_id)
             _print(host, guided)
             return {"waiting": 3, "failed": 1}.get(guided.stopped, 0)
+        try:
+            model = await host.model()
+        except (UnknownModel, ModelError) as error:
+            _terminal(host).line(without_model(asked.state, str(error)))
+            return 1
         assert host.talk is not None, "a command always has it"
-        talk = host.talk(guide.agent(await host.model(), asked), _kept(host, asked))
+        talk = host.talk(guide.agent(model, asked), _kept(host, asked))
         result = await talk.ask(query or "Where does the project stand, and what should I do next?")
         await _keep(store, guide, asked, user_of(host), result, query)
     return exit_code(result)
@@ -117,7 +123,7 @@ async def chat(args: Namespace, host: Host) -> int:
         guide, asked = await _asked(store, host, args.project, "")
         _terminal(host).note(f"Talking about {asked.state.title!r}. /help lists what can be typed.")
         assert host.talk is not None, "a command always has it"
-        talk = host.talk(guide.agent(await host.model(), asked), _kept(host, asked))
+        talk = host.talk(guide.agent(await host.model(), asked, lasts=True), _kept(host, asked))
 
         async def after(result: RunResult[Any]) -> None:
             said = [message.text for message in result.history if message.role == "person"]

@@ -98,9 +98,11 @@ class Guide:
 
     async def answer(self, run_id: str, call_id: str, *, approved: bool, digest: str, reason: str = "") -> AsyncIterator[Any]:
         """What the person says about a change that waits: the run goes on, and is seen as it does."""
-        asked = await self._of_run(run_id)
+        asked, status = await self._of_run(run_id)
         agent, kept = self.agent(await self._host.model(), asked), self._host.home.services()
-        if approved:
+        if status == "open":  # decided already; whoever carried it out is gone, and the run only has to be taken up
+            pass
+        elif approved:
             await agent.approve(run_id, call_id, by=self._user, digest=digest, journal=kept)
         else:
             await agent.deny(run_id, call_id, reason, by=self._user, journal=kept)
@@ -114,8 +116,8 @@ class Guide:
                 result: Any = getattr(event, "result", None)
                 yield await self.guided(asked, cast("RunResult[Any]", result)) if isinstance(result, RunResult) else event
 
-    def agent(self, model: Model, asked: Asked) -> Agent[str]:
-        """The agent for a project. A model that doesn't call tools by itself is led."""
+    def agent(self, model: Model, asked: Asked, *, lasts: bool = False) -> Agent[str]:
+        """The agent for a project; one that lasts for turns looks anew each time. A model that calls no tools by itself is led."""
 
         async def instructions(_: RunContext[Any]) -> str:  # anew for each turn: the last one may have changed something
             return told(await state_of(self._store, self._user, asked.project_id), asked.project_id, asked.session_id)
@@ -123,7 +125,7 @@ class Guide:
         return Agent[str](
             model if model.traits.native_calls else Led(model, plan),
             name=assistant.name,
-            toolsets=[guidance_tools(self._store, self._user, asked.project_id, asked.session_id)],
+            toolsets=[guidance_tools(self._store, self._user, asked.project_id, asked.session_id, reused=not lasts)],
             instructions=instructions,
             policy=self._policy(),
             limits=assistant.limits,
@@ -133,12 +135,13 @@ class Guide:
     def _policy(self) -> dict[str, Any]:
         """Changes are asked about; what isn't allowed isn't even offered."""
         allowed = {"allowed_tools": list(self._settings.allowed_tools)} if self._settings.allowed_tools else {}
-        return {"ask": ["change_*"], "denied_tools": list(self._settings.denied_tools), **allowed}
+        asks = {"tool": "change_*", "reason": "This changes the project."}
+        return {"ask": [asks], "denied_tools": list(self._settings.denied_tools), **allowed}
 
     def _kept(self, asked: Asked) -> dict[str, Any]:
         """Where the run is kept, for whom, and what it was about: for whoever takes it up again."""
-        origin = {"project_id": asked.project_id, "session_id": asked.session_id, "query": asked.query}
-        return {"journal": self._host.home.services(), "user": self._user, "origin": origin}
+        about = {"project_id": asked.project_id, "session_id": asked.session_id, "query": asked.query}
+        return {"journal": self._host.home.services(), "user": self._user, "origin": {"about": about}}
 
     async def asked(self, project_id: str, query: str, session_id: str = "") -> Asked:
         """A question, with how far the project is; `NotThere` where it isn't theirs."""
@@ -147,14 +150,15 @@ class Guide:
         state = await state_of(self._store, self._user, project_id)
         return Asked(project_id, session_id, query, state, kind_of(query, stage_of(state)))
 
-    async def _of_run(self, run_id: str) -> Asked:
-        """The question that a run was about, if the run is theirs."""
+    async def _of_run(self, run_id: str) -> tuple[Asked, str]:
+        """The question that a run was about, if the run is theirs, and how the run stands."""
         info = await self._host.home.journal.info(run_id)
         if info.user != self._user or info.agent != assistant.name:
             raise RunNotFound(f"There is no run {run_id} of yours.")
         opened: Any = (await self._host.home.journal.read(run_id))[0]
-        origin = opened.origin
-        return await self.asked(origin.get("project_id", ""), origin.get("query", ""), origin.get("session_id", ""))
+        about: dict[str, str] = opened.origin.get("about", {})
+        asked = await self.asked(about.get("project_id", ""), about.get("query", ""), about.get("session_id", ""))
+        return asked, info.status
 
     async def _history(self, asked: Asked, most: int) -> Sequence[Message]:
         """What was said before, without the question itself."""
@@ -163,17 +167,15 @@ class Guide:
         messages = await self._store.list_messages(self._user, asked.session_id, most + 1)
         if messages and messages[-1].role == "user" and messages[-1].content == asked.query:
             messages = messages[:-1]
-        return [_message(each) for each in messages[-most:] if each.role != "system"]
+        return [_message(each) for each in messages[max(0, len(messages) - most) :] if each.role != "system"] if most else ()
 
     async def guided(self, asked: Asked, result: RunResult[Any]) -> Guided:
         """What came of a run."""
-        if result.stopped == "failed" and not result.text:
-            return self._from_state(asked, result.reason, result.run_id)
         state = await state_of(self._store, self._user, asked.project_id)  # a change may just have been made
         stage = stage_of(state)
         config = recommended(asked, state, result) if asked.kind == "run_recommendation" else None
         return Guided(
-            guidance_message=result.text or result.reason,
+            guidance_message=_words(state, result),
             suggested_actions=actions_in(result.text, stage),
             workflow_progress=progress_of(state),
             tool_call_audits=tuple(await audits_of(self._host.home, result.run_id)),
@@ -199,3 +201,13 @@ def _message(message: "ChatMessage") -> Message:
 def as_json(guided: Guided) -> dict[str, Any]:
     """As programs are told of it."""
     return msgspec.to_builtins(guided)
+
+
+def _words(state: State, result: RunResult[Any]) -> str:
+    """The model's words; where it failed, what can be said without it, and that what it had done stands."""
+    if result.stopped != "failed":
+        return result.text or result.reason
+    if not result.calls:
+        return without_model(state, result.reason)
+    done = ", ".join(dict.fromkeys(record.name for record in result.calls if not record.problem)) or "nothing"
+    return f"The model failed ({result.reason.rstrip('.')}). What was done before that stands: {done}."

@@ -33,8 +33,10 @@ class BoundTools:
         await self._opened.close()
 
     def tools(self) -> tuple[Tool, ...]:
-        """What there is, once it is entered."""
-        return self._functions.tools()
+        """What there is, once it is entered, and may be used."""
+        settings, listed = self._opened.settings, self._functions.tools()
+        allowed = settings.allowed_tools or [each.name for each in listed]
+        return tuple([each for each in listed if each.name in allowed and each.name not in settings.denied_tools])
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """Carry a call out."""

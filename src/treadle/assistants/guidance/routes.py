@@ -4,10 +4,11 @@ What goes wrong is `{"detail": …}`, as clients of the original know it. Every 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,13 +20,26 @@ from treadle.assistants.guidance.opened import Opened
 from treadle.assistants.guidance.preflight import preflight
 from treadle.assistants.guidance.stages import progress_of, told
 from treadle.assistants.guidance.store.errors import BadValue, ChangedMeanwhile, NotThere, NotYours
-from treadle.assistants.guidance.store.values import ChatMessage, ProblemSpec, Provenance, Role, SessionMode, WorldModel
+from treadle.assistants.guidance.store.values import (
+    ChatMessage,
+    Constraint,
+    Entry,
+    Mode,
+    ProblemSpec,
+    Provenance,
+    Resolution,
+    Role,
+    SessionMode,
+    WorldModel,
+)
 from treadle.assistants.guidance.talks import NothingSaid, Talks
 from treadle.assistants.guidance.tools import state_of
 from treadle.routes import body_of, streamed
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
+
+Value = TypeVar("Value", ProblemSpec, WorldModel)
 
 STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
     (NotThere, 404),
@@ -51,6 +65,30 @@ class Renamed(Struct, frozen=True):
     version: int
     title: str | None = None
     description: str | None = None
+
+
+class PutSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """A problem spec in place of the version that was seen; what isn't there stays as it is."""
+
+    version: int
+    constraints: tuple[Constraint, ...] | msgspec.UnsetType = msgspec.UNSET
+    goals: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    resolution: Resolution | msgspec.UnsetType = msgspec.UNSET
+    mode: Mode | msgspec.UnsetType = msgspec.UNSET
+    updated_at: Any = None
+
+
+class PutWorld(Struct, frozen=True, forbid_unknown_fields=True):
+    """A world model, likewise."""
+
+    version: int
+    actors: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
+    mechanisms: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
+    resources: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
+    constraints: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
+    assumptions: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
+    simplifications: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
+    updated_at: Any = None
 
 
 class NewSession(Struct, frozen=True):
@@ -146,18 +184,20 @@ class Service:
         """The problem spec; put in place of the version that was seen."""
         store, project_id = await self._store(), request.path_params["id"]
         if request.method == "PUT":
-            given = await body_of(request, ProblemSpec)
+            given = await body_of(request, PutSpec)
+            spec = _put(await store.get_problem_spec(self._user, project_id) or ProblemSpec(), given)
             why = Provenance("spec_change", "edited by hand", actor="user", source="page")
-            return _json(await store.put_problem_spec(self._user, project_id, given, expected=given.version, why=why))
+            return _json(await store.put_problem_spec(self._user, project_id, spec, expected=given.version, why=why))
         return _found(await store.get_problem_spec(self._user, project_id), "problem spec")
 
     async def world_model(self, request: Request) -> Response:
         """The world model, likewise."""
         store, project_id = await self._store(), request.path_params["id"]
         if request.method == "PUT":
-            given = await body_of(request, WorldModel)
+            given = await body_of(request, PutWorld)
+            world = _put(await store.get_world_model(self._user, project_id) or WorldModel(), given)
             why = Provenance("world_model_change", "edited by hand", actor="user", source="page")
-            return _json(await store.put_world_model(self._user, project_id, given, expected=given.version, why=why))
+            return _json(await store.put_world_model(self._user, project_id, world, expected=given.version, why=why))
         return _found(await store.get_world_model(self._user, project_id), "world model")
 
     async def workflow_state(self, request: Request) -> Response:
@@ -237,7 +277,7 @@ class Service:
         async for event in events:
             if isinstance(event, Guided):
                 opened: Any = (await self._host.home.journal.read(run_id))[0]
-                session_id = opened.origin.get("session_id", "")
+                session_id = opened.origin.get("about", {}).get("session_id", "")
                 yield await (await self._talks()).keep(session_id, event) if session_id else event
             else:
                 yield event
@@ -273,6 +313,12 @@ def _told(message: ChatMessage) -> dict[str, Any]:
     plain = msgspec.to_builtins(message)
     metadata = plain.pop("metadata")
     return {**plain, "message_metadata": metadata}
+
+
+def _put(there: Value, given: PutSpec | PutWorld) -> Value:
+    """What is there, with what was given in its place."""
+    fields = {name: value for name, value in msgspec.structs.asdict(given).items() if name not in ("version", "updated_at")}
+    return replace(there, **{name: value for name, value in fields.items() if value is not msgspec.UNSET})
 
 
 def _json(value: Any, status: int = 200) -> JSONResponse:

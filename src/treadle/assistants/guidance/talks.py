@@ -49,6 +49,7 @@ class Talks:
     async def keep(self, session_id: str, guided: Guided) -> "ChatMessage":
         """The answer as a message. One that failed is the system's."""
         told = {key: value for key, value in msgspec.to_builtins(guided).items() if key != "guidance_message"}
+        told["approvals"] = [{**each, "arguments": {}} for each in told["approvals"]]  # the preview is masked
         role = "system" if guided.stopped == "failed" else "agent"
         metadata = {"agent_name": AGENT, **told}
         return await self._store.add_message(self._user, session_id, role, guided.guidance_message, metadata)

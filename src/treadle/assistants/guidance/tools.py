@@ -29,7 +29,8 @@ from treadle.assistants.guidance.store.values import Mode, ProblemSpec, Provenan
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
 
-KEPT = 60.0  # seconds; no longer than the turn in any case, as each has a toolset of its own
+KEPT = 60.0  # seconds
+MOST_SHOWN = 20_000  # characters of a difference: more than a person reads before they approve it
 MOST_MESSAGES = 50
 ResolutionOrNone = Resolution | None
 ModeOrNone = Mode | None
@@ -208,8 +209,8 @@ class Abilities:
         return f"Changed; this is version {kept.version}."
 
 
-def guidance_tools(store: "Store", user: str, project_id: str, session_id: str = "") -> Functions:
-    """The tools for one turn: what they read is reused within it, and not beyond."""
+def guidance_tools(store: "Store", user: str, project_id: str, session_id: str = "", *, reused: bool = True) -> Functions:
+    """The tools of a project. What they read is reused, which is right for as long as one turn."""
     able = Abilities(store, user, project_id, session_id)
     reads: Sequence[Callable[..., Any]] = (
         able.get_workflow_state,
@@ -222,11 +223,11 @@ def guidance_tools(store: "Store", user: str, project_id: str, session_id: str =
     terms: dict[str, Any] = {"retry": "checkable", "reconcile": able.was_changed, "sequential": True}
     spec = tool(able.change_problem_spec, preview=able.to_change_spec, **terms)
     world = tool(able.change_world_model, preview=able.to_change_world, **terms)
-    return Functions([*[_read(each) for each in reads], spec, world], name=f"guidance-{token_hex(6)}")
+    return Functions([*[_read(each, KEPT if reused else 0) for each in reads], spec, world], name=f"guidance-{token_hex(6)}")
 
 
-def _read(function: Callable[..., Any]) -> Callable[..., Any]:
-    return tool(function, effect="read", cache=KEPT)
+def _read(function: Callable[..., Any], kept: float) -> Callable[..., Any]:
+    return tool(function, effect="read", cache=kept)
 
 
 def _plain(value: ProblemSpec | WorldModel) -> dict[str, Any]:
@@ -235,7 +236,10 @@ def _plain(value: ProblemSpec | WorldModel) -> dict[str, Any]:
 
 
 def _preview(what: str, before: ProblemSpec | WorldModel, after: ProblemSpec | WorldModel) -> Preview:
-    return Preview(f"{what} would change:\n{difference(before, after)}", _seal(before))
+    shown = difference(before, after)
+    if len(shown) > MOST_SHOWN:
+        raise ToolProblem("That is too much for a person to look through at once. Change it in several smaller steps.")
+    return Preview(f"{what} would change:\n{shown}", _seal(before))
 
 
 def _seal(value: ProblemSpec | WorldModel) -> str:
@@ -249,7 +253,7 @@ def _hold(ctx: RunContext[Any], now: ProblemSpec | WorldModel) -> None:
 
 
 def _why(kind: Literal["spec_change", "world_model_change"], ctx: RunContext[Any], text: str) -> Provenance:
-    return Provenance(kind, text, actor="agent", source="conversation", metadata={"call": _mark(ctx)})
+    return Provenance(kind, text[:MOST_SHOWN], actor="agent", source="conversation", metadata={"call": _mark(ctx)})
 
 
 def _mark(ctx: RunContext[Any]) -> str:

@@ -12,11 +12,12 @@ export function specForm(spec, { save, cancel }) {
   const goals = element("ul", { class: "rows", "aria-label": "Goals" }, spec.goals.map(goalRow));
   const resolution = choice(RESOLUTIONS, spec.resolution), mode = choice(MODES, spec.mode);
   const said = element("p", { class: "small", role: "alert" }), go = element("button", { class: "save" }, "Save");
+  const stop = element("button", { type: "button", class: "quiet cancel", onclick: cancel }, "Cancel");
   const node = element("form", { class: "editing", onsubmit: submit },
     element("h4", {}, "Constraints"), constraints, adding("Add a constraint", constraints, () => constraintRow()),
     element("h4", {}, "Goals"), goals, adding("Add a goal", goals, () => goalRow()),
     element("div", { class: "pair" }, labelled("Resolution", resolution), labelled("Mode", mode)),
-    element("div", { class: "actions" }, go, element("button", { type: "button", class: "quiet cancel", onclick: cancel }, "Cancel")), said);
+    element("div", { class: "actions" }, go, stop), said);
 
   function read() {
     return {
@@ -102,5 +103,6 @@ function choice(names, chosen) {
 
 function labelled(words, field, beside = null) {
   field.id = `field-${++number}`;
-  return element("div", { class: "field" }, element("div", { class: "head" }, element("label", { for: field.id }, words), beside), field);
+  const head = element("div", { class: "head" }, element("label", { for: field.id }, words), beside);
+  return element("div", { class: "field" }, head, field);
 }

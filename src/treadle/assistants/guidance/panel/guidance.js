@@ -18,7 +18,7 @@ let project = null, session = null, loads = 0;
 const talk = new Chat(byId("chat"), {
   path: () => `/api/guidance/sessions/${encodeURIComponent(session.id)}/chat`,
   approvals: ({ run_id, call_id }) => `/api/guidance/approvals/${encodeURIComponent(run_id)}/${encodeURIComponent(call_id)}`,
-  label: "Your question, or what should change",
+  label: "A question or a change",
   welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME)],
   below: (reply) => advice(reply, (words) => talk.fill(words)),
   changed: () => talk.isRunning || refresh(),

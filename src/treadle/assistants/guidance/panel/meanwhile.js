@@ -9,7 +9,8 @@ let number = 0;
 
 /** The question. `save(spec)` puts what was chosen in the place of `theirs`; `drop()` leaves what is there. */
 export function meanwhile(base, theirs, mine, { save, drop }) {
-  const found = differences(base, theirs, mine), rows = found.map(rowOf), said = element("p", { class: "small bad", role: "alert" });
+  const found = differences(base, theirs, mine), rows = found.map(rowOf);
+  const said = element("p", { class: "small bad", role: "alert" });
   const go = element("button", {}, found.length ? "Save what is chosen" : "Go on");
   const head = element("h4", { tabindex: "-1" }, "Somebody else has changed it meanwhile");
   const node = element("form", { class: "meanwhile", onsubmit: submit }, head,
@@ -40,7 +41,8 @@ export function meanwhile(base, theirs, mine, { save, drop }) {
 
 function rowOf({ kind, name, theirs, mine, by }) {
   const group = `choice-${++number}`, isPlain = kind !== "constraint" && kind !== "goal";
-  const made = element("fieldset", {}, element("legend", {}, isPlain ? title(kind) : name, isPlain ? null : element("span", { class: "tag" }, kind)),
+  const tag = isPlain ? null : element("span", { class: "tag" }, kind);
+  const made = element("fieldset", {}, element("legend", {}, isPlain ? title(kind) : name, tag),
     optionOf(group, "theirs", "There now", worded(kind, theirs), by === "them"),
     optionOf(group, "mine", "Yours", worded(kind, mine), by === "me"));
   made.name = group;

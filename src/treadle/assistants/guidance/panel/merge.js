@@ -2,16 +2,14 @@
 
 const PLAIN = ["resolution", "mode"];
 
-/** What differs between `theirs` and `mine`: { key, kind, name, theirs, mine, by }; `by` is who changed it: "them", "me" or "both". */
+/** What differs between `theirs` and `mine`: { key, kind, name, theirs, mine, by }; `by` is who did it: "them", "me" or "both". */
 export function differences(base, theirs, mine) {
   const [before, there, here] = [base, theirs, mine].map(thingsOf);
   const keys = new Set([...there.keys(), ...here.keys()]);
   return [...keys].filter((key) => !isSame(there.get(key), here.get(key))).map((key) => {
     const byThem = !isSame(before.get(key), there.get(key)), byMe = !isSame(before.get(key), here.get(key));
-    const { kind, name } = here.get(key) ?? there.get(key);
-    return {
-      key, kind, name, theirs: there.get(key)?.value, mine: here.get(key)?.value, by: byThem && byMe ? "both" : byMe ? "me" : "them",
-    };
+    const { kind, name } = here.get(key) ?? there.get(key), by = byThem && byMe ? "both" : byMe ? "me" : "them";
+    return { key, kind, name, theirs: there.get(key)?.value, mine: here.get(key)?.value, by };
   });
 }
 

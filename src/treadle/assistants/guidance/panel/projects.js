@@ -4,6 +4,7 @@ import { sure } from "/static/sure.js";
 import { ask, element } from "/static/treadle.js";
 import { ago } from "./words.js";
 
+const ALL = "Its problem spec, world model, runs and conversations are deleted with it.";
 const byId = (id) => document.getElementById(id);
 const list = byId("picker"), form = byId("beginning"), anew = byId("new-project");
 let current = null;
@@ -18,7 +19,7 @@ export function projectPicker({ open, mayLeave, gone }) {
   };
 
   const remove = async ({ id, title }) => {
-    if (!await sure(`Delete ${title}? Its problem spec, world model, runs and conversations are deleted with it.`, "Delete it")) return;
+    if (!await sure(`Delete ${title}? ${ALL}`, "Delete it")) return;
     try {
       await ask(`/projects/${encodeURIComponent(id)}`, undefined, { method: "DELETE" });
     } catch (error) {
@@ -37,11 +38,7 @@ export function projectPicker({ open, mayLeave, gone }) {
   };
 
   list.addEventListener("toggle", () => list.open && load().catch(() => {}));
-  beginning(async (id) => {
-    if (!await mayLeave()) return false;
-    await open(id);
-    return true;
-  });
+  beginning(mayLeave, open);
   return { load, first: () => show(true, false), draw };
 }
 
@@ -61,7 +58,7 @@ function row(project, pick, remove) {
   return element("li", { "data-id": id },
     element("button", { type: "button", class: "pick", onclick: () => pick(id) },
       element("span", { class: "name" }, title), element("span", { class: "small soft" }, ago(updated_at))),
-    element("button", { type: "button", class: "bare delete", "aria-label": `Delete ${title}`, onclick: () => remove(project) }, "Delete"),
+    element("button", { type: "button", class: "bare", "aria-label": `Delete ${title}`, onclick: () => remove(project) }, "Delete"),
     element("p", { class: "small bad", role: "alert" }));
 }
 
@@ -89,7 +86,7 @@ function show(on, mayCancel = true) {
   byId("new-title").focus();
 }
 
-function beginning(opened) {
+function beginning(mayLeave, open) {
   anew.addEventListener("click", () => show(form.hidden));
   byId("no-project").addEventListener("click", () => {
     show(false);
@@ -97,11 +94,15 @@ function beginning(opened) {
   });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (!await mayLeave()) return;
     const go = form.querySelector("button");
     go.disabled = true;
     try {
-      const { id } = await ask("/projects", { title: byId("new-title").value.trim(), description: byId("new-description").value.trim() });
-      if (await opened(id)) form.reset();
+      const [title, description] = ["new-title", "new-description"].map((name) => byId(name).value.trim());
+      const { id } = await ask("/projects", { title, description });
+      form.reset();
+      await open(id);
+      list.firstElementChild.focus();
     } catch (error) {
       byId("beginning-said").textContent = error.message;
     } finally {

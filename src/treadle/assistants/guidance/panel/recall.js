@@ -26,18 +26,24 @@ function replyOf({ role, content, message_metadata: told }) {
 /** A run that went on after a question says again what it did before it; a call that waits isn't among what it did. */
 function unrepeated(reply, index, replies) {
   const before = replies.slice(0, index).findLast(({ run_id }) => run_id && run_id === reply.run_id)?.tool_call_audits.length ?? 0;
-  const events = reply.tool_call_audits.slice(before).flatMap((call, number) => eventsOf(call, `${reply.run_id}/${before + number}`));
+  const calls = reply.tool_call_audits.slice(before);
+  const events = calls.flatMap((call, number) => eventsOf(call, `${reply.run_id}/${before + number}`));
   const waiting = index === replies.length - 1 ? reply.approvals.map(waits) : [];
   return { ...reply, events: [...events, ...waiting] };
 }
 
-function eventsOf({ tool_name: name, arguments: given, result_summary: found, duration_ms: took, success, error, verdict }, id) {
-  const call = { id, name, arguments: given ?? {} };
-  const problem = success ? null : ["deny", "denied"].includes(verdict) ? "denied" : "failed";
+function eventsOf({ tool_name: name, arguments: given, result_summary: found, duration_ms: took, success, error }, id) {
+  const call = { id, name, arguments: given ?? {} }, [problem, words] = success ? [null, found] : parted(error);
   return [
     { event: "call_started", call },
-    { event: "call_returned", result: { call_id: id, name, problem, content: (success ? found : error) ?? "" }, seconds: took / 1000 },
+    { event: "call_returned", result: { call_id: id, name, problem, content: words ?? "" }, seconds: took / 1000 },
   ];
+}
+
+/** A problem that was kept as `kind: words`. */
+function parted(error) {
+  const [, kind, words] = /^(\w+): (.*)$/s.exec(error ?? "") ?? [null, "failed", error];
+  return [kind, words];
 }
 
 function waits({ call_id, name, arguments: given }) {

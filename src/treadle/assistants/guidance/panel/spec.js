@@ -7,6 +7,8 @@ import { meanwhile } from "./meanwhile.js";
 import { counted, plain, section } from "./words.js";
 
 const EMPTY = { constraints: [], goals: [], resolution: "medium", mode: "full_search", version: 0 };
+const ABOUT = "What has to hold, how much it weighs, and what is wanted. Tell the architect, or write it down.";
+const CHANGED = "It has changed meanwhile. You will be asked when you save.";
 const MUST = 100;  // the weight of what has to hold
 let shown = null;    // { id, spec, again }
 let editing = null;  // { base, form }: which spec was seen, and where it is changed
@@ -15,7 +17,7 @@ let editing = null;  // { base, form }: which spec was seen, and where it is cha
 export function drawSpec(id, spec, again) {
   shown = { id, spec: spec ?? EMPTY, again };
   if (!editing) return drawShown();
-  if (shown.spec.version !== editing.base.version) editing.form.tell("It has changed meanwhile. You will be asked when you save.", "warn");
+  if (shown.spec.version !== editing.base.version) editing.form.tell(CHANGED, "warn");
 }
 
 /** Whether something would be lost. */
@@ -31,11 +33,10 @@ export function letGo() {
 // showing
 
 function drawShown() {
-  const { spec } = shown, isThere = spec.version > 0;
-  section("spec", isThere ? amounts(spec) : "none yet", ...(isThere ? parts(spec) : [
-    element("p", { class: "soft" }, "What has to hold, how much it weighs, and what is wanted. Tell the architect, or write it down."),
-  ]), element("div", { class: "actions" }, element("button", { type: "button", class: "quiet small edit", onclick: edit },
-    isThere ? "Edit" : "Write it down")));
+  const { spec } = shown, isThere = spec.version > 0, words = isThere ? "Edit" : "Write it down";
+  const change = element("button", { type: "button", class: "quiet small edit", onclick: edit }, words);
+  section("spec", isThere ? amounts(spec) : "none yet", ...(isThere ? parts(spec) : [element("p", { class: "soft" }, ABOUT)]),
+    element("div", { class: "actions" }, change));
 }
 
 function amounts({ constraints, goals }) {
@@ -61,16 +62,17 @@ function none(words) {
 function constraintOf({ name, description, weight }) {
   const bar = element("span", { class: weight === MUST ? "bar-of must" : "bar-of", "aria-hidden": "true" }, element("span"));
   bar.firstElementChild.style.width = `${weight}%`;
+  const weighs = [element("span", { class: "unseen" }, "weight "), String(weight), weight === MUST ? " · must" : ""];
   return element("li", { class: "constraint" },
-    element("div", { class: "head" }, element("span", { class: "name" }, name),
-      element("span", { class: "weight" }, element("span", { class: "unseen" }, "weight "), String(weight), weight === MUST ? " · must" : "")),
+    element("div", { class: "head" }, element("span", { class: "name" }, name), element("span", { class: "weight" }, weighs)),
     bar, description ? element("p", { class: "small soft" }, description) : null);
 }
 
 // editing
 
 function edit() {
-  editing = { base: shown.spec, form: specForm(shown.spec, { save: () => save(editing.base, editing.form.read()), cancel: close }) };
+  const base = shown.spec, form = specForm(base, { save: () => save(base, form.read()), cancel: close });
+  editing = { base, form };
   section("spec", "being edited", editing.form.node);
   editing.form.focus();
 }
@@ -85,7 +87,8 @@ function close() {
 async function save(base, mine) {
   const { id, again } = shown;
   try {
-    shown.spec = await ask(`/projects/${encodeURIComponent(id)}/problem-spec`, { ...mine, version: base.version }, { method: "PUT" });
+    const path = `/projects/${encodeURIComponent(id)}/problem-spec`;
+    shown.spec = await ask(path, { ...mine, version: base.version }, { method: "PUT" });
   } catch (error) {
     if (error.status !== 409 || !error.said?.current) throw error;
     return choose(base, error.said.current, mine);

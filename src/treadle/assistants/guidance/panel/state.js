@@ -34,8 +34,7 @@ export function drawState(project, { workflow, spec, world, runs, changes }, aga
   drawSteps(workflow.workflow_progress);
   drawSpec(project.id, spec, again);
   drawWorld(world);
-  section("runs", runs.length ? counted(runs.length, "run") : "none", runs.length
-    ? element("ul", { class: "rows" }, runs.toReversed().map(runOf)) : element("p", { class: "soft" }, "Nothing has been run yet."));
+  drawRuns(runs.toReversed());
   drawChanges(changes.toReversed());
   unfold();
 }
@@ -78,17 +77,24 @@ function partOf(name, about, entries) {
 }
 
 function entryOf({ name, type, description }) {
-  return element("li", {}, element("div", { class: "head" }, element("span", { class: "name" }, name),
-    type ? element("span", { class: "tag" }, type) : null), description ? element("p", { class: "small soft" }, description) : null);
+  const head = [element("span", { class: "name" }, name), type ? element("span", { class: "tag" }, type) : null];
+  return element("li", {}, element("div", { class: "head" }, head),
+    description ? element("p", { class: "small soft" }, description) : null);
 }
 
 // runs
+
+function drawRuns(runs) {
+  section("runs", runs.length ? counted(runs.length, "run") : "none", runs.length
+    ? element("ul", { class: "rows" }, runs.map(runOf)) : element("p", { class: "soft" }, "Nothing has been run yet."));
+}
 
 function runOf({ status, mode, created_at, candidate_count: found, started_at, completed_at, error_summary: error }) {
   const took = started_at && completed_at ? lasting((Date.parse(completed_at) - Date.parse(started_at)) / 1000) : "";
   const facts = [plain(mode), found ? counted(found, "candidate") : "", took].filter(Boolean).join(" · ");
   return element("li", {}, element("div", { class: "head" },
-    element("span", { class: `name ${STATUSES[status] ?? ""}` }, title(status)), element("span", { class: "small soft" }, ago(created_at))),
+    element("span", { class: `name ${STATUSES[status] ?? ""}` }, title(status)),
+    element("span", { class: "small soft" }, ago(created_at))),
     element("p", { class: "small soft" }, facts), error ? element("p", { class: "small bad" }, error) : null);
 }
 
@@ -113,5 +119,6 @@ function changeOf({ subject, type, version, actor, description, timestamp }) {
 /** What was changed, and by whom: a difference is folded, words aren't. */
 function told(who, description) {
   if (!description.startsWith("--- ")) return [element("p", { class: "small soft" }, who, description ? `: ${description}` : "")];
-  return [element("details", { class: "what" }, element("summary", { class: "small soft" }, `${who}: what changed`), preview(description))];
+  const summary = element("summary", { class: "small soft" }, `${who}: what changed`);
+  return [element("details", { class: "what" }, summary, preview(description))];
 }
