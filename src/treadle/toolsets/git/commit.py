@@ -17,14 +17,18 @@ from treadle.toolsets.workspace.problems import shown
 from treadle.toolsets.workspace.secret import is_secret
 
 NOTHING = 3  # the code of a script that found nothing to commit
+END = "-- the message ends here --"  # whoever was to send it may be killed before they have: then nothing is committed
 _MAKE = """
 call=$1 ref=$2 old=$3
+message=$(cat)
+[ "${message%@END@}" != "$message" ] || exit 1
+message=${message%@END@}
 tree=$(git write-tree) || exit 1
 if [ -n "$old" ]; then
   [ "$tree" != "$(git rev-parse "$old^{tree}")" ] || exit 3
-  made=$(git commit-tree "$tree" -p "$old" -F -) || exit 1
+  made=$(printf %s "$message" | git commit-tree "$tree" -p "$old" -F -) || exit 1
 else
-  made=$(git commit-tree "$tree" -F -) || exit 1
+  made=$(printf %s "$message" | git commit-tree "$tree" -F -) || exit 1
 fi
 before=${old:-$(printf %s "$made" | tr '0-9a-f' '0')}
 {
@@ -32,7 +36,7 @@ before=${old:-$(printf %s "$made" | tr '0-9a-f' '0')}
   printf 'update %s %s %s\\n' "$ref" "$made" "$before"
 } | git update-ref -m "commit: by treadle" --stdin || exit 1
 printf '%s\\n' "$made"
-"""
+""".replace("@END@", END)
 STAGED = f"exec 2>&1{_MAKE}"
 # Other things that are staged stay so: the commit is made of an index of its own.
 PATHS = f"""
@@ -137,7 +141,7 @@ async def _made(
     if not text:
         raise Refused("A commit needs a message. Say in a line what the change does.")
     words = (call_ref(key), state.ref, state.head or "", *files)
-    ran = await git.script(script, *words, stdin=f"{text}\n", env=identity.variables())
+    ran = await git.script(script, *words, stdin=f"{text}\n{END}", env=identity.variables())
     if ran.code == NOTHING:
         return None
     lines = ran.output.splitlines()

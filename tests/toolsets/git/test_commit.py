@@ -1,0 +1,23 @@
+"""How a commit is made."""
+
+import os
+import subprocess
+
+import pytest
+
+from treadle.toolsets.git.commit import END, STAGED, TREADLE
+
+
+@pytest.mark.parametrize(("sent", "commits"), [("Mend it\n" + END, "Mend it"), ("Mend i", ""), ("", "")])
+def test_a_message_that_was_cut_off_commits_nothing(tmp_path, sent, commits):
+    """Whoever was to send it was killed."""
+
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=tmp_path, capture_output=True, text=True, check=False).stdout.strip()
+
+    git("init", "-q", "-b", "main")
+    (tmp_path / "a").write_text("a")
+    git("add", "a")
+    env = {**os.environ, **TREADLE.variables()}
+    subprocess.run(["sh", "-c", STAGED, "sh", "", "refs/heads/main", ""], cwd=tmp_path, env=env, input=sent, text=True, check=False)
+    assert git("log", "--format=%s") == commits
