@@ -9,7 +9,7 @@ from treadle._version import __version__
 
 if TYPE_CHECKING:
     from treadle.app.agent import Agent, Discovery, Results
-    from treadle.app.assistant import Assistant, Command, Host, Panel, Terminal
+    from treadle.app.assistant import Assistant, Command, Host, Panel, Terminal, later
     from treadle.app.assistants import agent_of
     from treadle.app.home import Home, open_home
     from treadle.app.jobs import Job, Jobs
@@ -105,6 +105,7 @@ _HOMES = {
     "deny": "guard.policy",
     "exit_code": "app.talk",
     "json_in": "dialects.mend",
+    "later": "app.assistant",
     "mcp_toolsets": "app.mcp_servers",
     "model_of": "app.models",
     "one_call": "models.one_call",
@@ -181,6 +182,7 @@ __all__ = [
     "deny",
     "exit_code",
     "json_in",
+    "later",
     "mcp_toolsets",
     "model_of",
     "one_call",

@@ -83,6 +83,7 @@ PUBLIC = [
     "deny",
     "exit_code",
     "json_in",
+    "later",
     "mcp_toolsets",
     "model_of",
     "one_call",

@@ -76,6 +76,29 @@ class Host(Struct, frozen=True):
     talk: "Callable[[Agent[Any], Kept], Talk] | None" = None
     about: dict[str, Any] = {}
 
+    @property
+    def shown_at(self) -> Terminal:
+        """The terminal, for commands: they always have one."""
+        assert self.terminal is not None, "only servers have none"
+        return self.terminal
+
+    def talking(self, agent: "Agent[Any]", kept: "Kept") -> "Talk":
+        """A conversation, for commands: they can always hold one."""
+        assert self.talk is not None, "only servers can't"
+        return self.talk(agent, kept)
+
+
+def later(path: str) -> Callable[..., Any]:
+    """A function that is imported when it is called: `later("my_package.command:run")` keeps an assistant's module light."""
+
+    def call(*args: Any) -> Any:
+        from importlib import import_module
+
+        module, _, name = path.partition(":")
+        return getattr(import_module(module), name)(*args)
+
+    return call
+
 
 class Command(Struct, frozen=True):
     """A command of an assistant: `treadle NAME …`, or one of its parts: `treadle NAME PART …`.

@@ -63,7 +63,8 @@ def _hole(source: str, piece: ast.expr | ast.stmt) -> Hole:
 
 def _offset(source: str, line: int | None, column: int | None) -> int:
     """Where a place is that a tree counts in lines and bytes."""
-    assert line is not None and column is not None, "every node that was parsed has them"  # noqa: PT018 - one thing
+    assert line is not None, "every node that was parsed has one"
+    assert column is not None, "every node that was parsed has one"
     lines = source.splitlines(keepends=True)
     return sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode())
 

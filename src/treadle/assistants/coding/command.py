@@ -137,7 +137,7 @@ async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
         user=host.user,
         origin={**host.origin, "model": model.name},
     )
-    terminal = _terminal(host)
+    terminal = host.shown_at
     if args.detach:
         assert host.detach is not None, "a command always has it"
         host.detach(["jobs", "resume", job.id, "--quiet"])
@@ -168,8 +168,3 @@ def finished(job: Job, terminal: Terminal, *, as_json: bool = False) -> int:
     else:
         show.show(job, terminal)
     return show.code_of(job)
-
-
-def _terminal(host: Host) -> Terminal:
-    assert host.terminal is not None, "a command always has one"
-    return host.terminal

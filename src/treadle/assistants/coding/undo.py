@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from treadle import Host, Job, Jobs, SettingsError, Terminal
+from treadle import Host, Job, Jobs, SettingsError
 from treadle.assistants.coding.command import NAME
 from treadle.assistants.coding.room import folder_of
 from treadle.workspace import ChangedSince, Checkpoints, leave_branch
@@ -34,7 +34,7 @@ def _job(parser: ArgumentParser) -> None:
 
 async def diff(args: Namespace, host: Host) -> int:
     """Show what a job changed."""
-    terminal, (job, checkpoints) = _terminal(host), _found(args.job, host)
+    terminal, (job, checkpoints) = host.shown_at, _found(args.job, host)
     touched, states = job.facts.get("touched", ()), await _states(job, checkpoints)
     if args.stat:
         for change in await checkpoints.changes(states[0], states[-1]):
@@ -54,7 +54,7 @@ def _style(line: str) -> str:
 
 async def undo(args: Namespace, host: Host) -> int:
     """Put the files back as they were before."""
-    terminal, (job, checkpoints) = _terminal(host), _found(args.job, host)
+    terminal, (job, checkpoints) = host.shown_at, _found(args.job, host)
     if args.steps < 1:
         raise SettingsError("--steps takes a number from 1 up.")
     jobs = Jobs(host.home.folder)
@@ -111,8 +111,3 @@ def _last(jobs: Jobs) -> Job:
         if job.assistant == NAME and "before" in job.facts and Path(job.workspace) in (here, *here.parents):
             return job
     raise SettingsError("No job has changed anything in this folder. `treadle jobs` lists all of them.")
-
-
-def _terminal(host: Host) -> Terminal:
-    assert host.terminal is not None, "a command always has one"
-    return host.terminal

@@ -3,28 +3,15 @@
 This module only says what it offers; everything it needs is imported when it is used.
 """
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from treadle import Assistant, Command, Limits, Panel, ask
+from treadle import Assistant, Command, Limits, Panel, ask, later
 
 _NAME = "treadle.assistants.guidance"
 
 
-def _later(module: str, name: str) -> Callable[..., Any]:
-    """A function that is imported when it is called."""
-
-    def call(*args: Any) -> Any:
-        from importlib import import_module
-
-        return getattr(import_module(f"{_NAME}.{module}"), name)(*args)
-
-    return call
-
-
 def _part(name: str, summary: str, more: str = "") -> Command:
-    return Command(name, summary, _later("command", name), _later("command", f"{name}_arguments"), more)
+    return Command(name, summary, later(f"{_NAME}.command:{name}"), later(f"{_NAME}.command:{name}_arguments"), more)
 
 
 assistant = Assistant(
@@ -32,7 +19,7 @@ assistant = Assistant(
     title="Guidance",
     summary="Guides a project: its problem, its world and its runs, with every look on record.",
     instructions="You help people to plan a project. Without a project at hand, say that `treadle guide` names and opens one.",
-    toolsets=_later("local", "local_tools"),
+    toolsets=later(f"{_NAME}.local:local_tools"),
     policy=(ask("change_*", reason="This changes the project."),),
     limits=Limits(rounds=10, calls=40),
     questions=("What constraints are in my ProblemSpec?", "Compare my constraints with my resources.", "What should I do next?"),
@@ -50,6 +37,6 @@ assistant = Assistant(
             ),
         ),
     ),
-    routes=_later("routes", "routes"),
+    routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Guidance", Path(__file__).parent / "panel"),
 )

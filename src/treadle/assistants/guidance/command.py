@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from treadle import Host, Kept, ModelError, RunResult, SettingsError, Terminal, UnknownModel, exit_code
+from treadle import Host, Kept, ModelError, RunResult, SettingsError, UnknownModel, exit_code
 from treadle.assistants.guidance.changes import told
 from treadle.assistants.guidance.guide import Asked, Guide, user_of
 from treadle.assistants.guidance.opened import Opened
@@ -70,9 +70,9 @@ async def projects(args: Namespace, host: Host) -> int:
             return 0
         for project in found:
             state = await state_of(store, user_of(host), project.id)
-            _terminal(host).line(f"{project.id}  {progress_of(state).current_stage:<12}  {project.title}")
+            host.shown_at.line(f"{project.id}  {progress_of(state).current_stage:<12}  {project.title}")
         if not found:
-            _terminal(host).tell("There are none yet: `treadle guide new TITLE` begins one, `treadle guide demo` makes a sample.")
+            host.shown_at.tell("There are none yet: `treadle guide new TITLE` begins one, `treadle guide demo` makes a sample.")
     return 0
 
 
@@ -81,7 +81,7 @@ async def new(args: Namespace, host: Host) -> int:
     async with Opened(host) as store:
         project = await store.create_project(user_of(host), args.title, args.description)
         await store.create_chat_session(user_of(host), project.id, "Main Chat")
-        _terminal(host).line(f"{project.id}  {project.title}")
+        host.shown_at.line(f"{project.id}  {project.title}")
     return 0
 
 
@@ -108,10 +108,9 @@ async def ask(args: Namespace, host: Host) -> int:
         try:
             model = await host.model()
         except (UnknownModel, ModelError) as error:
-            _terminal(host).line(without_model(asked.state, str(error)))
+            host.shown_at.line(without_model(asked.state, str(error)))
             return 1
-        assert host.talk is not None, "a command always has it"
-        talk = host.talk(guide.agent(model, asked), _kept(host, asked))
+        talk = host.talking(guide.agent(model, asked), _kept(host, asked))
         result = await talk.ask(query or "Where does the project stand, and what should I do next?")
         await _keep(store, guide, asked, user_of(host), result, query)
     return exit_code(result)
@@ -121,9 +120,8 @@ async def chat(args: Namespace, host: Host) -> int:
     """A conversation, kept with the project."""
     async with Opened(host) as store:
         guide, asked = await _asked(store, host, args.project, "")
-        _terminal(host).note(f"Talking about {asked.state.title!r}. /help lists what can be typed.")
-        assert host.talk is not None, "a command always has it"
-        talk = host.talk(guide.agent(await host.model(), asked, lasts=True), _kept(host, asked))
+        host.shown_at.note(f"Talking about {asked.state.title!r}. /help lists what can be typed.")
+        talk = host.talking(guide.agent(await host.model(), asked, lasts=True), _kept(host, asked))
 
         async def after(result: RunResult[Any]) -> None:
             said = [message.text for message in result.history if message.role == "person"]
@@ -136,8 +134,8 @@ async def demo(args: Namespace, host: Host) -> int:
     """Make the sample project."""
     async with Opened(host) as store:
         project = await make_sample(store, user_of(host))
-        _terminal(host).line(f"{project.id}  {project.title}")
-        _terminal(host).note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
+        host.shown_at.line(f"{project.id}  {project.title}")
+        host.shown_at.note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
     return 0
 
 
@@ -190,7 +188,7 @@ async def _project(store: "Store", user: str, named: str) -> Project:
 
 
 async def _show(store: "Store", host: Host, project: Project) -> None:
-    terminal, user = _terminal(host), user_of(host)
+    terminal, user = host.shown_at, user_of(host)
     state = await state_of(store, user, project.id)
     progress = progress_of(state)
     terminal.line(f"{project.title}  ({project.id})", "bold")
@@ -217,9 +215,4 @@ def _typed(words: list[str]) -> str:
 
 
 def _print(host: Host, value: Any) -> None:
-    _terminal(host).line(msgspec.json.format(msgspec.json.encode(value)).decode())
-
-
-def _terminal(host: Host) -> Terminal:
-    assert host.terminal is not None, "a command always has one"
-    return host.terminal
+    host.shown_at.line(msgspec.json.format(msgspec.json.encode(value)).decode())

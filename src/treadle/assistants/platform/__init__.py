@@ -8,20 +8,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Assistant, Command, Host, Limits, Panel, RunContext, Toolset, allow, ask
+from treadle import Assistant, Command, Host, Limits, Panel, RunContext, Toolset, allow, ask, later
 
 _NAME = "treadle.assistants.platform"
-
-
-def _later(module: str, name: str) -> Callable[..., Any]:
-    """A function that is imported when it is called."""
-
-    def call(*args: Any) -> Any:
-        from importlib import import_module
-
-        return getattr(import_module(f"{_NAME}.{module}"), name)(*args)
-
-    return call
 
 
 def _toolsets(host: Host) -> Sequence[Toolset]:
@@ -37,8 +26,8 @@ async def _instructions(ctx: RunContext[Any]) -> str:
 
 
 def _part(name: str, summary: str, more: str = "", arguments: str = "") -> Command:
-    run: Callable[[Namespace, Host], int | Awaitable[int]] = _later("command", name)
-    options: Callable[[ArgumentParser], object] = _later("command", arguments or f"{name}_arguments")
+    run: Callable[[Namespace, Host], int | Awaitable[int]] = later(f"{_NAME}.command:{name}")
+    options: Callable[[ArgumentParser], object] = later(f"{_NAME}.command:{arguments or name + '_arguments'}")
     return Command(name, summary, run, options, more)
 
 
@@ -68,6 +57,6 @@ assistant = Assistant(
             ),
         ),
     ),
-    routes=_later("routes", "routes"),
+    routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Platform", Path(__file__).parent / "panel"),
 )

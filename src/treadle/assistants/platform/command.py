@@ -69,7 +69,7 @@ async def chat(args: Namespace, host: Host) -> int:
             last.extend(filter(None, [spec_in(result.text)]))
             await _after(desk, host, result)
 
-        terminal = _terminal(host)
+        terminal = host.shown_at
         state = await documents.state()
         known = f" {state.documents} documents are known." if state.documents else ""
         terminal.note(f"Talking to {settled(args.server).server} {await _as_whom(desk)}.{known} /help lists what can be typed.")
@@ -85,7 +85,7 @@ async def generate(args: Namespace, host: Host) -> int:
         raise SettingsError(f"{args.output} is there already; choose another name, or replace it with --force.")
     async with _desk(args, host) as (desk, _):
         made = await desk.generate(_typed(args.words))
-    terminal = _terminal(host)
+    terminal = host.shown_at
     if args.json:
         terminal.line(msgspec.json.format(msgspec.json.encode(as_json(made))).decode())
     elif args.output:
@@ -101,7 +101,7 @@ async def generate(args: Namespace, host: Host) -> int:
 
 def validate(args: Namespace, host: Host) -> int:
     """Check specs, by line."""
-    terminal, types = _terminal(host), {*PROVIDED, *settled().types}
+    terminal, types = host.shown_at, {*PROVIDED, *settled().types}
     found = {name: check(_read(name), types) for name in args.files}
     if args.json:
         told = {name: {"valid": each.ok, "findings": each.findings} for name, each in found.items()}
@@ -120,7 +120,7 @@ async def demo(args: Namespace, host: Host) -> int:
     """Start a platform to try things on, until Ctrl-C."""
     from treadle.assistants.platform.demo import run_demo
 
-    terminal = _terminal(host)
+    terminal = host.shown_at
     await run_demo(host.home.folder / "platform-demo.db", args.port, tell=terminal.line)
     return 0
 
@@ -128,7 +128,7 @@ async def demo(args: Namespace, host: Host) -> int:
 @asynccontextmanager
 async def _desk(args: Namespace, host: Host) -> AsyncGenerator[tuple[Desk, Documents]]:
     """The person's desk and its documents, indexed anew where they have changed."""
-    settings, terminal = settled(args.server), _terminal(host)
+    settings, terminal = settled(args.server), host.shown_at
     documents = Documents(settings, host.home.folder)
     try:
         for sentence in await documents.refresh():
@@ -139,8 +139,7 @@ async def _desk(args: Namespace, host: Host) -> AsyncGenerator[tuple[Desk, Docum
 
 
 async def _talk(desk: Desk, host: Host) -> Talk:
-    assert host.talk is not None, "a command always has it"
-    return host.talk(desk.agent(await host.model()), Kept(await desk.name(), desk.credentials, {"server": desk.server}))
+    return host.talking(desk.agent(await host.model()), Kept(await desk.name(), desk.credentials, {"server": desk.server}))
 
 
 async def _as_whom(desk: Desk) -> str:
@@ -152,7 +151,7 @@ async def _as_whom(desk: Desk) -> str:
 
 async def _after(desk: Desk, host: Host, result: RunResult[str]) -> None:
     """Beneath an answer: what it goes by, and what is wrong with the spec in it."""
-    reply, terminal = await desk.reply(result, last_question(result.history)), _terminal(host)
+    reply, terminal = await desk.reply(result, last_question(result.history)), host.shown_at
     if reply.citations:
         terminal.note(f"See: {', '.join(reply.citations)}")
     _show(terminal, reply.findings)
@@ -213,8 +212,3 @@ def _read(name: str) -> str:
 def _bytes(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(MOST_BYTES + 1)
-
-
-def _terminal(host: Host) -> Terminal:
-    assert host.terminal is not None, "a command always has one"
-    return host.terminal

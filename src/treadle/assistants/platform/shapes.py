@@ -37,23 +37,23 @@ def _summary(name: str, value: Mapping[str, Any]) -> Json:
     told: Json = {"name": name, **_some(value, ("team", "created_by", "updated_at"))}
     told["containers"] = [f"{each}: {fields.get('image', '')}" for each, fields in spec.get("containers", {}).items()]
     told["resources"] = [f"{each}: {fields.get('type', '')}" for each, fields in spec.get("resources", {}).items()]
-    return _filled(told)
+    return filled(told)
 
 
 def application(name: str, answer: Any) -> Json:
     """One application: its spec in the form in which it is written."""
     value = _object(answer)
-    return _filled({"name": name, **_some(value, ("team", "created_by", "created_at", "updated_at")), "spec": from_server(value)})
+    return filled({"name": name, **_some(value, ("team", "created_by", "created_at", "updated_at")), "spec": from_server(value)})
 
 
 def workflows(answer: Any) -> tuple[list[Json], int]:
     """Workflow executions and how many there are in all: `{data, total}`, or a bare list."""
     if isinstance(answer, Mapping):
         page = cast("Mapping[str, Any]", answer)
-        found = [_filled(_some(each, _WORKFLOW)) for each in _objects(page.get("data"))]
+        found = [filled(_some(each, _WORKFLOW)) for each in _objects(page.get("data"))]
         total = page.get("total")
         return found, total if isinstance(total, int) else len(found)
-    found = [_filled(_some(each, _WORKFLOW)) for each in _objects(answer)]
+    found = [filled(_some(each, _WORKFLOW)) for each in _objects(answer)]
     return found, len(found)
 
 
@@ -61,11 +61,11 @@ def workflow(answer: Any) -> Json:
     """One execution, with its steps and what went wrong."""
     value = _object(answer)
     told = _some(value, (*_WORKFLOW, "error_message", "retry_count", "is_retry"))
-    return _filled({**told, "steps": [_step(each) for each in _objects(value.get("steps"))]})
+    return filled({**told, "steps": [_step(each) for each in _objects(value.get("steps"))]})
 
 
 def _step(value: Mapping[str, Any]) -> Json:
-    step = _filled(_some(value, _STEP))
+    step = filled(_some(value, _STEP))
     logs = step.get("output_logs")
     if isinstance(logs, str) and len(logs) > _MOST_LOG:
         step["output_logs"] = f"[…] {logs[-_MOST_LOG:]}"  # what went wrong stands at the end
@@ -74,7 +74,7 @@ def _step(value: Mapping[str, Any]) -> Json:
 
 def resources(answer: Any) -> list[Json]:
     """Resources: an object of lists by application, `{resources: […]}`, or a list."""
-    return [_filled(_some(each, _RESOURCE)) for each in _resources(answer)]
+    return [filled(_some(each, _RESOURCE)) for each in _resources(answer)]
 
 
 def _resources(answer: Any) -> Iterator[Mapping[str, Any]]:
@@ -93,13 +93,13 @@ def _resources(answer: Any) -> Iterator[Mapping[str, Any]]:
 def golden_paths(answer: Any) -> list[Json]:
     """Golden paths: an object by name, or a list."""
     fields = ("description", "category", "tags", "estimated_duration", "parameters")
-    return [_filled({"name": name, **_some(value, fields)}) for name, value in _by_name(answer)]
+    return [filled({"name": name, **_some(value, fields)}) for name, value in _by_name(answer)]
 
 
 def providers(answer: Any) -> list[Json]:
     """Providers, and the names of their workflows."""
     found = [
-        _filled(_some(each, ("name", "version", "category", "description", "provisioners", "golden_paths")))
+        filled(_some(each, ("name", "version", "category", "description", "provisioners", "golden_paths")))
         for each in _objects(answer)
     ]
     for told, value in zip(found, _objects(answer), strict=True):
@@ -110,13 +110,13 @@ def providers(answer: Any) -> list[Json]:
 def stats(answer: Any) -> Json:
     """The figures, under names that say what they count."""
     value = _object(answer)
-    return _filled({**_some(value, ("applications", "resources", "users")), "running_workflows": value.get("workflows")})
+    return filled({**_some(value, ("applications", "resources", "users")), "running_workflows": value.get("workflows")})
 
 
 def user(answer: Any) -> Json:
     """Who the token belongs to."""
     value = _object(answer)
-    return _filled(_some(value, ("username", "team", "role")))
+    return filled(_some(value, ("username", "team", "role")))
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -146,6 +146,6 @@ def _some(value: Mapping[str, Any], keys: Sequence[str]) -> Json:
     return {key: value[key] for key in keys if key in value}
 
 
-def _filled(value: Json) -> Json:
+def filled(value: Json) -> Json:
     """Without what says nothing; a false and a zero say something."""
     return {key: each for key, each in value.items() if each is not None and each != "" and each != [] and each != {}}

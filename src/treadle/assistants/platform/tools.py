@@ -15,7 +15,7 @@ from treadle.assistants.platform.said import last_spec
 from treadle.assistants.platform.score import Checked, check, spec_in
 from treadle.assistants.platform.server import Missing, NoSuchPath, Platform
 from treadle.assistants.platform.settled import PlatformSettings
-from treadle.assistants.platform.shapes import Json
+from treadle.assistants.platform.shapes import Json, filled
 
 KEPT = 30.0  # seconds that what was read is reused
 MOST = 50  # items of a list that are told
@@ -42,7 +42,7 @@ class Abilities:
             _beside(requests.resources(self._platform, name), []),
             _beside(requests.workflows(self._platform, name), ([], 0)),
         )
-        states = [_filled({key: each.get(key) for key in ("resource_name", "resource_type", "state")}) for each in resources]
+        states = [filled({key: each.get(key) for key in ("resource_name", "resource_type", "state")}) for each in resources]
         return {**found, "resources": states, "newest_workflow": workflows[0] if workflows else "none has run yet"}
 
     async def _application(self, name: str) -> Json:
@@ -108,7 +108,7 @@ class Abilities:
         await self._hold(ctx, checked.spec.name if checked.spec else "", text)
         answer = await requests.deploy(self._platform, text, ctx.key)
         told = _answer(answer, "It was deployed.")
-        return _filled({**told, "warnings": [str(each) for each in checked.warnings]})
+        return filled({**told, "warnings": [str(each) for each in checked.warnings]})
 
     async def _hold(self, ctx: RunContext[Any], name: str, spec: str = "") -> None:
         """What was approved was approved for what was shown: on this platform, for this person, and over what ran then."""
@@ -258,7 +258,3 @@ async def _beside(reading: Any, otherwise: Any) -> Any:
         return await reading
     except ToolProblem:
         return otherwise
-
-
-def _filled(value: Json) -> Json:
-    return {key: each for key, each in value.items() if each not in (None, "", [], {})}

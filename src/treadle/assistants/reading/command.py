@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, Terminal, TreadleError
+from treadle import Host, TreadleError
 from treadle.assistants.reading import show
 from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
 from treadle.assistants.reading.files import load, open_source
@@ -47,7 +47,7 @@ async def run(args: Namespace, host: Host) -> int:
 
 
 async def _read_file(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:
-    terminal = _terminal(host)
+    terminal = host.shown_at
     source = await open_source(path, outliner, args.language)
     if args.outline:
         from treadle.assistants.reading.outline.compact import compact
@@ -79,7 +79,7 @@ def _has_changed(path: Path, found: Analysis) -> bool:
 
 
 async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:
-    terminal = _terminal(host)
+    terminal = host.shown_at
 
     def told(done: int, of: int, file: FileRead) -> None:
         what = f"not read: {file.problem}" if file.reading is None else file.reading.file_intent.partition("\n")[0]
@@ -93,8 +93,3 @@ async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace
     else:
         show.show_folder(found, terminal)
     return 0
-
-
-def _terminal(host: Host) -> Terminal:
-    assert host.terminal is not None, "a command always has one"
-    return host.terminal
