@@ -155,6 +155,13 @@ def test_at_a_limit_the_model_is_asked_for_an_answer_without_tools():
     assert ended == Finish("limit", text="So far: 5.", reason="the limit of 1 round")
 
 
+@pytest.mark.parametrize(("problem", "is_over"), [("raised", True), ("timeout", True), ("invalid", False), (None, False)])
+def test_a_tool_that_failed_may_be_the_end_of_tools(problem, is_over):
+    failed = Returned(result=Result("c1", "look", "broken", problem), usage=Usage(calls=1))
+    step = decide(run(replied("c1"), judged("c1"), failed), Terms(Limits(failures=1)))
+    assert (step.last, step.reason) == ((True, "the limit of 1 failed call") if is_over else (False, ""))
+
+
 def test_a_note_is_not_lost_at_a_limit():
     terms = Terms(Limits(rounds=1), wants_output=True)
     state = run(*one_round(), replied(text="words", last=True), Noted(text="As JSON."))

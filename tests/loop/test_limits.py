@@ -17,6 +17,9 @@ from treadle.loop.limits import Limits, Spent, call_beyond, reached
         (Limits(seconds=1.5), Spent(seconds=1.5), "the limit of 1.5 seconds"),
         (Limits(seconds=1.5), Spent(seconds=1.4), ""),
         (Limits(rounds=None), Spent(rounds=10_000), ""),
+        (Limits(failures=1), Spent(failures=1), "the limit of 1 failed call"),
+        (Limits(failures=2), Spent(failures=1), ""),
+        (Limits(), Spent(failures=10_000), ""),
     ],
 )
 def test_a_limit_says_when_it_is_reached(limits, spent, words):

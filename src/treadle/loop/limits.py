@@ -16,6 +16,7 @@ class Limits(Struct, frozen=True):
     calls       tool calls
     per_tool    calls of one tool, by name
     tokens      input and output together; the last answer is kept in reserve
+    failures    calls whose tool failed: it raised, or took too long
     seconds     working time; waiting for a person doesn't count
     cost        US dollars, where the model's price is known
     tries       how often one request to a model is tried before the run fails
@@ -30,6 +31,7 @@ class Limits(Struct, frozen=True):
     calls: int | None = None
     per_tool: dict[str, int] = {}
     tokens: int | None = None
+    failures: int | None = None
     seconds: float | None = None
     cost: float | None = None
     tries: int = 5
@@ -47,6 +49,7 @@ class Spent(Struct, frozen=True):
     seconds: float = 0.0
     usage: Usage = Usage()
     last_tokens: int = 0
+    failures: int = 0
 
 
 def reached(limits: Limits, spent: Spent) -> str:
@@ -61,6 +64,8 @@ def reached(limits: Limits, spent: Spent) -> str:
         return f"the limit of {_counted(limits.calls, 'call')}"
     if limits.tokens is not None and usage.total_tokens + 2 * spent.last_tokens > limits.tokens:
         return f"the limit of {_counted(limits.tokens, 'token')}"
+    if limits.failures is not None and spent.failures >= limits.failures:
+        return f"the limit of {_counted(limits.failures, 'failed call')}"
     if limits.seconds is not None and spent.seconds >= limits.seconds:
         return f"the limit of {limits.seconds:g} seconds"
     if limits.cost is not None and _next_cost(spent) > limits.cost:

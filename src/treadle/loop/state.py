@@ -169,7 +169,7 @@ def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
     if at <= earlier or type(entry) in _IDLE:
         return replace(changed, position=before.position + 1, at=max(earlier, at))
     spent = changed.spent
-    working = Spent(spent.rounds, spent.seconds + at - earlier, spent.usage, spent.last_tokens)
+    working = Spent(spent.rounds, spent.seconds + at - earlier, spent.usage, spent.last_tokens, spent.failures)
     return replace(changed, position=before.position + 1, at=at, spent=working)
 
 
@@ -220,7 +220,7 @@ def _spending(spent: Spent, usage: Usage) -> Spent:
     """With what a request used, if it was one."""
     if not usage.requests:
         return spent
-    return Spent(spent.rounds, spent.seconds, spent.usage + usage, usage.total_tokens)
+    return Spent(spent.rounds, spent.seconds, spent.usage + usage, usage.total_tokens, spent.failures)
 
 
 def _answered(state: RunState) -> RunState:
@@ -276,6 +276,9 @@ def refusal(call_id: str, name: str, entry: Refused) -> Result:
     return Result(call_id, name, words, "denied")
 
 
+_FAILURES = frozenset(("raised", "timeout"))  # what is the tool's own; the rest are the model's, or a person's
+
+
 def _returned(state: RunState, entry: Returned) -> RunState:
     result = entry.result
     found = find_call(state, result.call_id)
@@ -294,6 +297,8 @@ def _returned(state: RunState, entry: Returned) -> RunState:
         changed = replace(changed, revealed=tuple(dict.fromkeys((*state.revealed, *entry.revealed))))
     if entry.usage.requests or entry.usage.calls:
         changed = replace(changed, spent=replace(state.spent, usage=state.spent.usage + entry.usage))
+    if result.problem in _FAILURES:
+        changed = replace(changed, spent=replace(changed.spent, failures=changed.spent.failures + 1))
     return _closed(changed)
 
 
@@ -351,7 +356,7 @@ def _closed(state: RunState) -> RunState:
         inner=(),
         words=text_of(state.parts).strip() or state.words,
         empties=0,
-        spent=Spent(spent.rounds + 1, spent.seconds, spent.usage, spent.last_tokens),
+        spent=Spent(spent.rounds + 1, spent.seconds, spent.usage, spent.last_tokens, spent.failures),
     )
 
 
