@@ -68,7 +68,7 @@ modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 lock:  ## renew requirements/dev.lock from pyproject.toml
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip install --quiet uv
-	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --extra reading --extra server --extra coding --extra mcp --extra guidance --extra openapi --extra platform --extra retrieval --universal --python-version 3.11 \
+	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --extra reading --extra server --extra coding --extra courses --extra mcp --extra guidance --extra openapi --extra platform --extra retrieval --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --output-file requirements/dev.lock
 	rm -rf .venv-lock
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from treadle.engine.setup import Answer, Approval
     from treadle.guard.policy import allow, ask, deny
     from treadle.loop.limits import Limits
-    from treadle.models.led import Led, Move, Question
+    from treadle.models.led import Led, Move, Plan, Question
     from treadle.models.one_call import one_call
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
@@ -69,6 +69,7 @@ _HOMES = {
     "Move": "models.led",
     "Options": "core.requests",
     "Panel": "app.assistant",
+    "Plan": "models.led",
     "Preview": "core.calls",
     "Question": "models.led",
     "Recorded": "models.recorded",
@@ -145,6 +146,7 @@ __all__ = [
     "Move",
     "Options",
     "Panel",
+    "Plan",
     "Preview",
     "Question",
     "Recorded",

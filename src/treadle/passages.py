@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from treadle.models.embeddings.hashed import Hashed as HashedEmbedder
     from treadle.stores.passages.documents import Reader, TextReader, Unreadable, text_of
     from treadle.stores.passages.files import Skipped
+    from treadle.stores.passages.files import named as folder_names
     from treadle.stores.passages.folders import Progress, Report, index_folders
     from treadle.stores.passages.passages import Passages
     from treadle.stores.passages.split.markdown import split_markdown
     from treadle.stores.passages.split.pieces import Piece, Split
     from treadle.stores.passages.split.plain import split_text
     from treadle.stores.passages.split.yaml import split_yaml
-    from treadle.stores.passages.values import Document, Found, Passage, PassagesError, State
+    from treadle.stores.passages.values import Document, Found, Passage, PassagesError, State, Where
 
 _HOMES = {
     "BuiltinEmbedder": "models.embeddings.builtin:Builtin",
@@ -39,6 +40,8 @@ _HOMES = {
     "State": "stores.passages.values",
     "TextReader": "stores.passages.documents",
     "Unreadable": "stores.passages.documents",
+    "Where": "stores.passages.values",
+    "folder_names": "stores.passages.files:named",
     "index_folders": "stores.passages.folders",
     "split_markdown": "stores.passages.split.markdown",
     "split_text": "stores.passages.split.plain",
@@ -65,7 +68,9 @@ __all__ = [
     "State",
     "TextReader",
     "Unreadable",
+    "Where",
     "embedder_of",
+    "folder_names",
     "index_folders",
     "split_markdown",
     "split_text",

@@ -46,6 +46,7 @@ PUBLIC = [
     "Move",
     "Options",
     "Panel",
+    "Plan",
     "Preview",
     "Question",
     "Recorded",

@@ -84,6 +84,7 @@ def test_its_route_and_its_panel_are_served(tmp_path, path):
             assert [each["name"] for each in json.loads(fetched(f"{url}/api/assistants"))] == [
                 "almanac",
                 "coding",
+                "courses",
                 "guidance",
                 "platform",
                 "reading",

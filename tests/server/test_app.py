@@ -266,7 +266,8 @@ def test_what_is_no_route_is_told(tmp_path):
 def test_programs_get_json_and_people_a_page_where_there_is_nothing(tmp_path):
     with Serving(tmp_path) as server:
         programs, people = ask(server, "/api/nothing"), ask(server, "/nothing/<b>")
-    assert (programs[0], json.loads(programs[2])) == (404, {"success": False, "error": "There is nothing at /api/nothing."})
+    nothing = "There is nothing at /api/nothing."
+    assert (programs[0], json.loads(programs[2])) == (404, {"success": False, "error": nothing, "detail": nothing})
     assert (people[0], people[1]["content-type"]) == (404, "text/html; charset=utf-8")
     assert "There is nothing at /nothing/&lt;b&gt;." in people[2]
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treadle.app.home import Home  # its stores take longer to import than all of this
     from treadle.app.talk import Kept, Talk
     from treadle.app.work import Work
+    from treadle.models.led import Plan
 
 
 class Terminal(Protocol):
@@ -135,6 +136,7 @@ class Assistant(Struct, frozen=True):
     questions     what a newcomer may ask it
     routes        makes its HTTP routes: Starlette's, at the paths they say
     work          gives what it does as jobs
+    lead          gives the plan that leads a model which doesn't call tools by itself
     """
 
     name: str
@@ -149,3 +151,4 @@ class Assistant(Struct, frozen=True):
     routes: Callable[[Host], Sequence[Any]] | None = None
     panel: Panel | None = None
     work: Callable[[], Sequence["Work"]] | None = None
+    lead: Callable[[Host], "Plan"] | None = None

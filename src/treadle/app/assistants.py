@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Command, Host
+from treadle.app.models import model_of
 from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
 from treadle.core.errors import SettingsError
@@ -87,7 +88,7 @@ def assistant(name: str) -> Assistant:
 
 
 def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) -> Agent[Any]:
-    """The assistant as an agent, for the person whose host it is.
+    """The assistant as an agent, for the person whose host it is. A model that doesn't call tools by itself is led, if it can be.
 
     `more` is what `Agent` takes. It comes before what the assistant says, but for tools and toolsets, which are added to its own.
     """
@@ -101,7 +102,18 @@ def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) 
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    return Agent(model, **parts)
+    return Agent(_led(assistant, host, model), **parts)
+
+
+def _led(assistant: Assistant, host: Host, model: str | Model) -> str | Model:
+    if assistant.lead is None:
+        return model
+    found = model_of(model)
+    if found.traits.native_calls:
+        return found
+    from treadle.models.led import Led
+
+    return Led(found, assistant.lead(host))
 
 
 def commands(found: Iterable[Installed]) -> tuple[dict[str, Offer], list[str]]:

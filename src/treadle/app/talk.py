@@ -3,12 +3,13 @@
 How lines are read and answers shown is the face's business.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from treadle.core.messages import Message
     from treadle.engine.result import RunResult
 
 
@@ -23,12 +24,14 @@ def exit_code(result: "RunResult[Any]") -> int:
 class Kept(Struct, frozen=True):
     """How a conversation is kept: for whom, with which credentials to mask, and what the assistant needs to take it up again.
 
-    `about` stands in the journal as it is: no secrets.
+    `about` stands in the journal as it is: no secrets. With `before`, each message begins a run of its own, with what that gives
+    as what was said before it.
     """
 
     user: str = ""
     credentials: dict[str, str] = {}
     about: dict[str, Any] = {}
+    before: Callable[[], Awaitable[Sequence["Message"]]] | None = None
 
     def __repr__(self) -> str:
         return f"Kept(user={self.user!r})"

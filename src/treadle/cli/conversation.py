@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -13,6 +13,7 @@ from treadle.cli.choices import Chosen, chosen_for, chosen_from
 from treadle.cli.face import Face
 from treadle.cli.turn import Result, take_turn
 from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.messages import Message
 from treadle.core.requests import Usage
 from treadle.engine.engine import new_run_id
 from treadle.loop.state import replay
@@ -34,6 +35,7 @@ class Conversation:
         user: str,
         kept: bool,
         credentials: Mapping[str, str] | None = None,
+        before: Callable[[], Awaitable[Sequence[Message]]] | None = None,
     ) -> None:
         self.agent = agent
         self.run_id = run_id
@@ -43,10 +45,15 @@ class Conversation:
         self.face = face
         self._user = user
         self._credentials = credentials or {}
+        self._before = before
         self._journal = True if kept else MemoryJournal()
 
     async def ask(self, prompt: str) -> Result:
         """Say something, and show what comes of it."""
+        history: Sequence[Message] = ()
+        if self._before is not None:
+            history = await self._before()
+            self.run_id = new_run_id() if self.turns else self.run_id
         result = await take_turn(
             self.agent,
             self.run_id,
@@ -57,6 +64,7 @@ class Conversation:
                 journal=self._journal,
                 user=self._user,
                 credentials=self._credentials,
+                history=history,
                 watchers=watchers,
                 origin=self._chosen.origin,
             ),

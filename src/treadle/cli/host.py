@@ -62,7 +62,9 @@ class Talking(Conversation):
     """A conversation that an assistant's command holds. Its run can be resumed like any other of the assistant."""
 
     def __init__(self, agent: Agent[Any], chosen: Chosen, face: Face, kept: Kept) -> None:
-        super().__init__(agent, chosen, face, run_id=new_run_id(), user=kept.user, kept=True, credentials=kept.credentials)
+        super().__init__(
+            agent, chosen, face, run_id=new_run_id(), user=kept.user, kept=True, credentials=kept.credentials, before=kept.before
+        )
 
     async def converse(self, slashes: Mapping[str, Slash] = {}, after: After | None = None) -> int:
         """Answer lines until there are no more."""

@@ -1,10 +1,11 @@
 """A model that is led: a plan says what comes next, and asks the model only for what code can't decide.
 
 For models too small to choose among tools. To the engine it is a model like any other: its calls are judged and journaled, its runs
-taken up again. A plan is pure; it sees the whole history with every request, so it keeps nothing.
+taken up again. A plan is pure; it sees the whole history with every request, so it keeps nothing. What it has to know besides may
+be looked up first: then it is awaited.
 """
 
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import Any
 
 import msgspec
@@ -33,7 +34,8 @@ class Question(Struct, frozen=True):
     shape: dict[str, Any] | None = None
 
 
-Plan = Callable[[Request], Generator[Question, str, Move]]
+Steps = Generator[Question, str, Move]
+Plan = Callable[[Request], Steps | Awaitable[Steps]]
 
 
 class Led:
@@ -50,7 +52,8 @@ class Led:
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """What the plan decides."""
         spent: list[Usage] = []
-        plan, words = self._plan(request), None
+        planned, words = self._plan(request), None
+        plan = planned if isinstance(planned, Generator) else await planned
         while True:
             try:
                 asked = next(plan) if words is None else plan.send(words)

@@ -3,6 +3,8 @@
 Whatever nobody foresaw is in the log, for developers.
 """
 
+from collections.abc import Mapping
+
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -35,19 +37,23 @@ STATUSES: dict[type[TreadleError], int] = {
     TreadleError: 500,
 }
 SENTENCES = {404: "There is nothing at {path}.", 405: "{path} can't be asked with {method}."}
+PROGRAMS = ("/api", "/v1", "/mcp")  # and all below them
 UNFORESEEN = "Something went wrong in the server; its log says what."
 
 
 def is_for_programs(path: str) -> bool:
     """Whether what is at this path speaks JSON."""
-    return path == "/api" or path.startswith("/api/")
+    return any(path == place or path.startswith(f"{place}/") for place in PROGRAMS)
 
 
 def refusal(path: str, status: int, sentence: str) -> Response:
     """The answer that says what went wrong, in the form that suits the path."""
-    if is_for_programs(path):
-        return JSONResponse({"success": False, "error": sentence}, status)
-    return HTMLResponse(error_page(status, sentence), status)
+    return json_refusal(status, sentence) if is_for_programs(path) else HTMLResponse(error_page(status, sentence), status)
+
+
+def json_refusal(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    """What went wrong, for programs. Some clients read `error`, some `detail`."""
+    return JSONResponse({"success": False, "error": sentence, "detail": sentence}, status, headers)
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:

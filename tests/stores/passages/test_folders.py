@@ -4,7 +4,10 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -103,17 +106,179 @@ def test_a_folder_that_is_no_longer_named_is_forgotten_and_other_collections_are
     assert (report.removed, there) == (3, ["course/b.md", "more/a.md"])
 
 
+def test_a_file_can_be_named_in_place_of_a_folder(tmp_path, pages):
+    (tmp_path / "course.rst").write_text("A file of any name.")
+    report, there = index(tmp_path, pages, tmp_path / "course.rst")
+    assert (report.added, there[0]) == (4, "course.rst")
+    report, there = index(tmp_path, tmp_path / "course.rst")
+    assert (counts(report), there) == ((0, 0, 1, 3), ["course.rst"])
+
+
+def test_a_folder_that_is_away_for_a_while_loses_nothing(tmp_path, pages):
+    write(tmp_path / "more", a_md="More.")
+    index(tmp_path, pages, tmp_path / "more")
+    pages.rename(tmp_path / "unmounted")
+    report, there = index(tmp_path, pages, tmp_path / "more")
+    assert (counts(report), len(there)) == ((0, 0, 1, 0), 4)
+    assert reasons(report) == {"docs": "isn't there; what was read before is kept"}
+    assert find(tmp_path, "turbine") != []
+
+
 def test_folders_of_one_name_are_told_apart(tmp_path):
     write(tmp_path, one__docs__a_md="A.", two__docs__a_md="B.")
     assert index(tmp_path, tmp_path / "one/docs", tmp_path / "two/docs")[1] == ["one/docs/a.md", "two/docs/a.md"]
     assert list(named([tmp_path, tmp_path / "one", tmp_path])) == [tmp_path.name, "one"]
 
 
-def test_a_folder_that_is_not_there_is_said_so_before_anything_is_removed(tmp_path, pages):
+def test_a_place_that_was_never_there_keeps_no_other_from_being_indexed(tmp_path, pages):
+    report, there = index(tmp_path, tmp_path / "gone", pages, tmp_path / "gone.md", pages / "guide.md" / "inside")
+    assert (counts(report), len(there)) == ((3, 0, 0, 0), 3)
+    assert reasons(report) == {"gone": "isn't there", "gone.md": "isn't there", "inside": "Not a directory"}
+
+
+def test_where_none_of_the_places_was_ever_there_it_is_said_so_before_anything_is_removed(tmp_path, pages):
     index(tmp_path, pages)
-    with pytest.raises(SettingsError, match="no folder"):
-        index(tmp_path, pages, tmp_path / "gone")
+    with pytest.raises(SettingsError, match=r"no folder to index: .*/gone \(isn't there\), .*/typo \(isn't there\)"):
+        index(tmp_path, tmp_path / "gone", tmp_path / "typo")
     assert len(index(tmp_path, pages)[1]) == 3
+    assert index(tmp_path)[0].removed == 3  # none named is no mistake
+
+
+def test_of_places_that_are_all_away_what_was_read_is_kept(tmp_path, pages):
+    index(tmp_path, pages)
+    pages.rename(tmp_path / "unmounted")
+    report, there = index(tmp_path, pages, tmp_path / "gone")
+    assert (counts(report), len(there)) == ((0, 0, 0, 0), 3)
+    assert reasons(report) == {"docs": "isn't there; what was read before is kept", "gone": "isn't there"}
+
+
+DENIED = """
+import asyncio, os, sys
+from pathlib import Path
+from treadle.stores.passages.folders import index_folders
+from treadle.stores.passages.passages import Passages
+
+top = Path(sys.argv[1])
+shut = {"docs/shut": 0o000, "docs/listed": 0o444, "whole": 0o000}
+
+async def look():
+    async with Passages(top / "passages.db") as store:
+        report = await index_folders(store, [top / "docs", top / "whole"])
+        print(report.added, report.unchanged, report.removed, sorted(await store.sources()))
+        print(sorted((each.source, each.reason) for each in report.skipped))
+
+asyncio.run(look())
+(top / "docs/gone.md").unlink()
+if os.getuid() == 0:  # to whom nothing is denied
+    for path in (top, *top.rglob("*")):
+        os.chown(path, 65534, 65534)
+    os.setuid(65534)
+for name, mode in shut.items():
+    (top / name).chmod(mode)
+try:
+    asyncio.run(look())
+finally:
+    for name in shut:
+        (top / name).chmod(0o755)
+"""
+
+
+def test_a_folder_that_must_not_be_looked_into_is_named_and_loses_nothing():
+    with TemporaryDirectory() as top:  # not `tmp_path`, into which nobody but its owner gets
+        files = {"docs__a_md": "A.", "docs__gone_md": "G.", "docs__shut__deep__b_md": "B.", "docs__listed__c_md": "C."}
+        write(Path(top), **files, whole__d_md="D.")
+        done = subprocess.run([sys.executable, "-c", DENIED, top], capture_output=True, text=True, check=True)
+    kept = ["docs/a.md", "docs/listed/c.md", "docs/shut/deep/b.md", "whole/d.md"]
+    denied = "Permission denied; what was read before is kept"
+    assert done.stdout.splitlines()[:2] == [f"5 0 0 {sorted([*kept, 'docs/gone.md'])}", "[]"]
+    assert done.stdout.splitlines()[2:] == [
+        f"0 2 1 {kept}",
+        str([("docs/listed/c.md", "Permission denied"), ("docs/shut", denied), ("whole", denied)]),
+    ]
+
+
+def test_a_file_whose_name_is_no_utf_8_has_one_name_at_every_look(tmp_path):
+    folder = tmp_path / os.fsdecode(b"d\xffcs")
+    folder.mkdir()
+    for name in (b"b\xffd.md", b"b\xfed.md", b"b?d.md"):
+        (folder / os.fsdecode(name)).write_text("Text.")
+    for _ in range(2):
+        report, there = index(tmp_path, folder)
+        assert there == ["d\\xffcs/b?d.md", "d\\xffcs/b\\xfed.md", "d\\xffcs/b\\xffd.md"]
+    assert counts(report) == (0, 0, 3, 0)
+    folder.rename(tmp_path / "away")
+    assert len(index(tmp_path, folder)[1]) == 3
+
+
+# Looks
+
+
+def settle(*paths, seconds=10):
+    """As if these had been changed a while ago."""
+    for path in paths:
+        changed = time.time_ns() - seconds * 1_000_000_000
+        os.utime(path, ns=(changed, changed))
+
+
+def rewrite(path, text):
+    """Other text of the same length, which can't be seen from the outside."""
+    before = path.stat()
+    assert before.st_size == len(text)
+    path.write_text(text)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_file_that_looks_as_it_did_is_read_only_by_who_is_thorough(tmp_path, pages):
+    settle(*pages.rglob("*.*"))
+    index(tmp_path, pages)
+    rewrite(pages / "guide.md", "# Guide\n\nInstall the compass.\n")
+    assert counts(index(tmp_path, pages)[0]) == (0, 0, 3, 0)
+    assert find(tmp_path, "compass") == []
+    assert counts(index(tmp_path, pages, thorough=True)[0]) == (0, 1, 2, 0)
+    assert find(tmp_path, "compass") != []
+
+
+def test_a_file_that_was_read_right_after_it_was_written_is_read_once_more(tmp_path, pages):
+    """It may have been changed again within the time that its file system tells apart."""
+    settle(*pages.rglob("*.*"), seconds=1)
+    index(tmp_path, pages)
+    rewrite(pages / "guide.md", "# Guide\n\nInstall the compass.\n")
+    assert counts(index(tmp_path, pages)[0]) == (0, 1, 2, 0)
+
+
+def test_how_a_file_looks_is_kept_when_it_says_the_same(tmp_path, pages):
+    index(tmp_path, pages)  # too young to be relied on
+    settle(*pages.rglob("*.*"))
+    assert counts(index(tmp_path, pages)[0]) == (0, 0, 3, 0)
+    rewrite(pages / "guide.md", "# Guide\n\nInstall the compass.\n")
+    assert counts(index(tmp_path, pages)[0]) == (0, 0, 3, 0)
+    settle(pages / "guide.md", seconds=5)
+    assert counts(index(tmp_path, pages)[0]) == (0, 1, 2, 0)
+
+
+def test_what_is_read_in_another_way_or_is_too_large_now_is_looked_at_closely(tmp_path, pages):
+    settle(*pages.rglob("*.*"))
+    index(tmp_path, pages)
+    assert counts(index(tmp_path, pages, reader=TextReader(size=400))[0]) == (0, 3, 0, 0)
+    report, there = index(tmp_path, pages, reader=TextReader(size=400), largest=20)
+    assert (counts(report), there) == ((0, 0, 1, 2), ["docs/notes.txt"])
+    assert set(reasons(report).values()) == {"over 20 bytes"}
+
+
+class Choosy(TextReader, frozen=True):
+    """A reader whose settings are for one file alone."""
+
+    title: str = "x"
+
+    def version_of(self, source):
+        return self.title if source == "docs/guide.md" else ""
+
+
+def test_a_reader_can_say_what_applies_to_a_file(tmp_path, pages):
+    for young in (True, False):
+        index(tmp_path, pages, reader=Choosy(title=f"old {young}"))
+        assert counts(index(tmp_path, pages, reader=Choosy(title=f"new {young}"))[0]) == (0, 1, 2, 0)
+        settle(*pages.rglob("*.*"))
 
 
 def test_what_is_no_document_is_left_out_and_named_with_the_reason(tmp_path, pages):
@@ -219,6 +384,42 @@ def test_progress_is_told_and_vectors_of_another_embedder_are_made_anew(tmp_path
     report, _ = index(tmp_path, pages, embedder=Hashed(64), progress=told.append)
     assert (report.renewed, counts(report)) == (103, (0, 0, 103, 0))
     assert told[0] == Progress(103, 103, "vectors")
+
+
+class Quick:
+    """A reader who takes any file as one passage."""
+
+    version = "quick"
+
+    def read(self, source, data):
+        return Document(source, passages=(Passage("Text.", source),))
+
+
+def test_no_more_is_read_at_once_than_fits_into_memory(tmp_path):
+    for number in range(20):
+        write(tmp_path / "p", **{f"{number:02}_txt": b"x" * 900_000})
+    told = []
+    index(tmp_path, tmp_path / "p", reader=Quick(), progress=told.append)
+    assert told == [Progress(8, 20), Progress(16, 20), Progress(20, 20)]
+
+
+def test_a_large_file_is_told_of_before_and_after_unless_it_is_left_alone(tmp_path):
+    write(tmp_path / "p", a_txt="A", b_txt=b"x" * 1_000_001, c_txt=b"x" * 3_000_000, d_txt="D", e_txt="E")
+    settle(*(tmp_path / "p").iterdir())
+    told = []
+    index(tmp_path, tmp_path / "p", reader=Quick(), progress=told.append, largest=5_000_000)
+    assert told == [
+        Progress(1, 5),
+        Progress(1, 5, name="p/b.txt"),
+        Progress(2, 5),
+        Progress(2, 5, name="p/c.txt"),
+        Progress(3, 5),
+        Progress(5, 5),
+    ]
+    told.clear()
+    (tmp_path / "p" / "d.txt").write_text("New")
+    index(tmp_path, tmp_path / "p", reader=Quick(), progress=told.append, largest=5_000_000)
+    assert told == [Progress(4, 5), Progress(5, 5)]
 
 
 def test_a_large_document_goes_in_whole(tmp_path):

@@ -22,13 +22,12 @@ from treadle.models.embeddings.vectors import unit
 from treadle.stores.passages.asked import Term, matching
 from treadle.stores.passages.connections import open_passages, translated
 from treadle.stores.passages.filters import Filter, filter_of
-from treadle.stores.passages.nearest import EXACT, cosines, nearest, signs, small
+from treadle.stores.passages.held import has_numpy
+from treadle.stores.passages.nearest import signs, small
 from treadle.stores.passages.passages import Passages
 from treadle.stores.passages.ranking import RELATED, fused, score
-from treadle.stores.passages.sqlite import loads_vectors
+from treadle.stores.passages.schema import STEPS, _statements
 from treadle.stores.passages.values import Document, Found, Passage, PassagesError
-
-WAYS = [pytest.param(True, marks=pytest.mark.skipif(not loads_vectors(), reason="sqlite-vec can't be loaded here")), False]
 
 
 def document(source, *texts, title="", mark="", **tags):
@@ -291,26 +290,130 @@ def test_an_empty_filter_holds_for_all():
     assert Filter().condition("x") == ""
 
 
+# By tags and by place
+
+
+LESSONS = (
+    Document(
+        "b.md",
+        passages=tuple(Passage(f"b{number}", tags={"course": "B", "lesson": lesson}) for number, lesson in enumerate((0, 1, 0, 0))),
+    ),
+    Document(
+        "a.md",
+        passages=(
+            Passage("a0", tags={"course": "A"}),
+            Passage("a1", tags={"course": "A", "lesson": 0}),
+            Passage("a2", tags={"course": "A", "team": 0}),
+            Passage("a3", tags={"course": "A"}),
+        ),
+    ),
+    Document("c.md", passages=(Passage("c0"), Passage("c1"))),
+)
+
+
+def test_passages_are_had_by_their_tags_in_order_and_a_few_at_a_time(tmp_path):
+    async def work(store):
+        first = {"lesson": 0}
+        return [
+            [one.text for one in await store.passages_with(where, **page)]
+            for where, page in (
+                (first, {}),
+                (first, {"limit": 3}),
+                (first, {"limit": 3, "after": 3}),
+                (first, {"after": 4}),
+                ({"course": ["A", "B"], "lesson": [0, 1]}, {"after": 1}),
+                ({"course": "C"}, {}),
+                ({}, {"limit": 2}),
+            )
+        ]
+
+    assert using(tmp_path, work, pages=LESSONS) == [
+        ["a1", "b0", "b2", "b3"],
+        ["a1", "b0", "b2"],
+        ["b3"],
+        [],
+        ["b0", "b1", "b2", "b3"],
+        [],
+        ["a0", "a1"],
+    ]
+
+
+@pytest.mark.parametrize("page", [{"limit": 0}, {"after": -1}])
+def test_a_page_that_cannot_be_is_said_to_be_a_mistake(tmp_path, page):
+    with pytest.raises(SettingsError, match="at least one"):
+        using(tmp_path, lambda store: store.passages_with({}, **page))
+
+
+@pytest.mark.parametrize(
+    ("passage", "beside"),
+    [
+        ("b.md#0", (None, "b2")),
+        ("b.md#2", ("b0", "b3")),
+        ("b.md#3", ("b2", None)),
+        ("b.md#1", (None, None)),
+        ("a.md#0", (None, "a3")),
+        ("a.md#3", ("a0", None)),
+        ("a.md#1", (None, None)),
+        ("c.md#0", (None, "c1")),
+    ],
+)
+def test_what_stands_around_a_passage_has_its_tags(tmp_path, passage, beside):
+    async def work(store):
+        return await store.around(await store.passage(passage))
+
+    assert tuple(one and one.text for one in using(tmp_path, work, pages=LESSONS)) == beside
+
+
+@pytest.mark.parametrize("odd", ["b.md#9", "b.md#01", "b.md", "#0", "b.md#-1", "b.md#٣", f"b.md#{'9' * 30}", "b.md#\ud800"])
+def test_a_passage_that_is_not_there_is_none(tmp_path, odd):
+    assert using(tmp_path, lambda store: store.passage(odd), pages=LESSONS) is None
+
+
 # Vectors
 
 
-@pytest.mark.parametrize("in_sqlite", WAYS)
-def test_the_nearest_are_the_same_by_either_way_of_comparing(tmp_path, in_sqlite):
-    pages = [
-        document(f"p{number}", f"word{number} word{number + 1} word{number + 2} shared", part=number % 2) for number in range(80)
-    ]
-    (vector,) = asyncio.run(Hashed().embed(["word40 word41 word42 shared"]))
-    using(tmp_path, lambda store: store.state(), pages=pages, embedder=Hashed())
-    connection = open_passages(tmp_path / "passages.db")
-    exact = nearest(connection, vector, 5, Filter(), 80, in_sqlite=in_sqlite)
-    roughly = nearest(connection, vector, 5, Filter(), EXACT + 1, in_sqlite=in_sqlite)
-    even = nearest(connection, vector, 5, filter_of({"part": 0}), EXACT + 1, in_sqlite=in_sqlite)
-    alone = cosines(connection, vector, [41, 999], in_sqlite=in_sqlite)
-    connection.close()
-    assert exact[0] == (41, pytest.approx(1.0, abs=1e-5))
-    assert [passage for passage, _ in roughly] == [passage for passage, _ in exact]
-    assert {passage % 2 for passage, _ in even} == {1}
-    assert alone == {41: pytest.approx(1.0, abs=1e-5)}
+class Watched:
+    """An embedder that tells how much it was given at once; after some calls it is gone, or another one."""
+
+    name, floor = "watched", 0.3
+
+    def __init__(self, good=1_000, then=None):
+        self.given, self._good, self._then = [], good, then
+
+    async def embed(self, texts):
+        self.given.append(len(texts))
+        if len(self.given) <= self._good:
+            return await Hashed(32).embed(texts)
+        if self._then is None:
+            raise ModelUnavailable("gone")
+        return await self._then.embed(texts)
+
+
+def large(mark):
+    return document("large.md", *(f"{mark} passage{number}" for number in range(1_000)))
+
+
+def test_a_large_document_is_embedded_in_slices_and_goes_in_whole(tmp_path):
+    embedder = Watched()
+    state = using(tmp_path, lambda store: store.state(), pages=[large("first")], embedder=embedder)
+    assert (state.passages, state.without_vector, max(embedder.given), sum(embedder.given)) == (1_000, 0, 128, 1_000)
+
+
+def test_of_a_document_whose_embedder_fails_halfway_nothing_goes_in(tmp_path):
+    using(tmp_path, lambda store: store.state(), pages=[large("first")], embedder=Watched())
+    with pytest.raises(ModelUnavailable):
+        using(tmp_path, lambda store: store.state(), pages=[large("second")], embedder=Watched(good=4))
+    kept = using(tmp_path, lambda store: store.document("large.md"), pages=[])
+    assert {one.text.split()[0] for one in kept} == {"first"}
+
+
+def test_vectors_of_which_some_have_another_length_are_left_for_later(tmp_path):
+    embedder = Watched(good=4, then=Hashed(64))
+
+    async def work(store):
+        return (await store.state()).without_vector, await store.renew(), (await store.state()).without_vector
+
+    assert using(tmp_path, work, pages=[large("first")], embedder=embedder) == (1_000, 1_000, 0)
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=8, max_size=40))
@@ -320,16 +423,6 @@ def test_a_vector_as_small_numbers_points_the_same_way(numbers):
     cosine = sum(a * b for a, b in zip(array("f", vector), other, strict=True)) / ((hypot(*other) * length) or 1.0)
     assert cosine > 0.999 or not any(array("f", vector))
     assert len(signs(vector)) == (len(numbers) + 7) // 8
-
-
-@pytest.mark.parametrize("in_sqlite", WAYS)
-def test_a_vector_without_a_direction_is_near_nothing(tmp_path, in_sqlite):
-    using(tmp_path, lambda store: store.state(), pages=[document("a", "...")], embedder=Hashed())
-    (vector,) = asyncio.run(Hashed().embed(["words"]))
-    connection = open_passages(tmp_path / "passages.db")
-    found = nearest(connection, vector, 5, Filter(), 1, in_sqlite=in_sqlite)
-    connection.close()
-    assert found == [(1, 0.0)]
 
 
 def test_another_embedder_s_vectors_are_never_compared_and_made_anew(tmp_path, caplog):
@@ -409,7 +502,7 @@ def test_two_embedders_at_once_are_said_to_be_a_mistake(tmp_path):
 
 FALLBACK = """
 import asyncio, sys
-sys.modules["sqlite_vec"] = None
+sys.modules["numpy"] = sys.modules["pysqlite3"] = None
 from treadle.models.embeddings.hashed import Hashed
 from treadle.models.embeddings.vectors import unit
 from treadle.stores.passages.passages import Passages
@@ -423,9 +516,9 @@ asyncio.run(main())
 """
 
 
-def test_where_sqlite_vec_cannot_be_loaded_the_same_file_is_searched_in_python(tmp_path):
+def test_where_nothing_else_is_installed_the_same_file_is_searched_in_python(tmp_path):
     state = using(tmp_path, lambda store: store.state(), embedder=Hashed())
-    assert state.vectors_by == ("sqlite-vec" if loads_vectors() else "python")
+    assert state.vectors_by == ("numpy" if has_numpy() else "python")
     command = [sys.executable, "-c", FALLBACK, str(tmp_path / "passages.db")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "python ['dogs.md']\n"
 
@@ -437,7 +530,7 @@ NASTY = [
     "", "   ", "?!.,", '"', '""', "'", "AND", "OR NOT", "NEAR(a b)", "a AND", "^cat*", "heading:cat", "{text}:x", "-cat", "(",
     "cat\0dog", "\0", "\ud800", "cat \ud800", "x" * 100_000, "cat " * 25_000, "_", "__", "a_b_", "*", "%", "\\",
     "';DROP TABLE words;--",
-    "終わり", "ﬃ", "İ", "ß", "🐈", "\u200b", "1", "rank", "words MATCH 'x'",
+    "終わり", "ﬃ", "İ", "ß", "🐈", "\u200b", "1", "rank", "words MATCH 'x'", "\u19b0",
 ]  # fmt: skip
 
 
@@ -466,7 +559,7 @@ def test_in_a_large_store_the_commonest_words_of_a_question_are_left_out():
     assert matching([]) == ""
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60) | st.lists(st.sampled_from(NASTY), max_size=6).map(" ".join), st.integers(1, 50), st.floats(0, 1))
 def test_any_question_can_be_asked(shelf, query, limit, floor):
     found = shelf(query, limit=limit, floor=floor)
@@ -509,6 +602,32 @@ def test_a_file_of_something_else_is_left_alone(tmp_path):
     assert after.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
     after.close()
     assert len((tmp_path / "passages.db").read_bytes()) == len(before)
+
+
+def test_a_file_of_the_first_version_is_brought_to_that_of_today(tmp_path):
+    old = sqlite3.connect(tmp_path / "passages.db", isolation_level=None)
+    for statement in _statements(STEPS[0]):
+        old.execute(statement)
+    old.execute("INSERT INTO documents (source, collection, title, hash) VALUES ('old.md', 'folders', 'Old', 'x')")
+    old.execute("PRAGMA user_version=1")
+    old.close()
+
+    async def work(store):
+        return await store.abouts(), await store.sources()
+
+    assert using(tmp_path, work, pages=[]) == ({"old.md": {}}, {"old.md": "x"})
+
+
+def test_what_else_is_known_of_a_document_is_kept_with_it(tmp_path):
+    about = {"lessons": [{"number": 0, "title": "Über \ud800 <b>"}]}
+    pages = [Document("a.md", about=about, collection="courses"), Document("b.md", collection="others")]
+
+    async def work(store):
+        return await store.abouts("courses"), await store.abouts()
+
+    ours, everything = using(tmp_path, work, pages=pages)
+    assert ours == {"a.md": {"lessons": [{"number": 0, "title": "Über ? <b>"}]}}
+    assert list(everything) == ["a.md", "b.md"]
 
 
 def test_a_newer_file_is_said_to_be_newer(tmp_path):

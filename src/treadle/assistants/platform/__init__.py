@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Assistant, Command, Host, Limits, Panel, RunContext, Toolset, allow, ask, later
+from treadle import Assistant, Command, Host, Limits, Panel, Plan, RunContext, Toolset, allow, ask, later
 
 _NAME = "treadle.assistants.platform"
 
@@ -23,6 +23,12 @@ async def _instructions(ctx: RunContext[Any]) -> str:
     from treadle.assistants.platform.local import local_instructions
 
     return await local_instructions(ctx)
+
+
+def _lead(host: Host) -> Plan:
+    from treadle.assistants.platform.plan import plan
+
+    return plan
 
 
 def _part(name: str, summary: str, more: str = "", arguments: str = "") -> Command:
@@ -59,4 +65,5 @@ assistant = Assistant(
     ),
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Platform", Path(__file__).parent / "panel"),
+    lead=_lead,
 )

@@ -14,6 +14,7 @@ import { element } from "./treadle.js";
 const NEAR = 90;  // pixels from the end within which one counts as being there
 const EARLY = "The answer ended before it was complete.";
 const LOCKED = "Answer above first";
+const TOO_LONG = 413;  // how a server says so
 const NOTHING = { welcome: [], label: "Your message", below: () => [], changed: () => {} };
 
 /**
@@ -99,6 +100,7 @@ export class Chat {
 
   /** A new turn at the end; `message` is null where nobody asked. */
   #turn(message, isEarlier = false) {
+    this.#turns.querySelector(".untaken")?.remove();
     const answer = new Answer((draw) => this.#following(draw));
     const said = element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, message ?? ""));
     this.#turns.append(element("article", { class: "turn" },
@@ -180,7 +182,18 @@ export class Chat {
   #stumble(turn, error, isStopped, isElsewhere) {
     if (isElsewhere) turn.answer.end("Waiting for you.");
     else if (isStopped) turn.answer.end("You stopped this answer.");
+    else if (error.status === TOO_LONG) this.#giveBack(turn, error.message);
     else this.#failed(turn, error.message);
+  }
+
+  /** What is too long to be taken stands where one writes again, to be made shorter. */
+  #giveBack(turn, sentence) {
+    const article = turn.answer.node.parentElement;
+    turn.answer.end();
+    turn.answer.foot.replaceChildren(element("p", { class: "notice bad", role: "alert" }, sentence));
+    article.classList.add("untaken");
+    article.querySelector(".said").remove();
+    this.#writing.giveBack(turn.message);
   }
 
   /** Only what has had no consequences is asked again. */

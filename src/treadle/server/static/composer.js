@@ -30,6 +30,12 @@ export function composer({ label, send, stop }) {
     grow();
   }
 
+  /** What was sent stands there again, before what was written since. */
+  function giveBack(words) {
+    fill(text.value ? `${words}\n\n${text.value}` : words);
+    text.focus();
+  }
+
   function set(now, placeholder = label) {
     const hadFocus = document.activeElement === end;
     state = now;
@@ -53,5 +59,5 @@ export function composer({ label, send, stop }) {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && state === "running" && document.querySelector("dialog[open]") === null) stop();
   });
-  return { node, fill, set, focus: () => text.focus() };
+  return { node, fill, giveBack, set, focus: () => text.focus() };
 }

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from treadle.core.errors import TreadleError
 from treadle.stores.passages.schema import OWN, prepare
-from treadle.stores.passages.sqlite import library, load_vectors, loads_vectors
+from treadle.stores.passages.sqlite import library
 from treadle.stores.passages.values import PassagesError
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 Value = TypeVar("Value")
+
+_STAMP = "CREATE TEMP TABLE stamp (mark TEXT); INSERT INTO temp.stamp VALUES (hex(randomblob(16)));"
+_STAMP_ANEW = "UPDATE temp.stamp SET mark = hex(randomblob(16))"
 
 MOST_KEPT = 4  # connections that nobody uses just now
 PATIENCE = 60  # seconds to wait for another process that writes
@@ -54,7 +57,7 @@ class Connections:
 
     def _write(self, job: "Callable[[Connection], Value]") -> Value:
         with self._writing:
-            return self._carry_out(job, "BEGIN IMMEDIATE")
+            return self._carry_out(lambda connection: _and_told(connection, job), "BEGIN IMMEDIATE")
 
     def _carry_out(self, job: "Callable[[Connection], Value]", begin: str) -> Value:
         with self._one() as connection:
@@ -105,13 +108,25 @@ def open_passages(path: Path) -> "Connection":
         connection.execute("PRAGMA journal_size_limit=67108864")
         connection.execute("PRAGMA mmap_size=268435456")  # a search reads far more than fits into a connection's own cache
         prepare(connection, path)
-        connection.executescript(OWN)
-        if loads_vectors():
-            load_vectors(connection)
+        connection.executescript(OWN + _STAMP)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def stamp(connection: "Connection") -> tuple[str, int]:
+    """What stands for the state of the file that a connection sees: for as long as it is the same, so is the file.
+
+    SQLite counts for a connection what others have written, be it in other processes. What it writes itself gives it a new mark.
+    """
+    return connection.execute("SELECT mark, data_version FROM temp.stamp, pragma_data_version").fetchone()
+
+
+def _and_told(connection: "Connection", job: "Callable[[Connection], Value]") -> Value:
+    value = job(connection)
+    connection.execute(_STAMP_ANEW)
+    return value
 
 
 def translated(error: Exception, path: Path) -> TreadleError:

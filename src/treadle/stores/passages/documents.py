@@ -1,7 +1,7 @@
 """Bytes of a file made into a document: Markdown, YAML and plain text. For other formats bring a reader of your own. Pure."""
 
 from pathlib import PurePosixPath
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ class Unreadable(Exception):
 
 
 class Reader(Protocol):
-    """What makes a document of a file's bytes."""
+    """What makes a document of a file's bytes. It may have `version_of(source)` too."""
 
     @property
     def version(self) -> str:
@@ -27,6 +27,20 @@ class Reader(Protocol):
     def read(self, source: str, data: bytes) -> Document:
         """The document; `Unreadable` where there is none. Called in a thread."""
         ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """A reader who knows what of its settings applies to a file: when others change, that file isn't read again."""
+
+    def version_of(self, source: str) -> str:
+        """What `version` is of this file alone."""
+        ...
+
+
+def version_of(reader: Reader, source: str) -> str:
+    """How a reader would read this file."""
+    return reader.version_of(source) if isinstance(reader, Particular) else reader.version
 
 
 class TextReader(Struct, frozen=True):

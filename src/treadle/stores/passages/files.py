@@ -3,80 +3,134 @@
 import os
 import re
 import stat
+import time
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
 from pathlib import Path
 
 from msgspec import Struct
 
-from treadle.core.errors import SettingsError
 from treadle.stores.passages.documents import Unreadable
 
 PATTERNS = ("**/*.md", "**/*.yaml", "**/*.yml", "**/*.txt")
 LARGEST = 1_000_000  # bytes of a file
+SETTLED = 2_000_000_000  # nanoseconds: some file systems tell changes apart by no less
 _NEVER = frozenset(("node_modules", "__pycache__"))  # full of texts that nobody here has written
 
 
 class File(Struct, frozen=True):
-    """A file that may be a document, and the name it goes by."""
+    """A file that may be a document, the name it goes by, and how it looked: its bytes, and when it was changed (nanoseconds)."""
 
     source: str
     path: Path
+    size: int = 0
+    changed: int = 0
 
 
 class Skipped(Struct, frozen=True):
-    """A file that is no document here, and why."""
+    """A file that is no document here, or a folder that can't be looked into, and why."""
 
     source: str
     reason: str
 
 
+class Look(Struct, frozen=True):
+    """What is in a folder: the files in order, what was left out, and the folders whose files can't be known just now."""
+
+    files: list[File] = []
+    skipped: list[Skipped] = []
+    closed: list[Skipped] = []
+
+
+class Content(Struct, frozen=True):
+    """What was in a file. `settled`: when it was read, its last change was so long ago that the next one can be told from it."""
+
+    data: bytes
+    changed: int
+    settled: bool
+
+
 def named(folders: Sequence[Path | str]) -> dict[str, Path]:
-    """The folders by the names that sources begin with: as much of the end of each path as tells them apart."""
+    """The folders and files by the names that sources begin with: as much of the end of each path as tells them apart."""
     paths = list(dict.fromkeys(Path(folder).expanduser().resolve() for folder in folders))
-    for path in paths:
-        if not path.is_dir():
-            raise SettingsError(f"There is no folder {path} to index; check the setting that names it.")
     names: dict[str, Path] = {}
     for path in paths:
-        parts = [part for part in path.parts if part != path.anchor]
+        parts = [_written(part) for part in path.parts if part != path.anchor]
         endings = ["/".join(parts[-length:]) for length in range(1, len(parts) + 1)]
-        others = [f"/{other.as_posix()}" for other in paths if other != path]
-        names[next((ending for ending in endings if not any(o.endswith(f"/{ending}") for o in others)), str(path))] = path
+        others = [f"/{_written(other.as_posix())}" for other in paths if other != path]
+        names[next((ending for ending in endings if not any(o.endswith(f"/{ending}") for o in others)), _written(path))] = path
     return names
 
 
-def find(name: str, folder: Path, patterns: Iterable[str]) -> tuple[list[File], list[Skipped]]:
-    """The files of a folder, in order, and those that were left out for a reason worth telling."""
-    wanted = _matcher(patterns)
-    files: list[File] = []
-    skipped: list[Skipped] = []
-    for place, inside, names in os.walk(folder):
+def find(name: str, folder: Path, patterns: Iterable[str]) -> Look:
+    """What is in a folder that goes by a name. A file is its own only one."""
+    if reason := _absent(folder):
+        return Look(closed=[Skipped(name, reason)])
+    if folder.is_file():
+        return Look([_looked_at(name, folder)[0]])
+    look, wanted = Look(), _matcher(patterns)
+
+    def closed(error: OSError) -> None:
+        within = Path(error.filename or folder).relative_to(folder).parts
+        look.closed.append(Skipped(_written("/".join((name, *within))), reason_of(error)))
+
+    for place, inside, names in os.walk(folder, onerror=closed):
         inside[:] = sorted(one for one in inside if not one.startswith(".") and one not in _NEVER)
-        here = Path(place)
-        links = [one for one in inside if (here / one).is_symlink()]  # of folders; `walk` doesn't go there
-        for path in (here / one for one in (*links, *sorted(names)) if not one.startswith(".")):
-            relative = path.relative_to(folder).as_posix()
-            if path.name not in links and not wanted.match(relative):
+        folders, within = set(inside), Path(place).relative_to(folder).parts
+        for one in (*inside, *sorted(one for one in names if not one.startswith("."))):
+            relative, path = "/".join((*within, one)), Path(place, one)
+            if one not in folders and not wanted.match(relative):
                 continue
-            if not path.is_symlink():
-                files.append(File(f"{name}/{relative}", path))
-            elif not _beneath(path, folder):  # one that leads to something in the folder says nothing that this doesn't
-                skipped.append(Skipped(f"{name}/{relative}", "a link that leads out of the folder, or nowhere"))
-    return files, skipped
+            file, link = _looked_at(_written(f"{name}/{relative}"), path)
+            if link and not _beneath(path, folder):  # one that leads to something in the folder says nothing that this doesn't
+                look.skipped.append(Skipped(file.source, "a link that leads out of the folder, or nowhere"))
+            elif not link and one not in folders:
+                look.files.append(file)
+    return look
 
 
-def read(path: Path, largest: int = LARGEST) -> bytes:
-    """The bytes of a file; `Unreadable` where it is no plain file, or too large. A link put there meanwhile isn't followed."""
+def read(path: Path, largest: int = LARGEST) -> Content:
+    """What is in a file; `Unreadable` where it is no plain file, or too large. A link put there meanwhile isn't followed."""
     opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(opened, "rb") as file:
-        found = os.fstat(file.fileno())
+        now, found = time.time_ns(), os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise Unreadable("no plain file")
-        data = file.read(largest + 1)
-    if len(data) > largest:
+        data = file.read(largest + 1) if found.st_size <= largest else b""
+    if max(len(data), found.st_size) > largest:
         raise Unreadable(f"over {largest:,} bytes")
-    return data
+    settled = len(data) == found.st_size and now - found.st_mtime_ns >= SETTLED
+    return Content(data, found.st_mtime_ns, settled)
+
+
+def reason_of(error: OSError) -> str:
+    """What the system says, for the report."""
+    return error.strerror or str(error)
+
+
+def _absent(folder: Path) -> str:
+    """Why a folder or file can't be looked at; nothing where it can."""
+    try:
+        folder.stat()
+    except FileNotFoundError:
+        return "isn't there"
+    except OSError as error:
+        return reason_of(error)
+    return ""
+
+
+def _written(name: Path | str) -> str:
+    """A name as it can be kept: bytes that are no UTF-8 are spelled out, so that each has one name, the same at every look."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def _looked_at(source: str, path: Path) -> tuple[File, bool]:
+    """A file as it looks, and whether it is a link. One that the system says nothing of is left to whoever reads it."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return File(source, path), False
+    return File(source, path, found.st_size, found.st_mtime_ns), stat.S_ISLNK(found.st_mode)
 
 
 def _beneath(path: Path, folder: Path) -> bool:

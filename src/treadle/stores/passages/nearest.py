@@ -1,16 +1,17 @@
-"""The passages whose vectors point most nearly where a question's does. Exact for few; for many, in two steps.
+"""Vectors as the file has them, and how near they are to a question's: here in plain Python, in `held` with numpy.
 
-Vectors are kept as small whole numbers, a byte each, which changes a cosine by less than a hundredth. Of many passages first the
-signs are compared, a bit for each number, and then the best of those: thirty times less is read. Both steps are done by
-sqlite-vec where it can be loaded, and in Python otherwise, over the same tables.
+They are kept as small whole numbers, a byte each, which changes a cosine by less than a hundredth, and once more as their signs,
+a bit each. Where there are many, the signs are compared first and only the best of them more closely.
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest, nsmallest
 from math import hypot
 from operator import mul
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from treadle.stores.passages.filters import Filter
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 EXACT = 4_000  # passages up to which all vectors are compared
-LOOKED_AT = 1_500  # passages that are compared exactly, of more; of the ten nearest of 45,000 that loses three in a hundred
+LOOKED_AT = 500  # passages that are compared exactly, of more
+AT_ONCE = 500  # passages whose vectors are read together
 
 _SIGN = bytes(48 + (byte >> 7) for byte in range(256))  # a float's last byte begins with its sign; as the digits of a number
 
@@ -36,57 +38,41 @@ def small(vector: bytes) -> bytes:
     return array("b", [round(number / largest * 127) for number in numbers]).tobytes()
 
 
-def nearest(
-    connection: "Connection", vector: bytes, most: int, allowed: Filter, passages: int, *, in_sqlite: bool
-) -> list[tuple[int, float]]:
-    """The `most` nearest passages of so many, with their cosines, the nearest first."""
-    way = _nearest_in_sqlite if in_sqlite else _nearest_in_python
-    return way(connection, vector, most, allowed, passages > EXACT)
+def vectors_of(connection: "Connection", passages: Sequence[int], column: str = "vector") -> Iterator[list[tuple[int, bytes]]]:
+    """The vectors of passages, or their `bits`, some at a time; those without one are left out."""
+    table = "vectors" if column == "vector" else "signs"
+    for start in range(0, len(passages), AT_ONCE):
+        some = passages[start : start + AT_ONCE]
+        query = f"SELECT passage, {column} FROM {table} WHERE passage IN ({','.join('?' * len(some))})"  # noqa: S608 - our own names
+        yield connection.execute(query, some).fetchall()
 
 
-def cosines(connection: "Connection", vector: bytes, passages: Sequence[int], *, in_sqlite: bool) -> dict[int, float]:
-    """How nearly these passages' vectors point where this one does; those without a vector are left out."""
-    found: dict[int, float] = {}
-    wanted = small(vector)
-    for start in range(0, len(passages), 500):
-        some = passages[start : start + 500]
-        there = f"FROM vectors WHERE passage IN ({','.join('?' * len(some))})"
-        if in_sqlite:
-            found.update(connection.execute(f"SELECT passage, {_COSINE} {there}", [wanted, *some]))
-        else:
-            found.update(_in_python(wanted, connection.execute(f"SELECT passage, vector {there}", some)))
-    return found
+class InFile(Struct, frozen=True):
+    """The vectors of a file, compared in Python as they are read. For small stores, and where there is no numpy."""
+
+    connection: "Connection"
+
+    def nearest(self, vector: bytes, most: int, allowed: Filter) -> list[tuple[int, float]]:
+        """The `most` nearest passages with their cosines, the nearest first."""
+        query = f"SELECT passage, bits FROM signs WHERE 1{allowed.condition('passage')}"  # noqa: S608 - our own names
+        rows: list[tuple[int, bytes]] = self.connection.execute(query, allowed.filling).fetchall()
+        some = [passage for passage, _ in rows] if len(rows) <= EXACT else _roughly(vector, rows, max(LOOKED_AT, 4 * most))
+        return nlargest(most, self.cosines(vector, some).items(), key=lambda one: (one[1], -one[0]))
+
+    def cosines(self, vector: bytes, passages: Sequence[int]) -> dict[int, float]:
+        """How nearly these passages' vectors point where this one does; those without a vector are left out."""
+        wanted = array("b", small(vector))
+        length = hypot(*wanted)
+        found: dict[int, float] = {}
+        for rows in vectors_of(self.connection, passages):
+            for passage, other in rows:
+                numbers = array("b", other)
+                found[passage] = sum(map(mul, wanted, numbers)) / (length * hypot(*numbers) or 1.0)
+        return found
 
 
-_COSINE = "coalesce(1 - vec_distance_cosine(vec_int8(vector), vec_int8(?)), 0)"
-_ORDER = "ORDER BY vec_distance_hamming(vec_bit(bits), vec_bit(?)) LIMIT ?"
-
-
-def _nearest_in_sqlite(connection: "Connection", vector: bytes, most: int, allowed: Filter, many: bool) -> list[tuple[int, float]]:
-    """In one statement: whatever else this process does isn't waited for in between."""
-    condition, filling = allowed.condition("passage"), allowed.filling
-    if many:
-        condition = f" AND passage IN (SELECT passage FROM signs WHERE 1{condition} {_ORDER})"  # noqa: S608 - our own names
-        filling = [*filling, signs(vector), max(LOOKED_AT, 4 * most)]
-    query = f"SELECT passage, {_COSINE} AS cosine FROM vectors WHERE 1{condition} ORDER BY cosine DESC, passage LIMIT ?"  # noqa: S608 - our own names
-    return connection.execute(query, [small(vector), *filling, most]).fetchall()
-
-
-def _nearest_in_python(connection: "Connection", vector: bytes, most: int, allowed: Filter, many: bool) -> list[tuple[int, float]]:
-    """The same without sqlite-vec, and with fewer looked at."""
-    query = f"SELECT passage, bits FROM signs WHERE 1{allowed.condition('passage')}"  # noqa: S608 - our own names
+def _roughly(vector: bytes, rows: Iterable[tuple[int, bytes]], most: int) -> list[int]:
+    """The passages that have the most signs in common with a vector."""
     wanted, number = int.from_bytes(signs(vector)), int.from_bytes
-    rows = connection.execute(query, allowed.filling)
     far = (((number(bits) ^ wanted).bit_count(), passage) for passage, bits in rows)
-    some = nsmallest(max(LOOKED_AT // 3, 4 * most), far) if many else list(far)
-    found = cosines(connection, vector, [passage for _, passage in some], in_sqlite=False)
-    return nlargest(most, found.items(), key=lambda one: (one[1], -one[0]))
-
-
-def _in_python(vector: bytes, rows: Iterable[tuple[int, bytes]]) -> Iterable[tuple[int, float]]:
-    """The cosines of vectors."""
-    wanted = array("b", vector)
-    length = hypot(*wanted)
-    for passage, other in rows:
-        numbers = array("b", other)
-        yield passage, sum(map(mul, wanted, numbers)) / (length * hypot(*numbers) or 1.0)
+    return [passage for _, passage in nsmallest(most, far)]

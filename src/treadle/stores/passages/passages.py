@@ -3,10 +3,11 @@
 A document is in the file wholly or not at all. Vectors are made before anything is written, so that nobody waits for an embedder.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import ModelError, SettingsError
 from treadle.core.log import log
@@ -15,15 +16,15 @@ from treadle.stores.passages import rows
 from treadle.stores.passages.asked import LONGEST, plain, words_of
 from treadle.stores.passages.connections import Connections
 from treadle.stores.passages.filters import filter_of
+from treadle.stores.passages.held import Vectors, has_numpy
 from treadle.stores.passages.ranking import RELATED
 from treadle.stores.passages.searching import How, Question, search
-from treadle.stores.passages.sqlite import loads_vectors
-from treadle.stores.passages.values import Document, Found, Passage, State, Where
+from treadle.stores.passages.values import Document, Found, Kept, Passage, State, Where
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-AT_ONCE = 128  # passages that are embedded and written together when vectors are made anew
+AT_ONCE = 128  # passages that are embedded together
 
 
 class Passages:
@@ -33,6 +34,7 @@ class Passages:
         self.path = Path(path)
         self.embedder = embedder
         self._file = Connections(self.path)
+        self._vectors = Vectors()
 
     async def __aenter__(self) -> "Passages":
         return self
@@ -46,14 +48,23 @@ class Passages:
 
     async def put(self, *documents: Document) -> None:
         """Keep documents, each in place of what had its source; all of them or, where something fails, none."""
-        titles = [document.title for document in documents for _ in document.passages]
-        passages = [passage for document in documents for passage in document.passages]
-        texts = [rows.embedded(rows.told(one, title), plain(one.text)) for one, title in zip(passages, titles, strict=True)]
-        vectors = await self.embedder.embed(texts) if self.embedder is not None and texts else []
+        titled = [(passage, document.title) for document in documents for passage in document.passages]
+        vectors: list[rows.Packed] = []
+        for start in range(0, len(titled), AT_ONCE):
+            some = titled[start : start + AT_ONCE]
+            vectors += await self._embedded([rows.embedded(rows.told(one, title), plain(one.text)) for one, title in some])
         await self._file.write(lambda connection: self._put(connection, documents, vectors))
 
-    def _put(self, connection: "Connection", documents: Sequence[Document], vectors: Sequence[bytes]) -> None:
-        usable = bool(vectors) and self._ours(connection, len(vectors[0]) // 4)
+    async def _embedded(self, texts: Sequence[str]) -> list[rows.Packed]:
+        """The vectors of some texts, as they are kept: a large document's would fill the memory as they come."""
+        if self.embedder is None:
+            return []
+        vectors = await self.embedder.embed(texts)
+        return await asyncio.to_thread(rows.packed, vectors)
+
+    def _put(self, connection: "Connection", documents: Sequence[Document], vectors: Sequence[rows.Packed]) -> None:
+        dimensions = {len(vector.numbers) for vector in vectors}
+        usable = len(dimensions) == 1 and self._ours(connection, *dimensions)
         start = 0
         for document in documents:
             end = start + len(document.passages)
@@ -79,6 +90,18 @@ class Passages:
         query = "SELECT source, hash FROM documents WHERE collection = coalesce(?, collection) ORDER BY source"
         return await self._file.read(lambda connection: dict(connection.execute(query, (collection,))))
 
+    async def kept(self, collection: str | None = None) -> dict[str, Kept]:
+        """The documents there are, or those of a collection, each with what it is known by."""
+        return await self._file.read(lambda connection: rows.kept(connection, collection))
+
+    async def see(self, looks: Mapping[str, Kept]) -> None:
+        """Keep how the files of documents look now that haven't changed, by their sources."""
+        await self._file.write(lambda connection: rows.see(connection, looks))
+
+    async def abouts(self, collection: str | None = None) -> dict[str, dict[str, Any]]:
+        """The documents there are, or those of a collection, each with what else is known of it."""
+        return await self._file.read(lambda connection: rows.abouts(connection, collection))
+
     async def search(
         self, query: str, *, limit: int = 3, floor: float = RELATED, where: Where | None = None, how: How = "both"
     ) -> list[Found]:
@@ -97,7 +120,7 @@ class Passages:
         vector = await self._vector(query, how)
         meaning_floor = self.embedder.floor if self.embedder is not None else 0.0
         question = Question(query, limit, floor, how, allowed, vector, self._name, meaning_floor)
-        return await self._file.read(lambda connection: search(connection, question))
+        return await self._file.read(lambda connection: search(connection, question, self._vectors))
 
     async def _vector(self, query: str, how: How) -> bytes | None:
         if how == "words":
@@ -117,11 +140,24 @@ class Passages:
     async def passage(self, passage_id: str) -> Passage | None:
         """The passage by its id, or None where it is gone."""
         source, _, number = passage_id.rpartition("#")
-        return next((one for one in await self.document(source) if str(one.number) == number), None)
+        return await self._file.read(lambda connection: rows.passage_at(connection, source, number))
 
     async def document(self, source: str) -> list[Passage]:
         """The passages of a document, in order."""
         return await self._file.read(lambda connection: rows.passages_of(connection, source))
+
+    async def passages_with(self, where: Where, *, limit: int = 100, after: int = 0) -> list[Passage]:
+        """Passages by their tags, in the order of their documents: all of a lesson, say. `after` is how many to leave out first."""
+        if limit < 1 or after < 0:
+            raise SettingsError(f"There are no {limit} passages after {after}; ask for at least one, after none or more.")
+        allowed = filter_of(where)
+        return await self._file.read(lambda connection: rows.passages_with(connection, allowed, limit, after))
+
+    async def around(self, passage: Passage) -> tuple[Passage | None, Passage | None]:
+        """What stands before and after a passage in its document, of what has the same tags."""
+        return await self._file.read(
+            lambda connection: (rows.beside(connection, passage, "DESC"), rows.beside(connection, passage, "ASC"))
+        )
 
     async def values(self, tag: str) -> dict[str, int]:
         """The values that a tag has, with how many passages have each."""
@@ -143,7 +179,7 @@ class Passages:
             await self._file.write(self._begin_anew)
         missing, done, after = (await self.state()).without_vector, 0, 0
         while some := await self._file.read(lambda connection, after=after: _without_vector(connection, after)):
-            vectors = await self.embedder.embed([text for _, text in some])
+            vectors = await self._embedded([text for _, text in some])
             made = dict(zip((passage for passage, _ in some), vectors, strict=True))
             again = await self._file.write(lambda connection, made=made: self._add(connection, made))
             done, after = done + len(some), 0 if again else some[-1][0]
@@ -162,9 +198,9 @@ class Passages:
         log.warning("%s: vectors are made anew, because the embedder is another one now", self.path.name)
         rows.set_about(connection, self._name, 0)
 
-    def _add(self, connection: "Connection", vectors: dict[int, bytes]) -> bool:
+    def _add(self, connection: "Connection", vectors: dict[int, rows.Packed]) -> bool:
         """Keep vectors. Where those in the file are of another dimension they go, and True is said."""
-        dimension = len(next(iter(vectors.values()))) // 4
+        dimension = len(next(iter(vectors.values())).numbers)
         if self._stale(connection):
             raise SettingsError(f"{self.path} is being filled by another embedder; let all who use it have the same one.")
         other = not self._ours(connection, dimension)
@@ -178,7 +214,7 @@ class Passages:
 def _state(connection: "Connection") -> State:
     name, dimension = rows.about(connection)
     passages = rows.count(connection, "passages")
-    by = ("sqlite-vec" if loads_vectors() else "python") if name else ""
+    by = ("numpy" if has_numpy() else "python") if name else ""
     return State(rows.count(connection, "documents"), passages, passages - rows.count(connection, "signs"), name, dimension, by)
 
 

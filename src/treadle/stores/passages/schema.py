@@ -41,6 +41,12 @@ CREATE TRIGGER document_removed AFTER DELETE ON documents BEGIN
     DELETE FROM passages WHERE document = old.id;
 END;
 """,
+    """
+ALTER TABLE documents ADD COLUMN about TEXT NOT NULL DEFAULT '{}';
+""",
+    """
+ALTER TABLE documents ADD COLUMN seen TEXT NOT NULL DEFAULT '';
+""",
 )
 
 # Each connection's own: what is asked is cut into words by the very tokenizer that cut the passages.

@@ -7,10 +7,9 @@ from msgspec import Struct
 from treadle.core.errors import SettingsError
 from treadle.stores.passages.asked import Term, matching, shares, terms_of
 from treadle.stores.passages.filters import Filter
-from treadle.stores.passages.nearest import cosines, nearest
+from treadle.stores.passages.held import Vectors
 from treadle.stores.passages.ranking import fused, score
 from treadle.stores.passages.rows import about, count, embedded, passages_by, told
-from treadle.stores.passages.sqlite import loads_vectors
 from treadle.stores.passages.values import Found
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class Question(Struct, frozen=True):
     meaning_floor: float = 0.0
 
 
-def search(connection: "Connection", question: Question) -> list[Found]:
+def search(connection: "Connection", question: Question, vectors: Vectors) -> list[Found]:
     """The best passages, at most as many as are wanted and none below the floor."""
     passages = count(connection, "passages")
     depth = max(DEPTH, 4 * question.limit)
@@ -44,8 +43,9 @@ def search(connection: "Connection", question: Question) -> list[Found]:
     by_meaning: list[tuple[int, float]] = []
     cosine: dict[int, float] = {}
     if (vector := _comparable(connection, question)) is not None:
-        by_meaning = nearest(connection, vector, depth, question.allowed, passages, in_sqlite=loads_vectors())
-        cosine = cosines(connection, vector, by_words, in_sqlite=loads_vectors()) | dict(by_meaning)
+        seen = vectors.seen_by(connection)
+        by_meaning = seen.nearest(vector, depth, question.allowed)
+        cosine = seen.cosines(vector, by_words) | dict(by_meaning)
     ranked = fused([passage for passage, _ in by_meaning], by_words)
     return _scored(connection, question, ranked, cosine, terms, _ranks(by_meaning, by_words))
 
@@ -74,7 +74,8 @@ def _by_words(connection: "Connection", terms: list[Term], most: int, allowed: F
         return []
     # The plus keeps full text from being searched anew for every passage that is allowed.
     condition = allowed.condition("+rowid")
-    query = f"SELECT rowid FROM words WHERE words MATCH ? AND rank MATCH 'bm25(2.0, 1.0)'{condition} ORDER BY rank LIMIT ?"  # noqa: S608 - our own names
+    # Not `ORDER BY rank`, which would sort all that match instead of keeping the best.
+    query = f"SELECT rowid FROM words WHERE words MATCH ?{condition} ORDER BY bm25(words, 2.0, 1.0), rowid LIMIT ?"  # noqa: S608 - our own names
     return [passage for (passage,) in connection.execute(query, [matching(terms), *allowed.filling, most])]
 
 
@@ -83,7 +84,7 @@ def _scored(
 ) -> list[Found]:
     """The first that are good enough. A few are looked at at a time: mostly those are all that is wanted."""
     found: list[Found] = []
-    some = min(2 * question.limit + 4, MOST_AT_ONCE)
+    some = min(question.limit + 4, MOST_AT_ONCE)
     for start in range(0, len(ranked), some):
         passages = passages_by(connection, ranked[start : start + some])
         texts = {one: embedded(told(passage, passage.title), passage.text) for one, passage in passages.items()}

@@ -1,6 +1,7 @@
 """What is kept and found: passages, the documents they come from, and what a search brings. Values only."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -43,13 +44,26 @@ class Passage(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True):
-    """A document in passages. By its `hash` it is known not to have changed; `collection` says whose it is to remove."""
+    """A document in passages. By its `hash` it is known not to have changed; `collection` says whose it is to remove.
+
+    `about` is what else is known of it, for whoever put it there: anything that can be JSON. `seen` says how its file looked:
+    while it looks the same, it needn't be read.
+    """
 
     source: str
     title: str = ""
     hash: str = ""
     passages: tuple[Passage, ...] = ()
     collection: str = ""
+    about: dict[str, Any] = {}
+    seen: str = ""
+
+
+class Kept(Struct, frozen=True):
+    """What a document that is in the store is known by."""
+
+    hash: str = ""
+    seen: str = ""
 
 
 class Found(Struct, frozen=True):
@@ -75,4 +89,4 @@ class State(Struct, frozen=True):
     without_vector: int  # found by their words alone
     embedder: str  # whose vectors these are
     dimension: int
-    vectors_by: str  # `sqlite-vec`, or `python` where that can't be loaded; nothing without an embedder
+    vectors_by: str  # `numpy`, or `python` where that isn't installed; nothing without an embedder

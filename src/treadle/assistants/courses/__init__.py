@@ -1,0 +1,51 @@
+"""The course assistant: answers from your own course material, in at most two searches.
+
+This module only says what it offers; everything it needs is imported when it is used.
+"""
+
+from pathlib import Path
+
+from treadle import Assistant, Command, Limits, Panel, allow, later
+
+_NAME = "treadle.assistants.courses"
+_READ = "Text, Markdown, PDF, DOCX, HTML, subtitles and notebooks are read. What has changed since is looked for, too."
+
+
+def _part(name: str, summary: str, more: str = "", does: str = "") -> Command:
+    run = f"{_NAME}.command:{does or name}"
+    return Command(name, summary, later(run), later(f"{run}_arguments"), more)
+
+
+assistant = Assistant(
+    name="courses",
+    title="Courses",
+    summary="Answers from your own course material, with its sources.",
+    instructions=later(f"{_NAME}.local:local_instructions"),
+    toolsets=later(f"{_NAME}.local:local_tools"),
+    policy=(allow("*", effect="read"),),
+    limits=Limits(rounds=2, failures=1),
+    questions=(
+        "What are the lessons of Baking Bread at Home?",
+        "Are there any courses about chatbots?",
+        "Which course explains what RAG is?",
+        "Is there a course on the same topic as lesson 4 of Chatbots That Look Things Up?",
+    ),
+    commands=(
+        Command(
+            "courses",
+            "answer from your own course material",
+            parts=(
+                _part("add", "add a folder of courses, or a file", _READ),
+                _part("remove", "take a folder or file off again", "Its courses are forgotten; the files stay."),
+                _part("list", "list the courses, or show the lessons of one", does="listed"),
+                _part("search", "find passages, without a model"),
+                _part("ask", "ask something"),
+                _part("chat", "talk", "The last exchanges are remembered, and conversations are kept."),
+                _part("demo", "add the sample courses", "--remove takes them off again."),
+            ),
+        ),
+    ),
+    routes=later(f"{_NAME}.routes:routes"),
+    panel=Panel("Courses", Path(__file__).parent / "panel"),
+    lead=later(f"{_NAME}.local:local_plan"),
+)

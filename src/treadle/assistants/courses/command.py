@@ -1,0 +1,311 @@
+"""`treadle courses`: material added, listed, searched and asked about at a terminal."""
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from treadle import Host, Kept, RunResult, SettingsError, Slash, Terminal, exit_code
+from treadle.assistants.courses.catalogue import Course
+from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.sessions import Sessions
+from treadle.assistants.courses.settled import settled
+from treadle.assistants.courses.shelf import is_there
+from treadle.assistants.courses.sources import Source
+from treadle.assistants.courses.tools import nothing, outline
+from treadle.assistants.courses.tutor import Reply, Tutor
+from treadle.passages import Progress, Report
+
+SAMPLE = Path(__file__).parent / "sample"
+NONE = "There are no courses yet: `treadle courses add FOLDER` adds yours, `treadle courses demo` some to try it with."
+SECOND = 1.0  # between two lines of progress
+EXCERPT = 300  # characters of a passage that is listed
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to add courses."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders of courses, or files; none looks for changes only")
+    parser.add_argument("--title", default="", metavar="TITLE", help="the folder is one course, of this title")
+
+
+def remove_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to take courses off."""
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="what was added")
+
+
+def listed_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to list courses."""
+    parser.add_argument("course", nargs="*", metavar="COURSE", help="show the lessons of this one; part of its title is enough")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _where(parser: ArgumentParser) -> None:
+    parser.add_argument("-c", "--course", default="", metavar="COURSE", help="look in this course only")
+    parser.add_argument("-l", "--lesson", type=int, default=None, metavar="NUMBER", help="look in this lesson only")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def search_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to search."""
+    parser.add_argument("words", nargs="+", metavar="WORDS", help="what to look for")
+    _where(parser)
+
+
+def ask_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to ask."""
+    parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask, or - to read it from a pipe")
+    parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def chat_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to talk."""
+    parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
+
+
+def demo_arguments(parser: ArgumentParser) -> None:
+    """What can be typed about the sample."""
+    parser.add_argument("--remove", action="store_true", help="take them off again")
+
+
+async def add(args: Namespace, host: Host) -> int:
+    """Add courses, and index what is new."""
+    paths = [_path(each) for each in args.paths]
+    if args.title and not (len(paths) == 1 and paths[0].is_dir()):
+        raise SettingsError("--title is the title of one course: name the one folder that it is in.")
+    async with _library(host) as library:
+        _require(paths)
+        for path in paths:
+            library.add(path, args.title)
+        return await _refreshed(library, host, paths)
+
+
+async def remove(args: Namespace, host: Host) -> int:
+    """Take courses off."""
+    paths = [_path(each) for each in args.paths]
+    async with _library(host) as library:
+        added = {each.path for each in library.shelf.places()}
+        for path in paths:
+            if str(path.resolve()) not in added:
+                raise _not_added(path, library)
+        for path in paths:
+            library.shelf.remove(path)
+        return await _refreshed(library, host)
+
+
+async def demo(args: Namespace, host: Host) -> int:
+    """Add the sample courses, or take them off."""
+    async with _library(host) as library:
+        if args.remove:
+            library.shelf.remove(SAMPLE)
+            return await _refreshed(library, host)
+        library.add(SAMPLE)
+        code = await _refreshed(library, host)
+        host.shown_at.note('Ask them something: treadle courses ask "Why does bread dough need salt?"')
+        return code
+
+
+async def listed(args: Namespace, host: Host) -> int:
+    """List them, or show the lessons of one."""
+    async with _library(host) as library:
+        await library.look()
+        catalogue = await library.catalogue()
+        courses = catalogue.courses
+        if args.course:
+            courses, near = await library.match(" ".join(args.course))
+            if not courses:
+                raise _not_there(" ".join(args.course), near or catalogue.courses)
+        _list(args, host, courses)
+        if not args.json and not args.course:
+            for place in library.places():
+                host.shown_at.note(f"From {place.path}" + (f", as {place.title!r}" if place.title else ""))
+    return 0
+
+
+async def search(args: Namespace, host: Host) -> int:
+    """Find passages. No model is needed."""
+    async with _library(host) as library:
+        await library.look()
+        searched = await library.search(" ".join(args.words), args.course, args.lesson)
+        catalogue = await library.catalogue()
+        if searched.unknown:
+            raise _not_there(args.course, searched.near or catalogue.courses)
+        if args.json:
+            _print(host, [{"score": round(each.score, 3), **msgspec.to_builtins(each.passage)} for each in searched.found])
+            return 0
+        for each in searched.found:
+            host.shown_at.line(f"{catalogue.name_of(each.passage)}, {each.passage.place}  ({each.score:.2f})", "bold")
+            host.shown_at.line(_shortened(each.passage.text))
+            host.shown_at.line()
+        if not searched.found:
+            host.shown_at.tell(nothing(searched, args.lesson) if catalogue.courses else NONE)
+    return 0
+
+
+async def ask(args: Namespace, host: Host) -> int:
+    """One question."""
+    question = _typed(args.words)
+    async with _tutor(host) as (tutor, sessions):
+        session = await _session(sessions, host.user, args.session)
+        if args.json:
+            reply = await tutor.ask(question, session)
+            _print(host, reply)
+            return 1 if reply.stopped == "failed" else 0
+        talk = host.talking(await tutor.agent(await host.model()), _kept(host, tutor, lambda: session))
+        result = await talk.ask(question)
+        _show_sources(host.shown_at, await tutor.reply(result, question, session))
+        host.shown_at.note(f"To go on: treadle courses chat --session {session}")
+        return exit_code(result)
+
+
+async def chat(args: Namespace, host: Host) -> int:
+    """A conversation, which is kept."""
+    async with _tutor(host) as (tutor, sessions):
+        session = await _session(sessions, host.user, args.session)
+
+        async def anew(_: str) -> None:
+            nonlocal session
+            session = await sessions.begin(host.user)
+            talk.start_afresh()
+            host.shown_at.tell(f"A new conversation: {session}")
+
+        async def after(result: RunResult[Any]) -> None:
+            question = next((each.text for each in reversed(result.history) if each.role == "person"), "")
+            _show_sources(host.shown_at, await tutor.reply(result, question, session))
+
+        talk = host.talking(await tutor.agent(await host.model()), _kept(host, tutor, lambda: session))
+        host.shown_at.note(f"Conversation {session}. /help lists what can be typed.")
+        fresh = Slash("begin another conversation", anew)
+        return await talk.converse({"/new": fresh, "/clear": fresh}, after)
+
+
+def _kept(host: Host, tutor: Tutor, session: Callable[[], str]) -> Kept:
+    return Kept(host.user, before=lambda: tutor.before(session()))
+
+
+def _path(typed: str) -> Path:
+    try:
+        return Path(typed).expanduser()
+    except RuntimeError as error:
+        raise SettingsError(f"There is no {typed}; name a folder of courses, or a file.") from error
+
+
+def _require(paths: Sequence[Path]) -> None:
+    """All of them are there, before anything is done."""
+    for path in paths:
+        if not is_there(path):
+            raise SettingsError(f"There is no {path}; name a folder of courses, or a file.")
+
+
+def _not_added(path: Path, library: Library) -> SettingsError:
+    if str(path.resolve()) in {each.path for each in library.places()}:
+        return SettingsError(f"{path} is named in `folders` under [assistants.courses] in treadle.toml; take it out there.")
+    listed = ", ".join([each.path for each in library.shelf.places()]) or "nothing"
+    return SettingsError(f"{path} wasn't added. There is: {listed}.")
+
+
+async def _session(sessions: Sessions, user: str, wanted: str) -> str:
+    if wanted and not await sessions.has(user, wanted):
+        raise SettingsError(f"There is no conversation {wanted} of yours; leave --session out to begin one.")
+    return await sessions.begin(user, wanted)
+
+
+def _not_there(name: str, others: Sequence[Course]) -> SettingsError:
+    offered = ", ".join([course.name for course in others[:10]])
+    return SettingsError(f"There is no course {name!r}. There are: {offered}." if offered else NONE)
+
+
+@asynccontextmanager
+async def _library(host: Host) -> AsyncGenerator[Library]:
+    async with Library(host.home.folder, settled()) as library:
+        yield library
+
+
+@asynccontextmanager
+async def _tutor(host: Host) -> AsyncGenerator[tuple[Tutor, Sessions]]:
+    async with _library(host) as library:
+        await library.look()
+        if not (await library.catalogue()).courses:
+            host.shown_at.tell(NONE)
+        sessions = Sessions(host.home.folder)
+        yield Tutor(host, library, sessions, host.user), sessions
+
+
+async def _refreshed(library: Library, host: Host, added: Sequence[Path] = ()) -> int:
+    """Index what has changed, and tell of it. What can't be read is named; what was added and brought nothing isn't kept."""
+    terminal = host.shown_at
+    report = await library.refresh(_progress(terminal))
+    for each in report.skipped:
+        terminal.tell(f"{each.source} was left out: {each.reason}", "yellow")
+    brought = [path for path in added if await library.has_any(path)]
+    for path in added:
+        if path not in brought:
+            library.shelf.remove(path)
+            terminal.tell(f"There is no course in {path} that could be read, so it wasn't added.", "red")
+    terminal.line(_sentence(report, len((await library.catalogue()).courses)))
+    return 0 if len(brought) == len(added) else 1
+
+
+def _progress(terminal: Terminal) -> Callable[[Progress], None]:
+    """Tells how far it is, once a second."""
+    told = time.monotonic()
+
+    def tell(progress: Progress) -> None:
+        nonlocal told
+        if progress.name or time.monotonic() - told >= SECOND:
+            told = time.monotonic()
+            now = f": {progress.name}" if progress.name else ""
+            terminal.note(f"{progress.done:,} of {progress.total:,} {progress.what}{now}")
+
+    return tell
+
+
+def _sentence(report: Report, courses: int) -> str:
+    counted = {"added": report.added, "changed": report.changed, "unchanged": report.unchanged, "removed": report.removed}
+    done = ", ".join([f"{number:,} {what}" for what, number in counted.items() if number]) or "none"
+    return f"Files: {done}. There {'is 1 course' if courses == 1 else f'are {courses:,} courses'} now."
+
+
+def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
+    if args.json:
+        _print(host, courses)
+    elif args.course:
+        host.shown_at.line("\n\n".join([outline(course) for course in courses]))
+    elif not courses:
+        host.shown_at.tell(NONE)
+    else:
+        width = max(len(course.name) for course in courses)
+        for course in courses:
+            lessons = "1 lesson " if len(course.lessons) == 1 else f"{len(course.lessons)} lessons"
+            host.shown_at.line(f"{course.name:<{width}}  {lessons:>11}  {course.instructor}".rstrip())
+
+
+def _show_sources(terminal: Terminal, reply: Reply) -> None:
+    for each in reply.sources:
+        terminal.note(f"Source: {_told(each)}")
+
+
+def _told(source: Source) -> str:
+    places = "; ".join([each.place.rpartition(", ")[2] for each in source.passages[:3]])
+    return " ".join([source.text, *([f"({places})"] if places else []), *([source.url] if source.url else [])])
+
+
+def _shortened(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= EXCERPT else f"{words[: EXCERPT - 1]}…"
+
+
+def _typed(words: list[str]) -> str:
+    text = sys.stdin.read() if words == ["-"] else " ".join(words)
+    if not text.strip():
+        raise SettingsError("There is nothing to ask: type it, or pipe it and write - for it.")
+    return text.strip()
+
+
+def _print(host: Host, value: Any) -> None:
+    host.shown_at.line(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -1,0 +1,176 @@
+// The reader: a passage with what stands before and after it, or a whole lesson. What it says is text, never Markdown: a passage
+// may begin in the middle of anything, and nobody says which of them were Markdown.
+
+import { ask, element } from "/static/treadle.js";
+import { piecesOf, placeIn } from "./lesson.js";
+import { outward } from "./links.js";
+import { aboutCourse, aboutLesson } from "./samples.js";
+
+const byId = (id) => document.getElementById(id);
+const place = byId("reader"), text = byId("reader-text"), before = byId("reader-before"), after = byId("reader-after");
+const narrow = matchMedia("(max-width: 56rem)");
+let opener = null, opens = 0;
+let steps = {};  // what the two buttons show: { before, after }
+
+/** Have it work. `courseOf(key)` is a course, `fill(words)` the next question; while `isBusy()`, Escape is for the answer. */
+export function reader({ courseOf, fill, isBusy }) {
+  const able = { courseOf, fill };
+  before.addEventListener("click", () => step("before"));
+  after.addEventListener("click", () => step("after"));
+  byId("reader-close").addEventListener("click", close);
+  place.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  document.addEventListener("keydown", ({ key, target }) => {
+    const isElsewhere = isBusy() || document.querySelector("dialog[open]") || target.type === "search" && target.value;
+    if (key === "Escape" && !isElsewhere) close();
+  });
+  narrow.addEventListener("change", cover);
+  return {
+    passage: (id, others = []) => come(() => showPassage(id, others, able)),
+    lesson: (course, lesson) => come(() => showLesson(course, lesson, able)),
+    close,
+  };
+}
+
+// opening and closing
+
+/** Open it; what can't be shown is said in it. */
+async function come(show) {
+  const from = document.activeElement;
+  if (from !== document.body && !place.contains(from)) opener = from;
+  place.hidden = false;
+  document.body.dataset.reading = "";
+  cover();
+  await turnTo(show);
+  byId("reader-title").focus();
+}
+
+function close() {
+  if (place.hidden) return;
+  opens++;
+  place.hidden = true;
+  delete document.body.dataset.reading;
+  cover();
+  (opener?.isConnected ? opener : byId("message")).focus();
+}
+
+/** Where it is narrow it lies over everything, and nothing below it can be reached. */
+function cover() {
+  const isCovered = narrow.matches && !place.hidden;
+  for (const each of [document.querySelector(".bar"), byId("library"), byId("chat")]) each.inert = isCovered;
+}
+
+/** Show something else in it, unless something else again is wanted meanwhile. */
+async function turnTo(show) {
+  const mine = ++opens;
+  let page;
+  try {
+    page = await show();
+  } catch (error) {
+    page = { title: "This can't be shown", nodes: [element("p", { class: "notice bad", role: "alert" }, error.message)] };
+  }
+  if (mine === opens) draw(page);
+}
+
+async function step(way) {
+  const had = document.activeElement;
+  await turnTo(steps[way]);
+  if (had?.disabled) [before, after, text].find((each) => !each.disabled).focus();
+}
+
+function draw({ course = "", title, where = "", nodes, more = [], named = "", to = {}, at = null }) {
+  byId("reader-course").textContent = course;
+  byId("reader-title").textContent = title;
+  byId("reader-place").textContent = where;
+  steps = to;
+  for (const [button, act, words] of [[before, to.before, "Previous"], [after, to.after, "Next"]]) {
+    button.disabled = !act;
+    button.textContent = `${words} ${named}`;
+  }
+  byId("reader-steps").hidden = !to.before && !to.after;
+  byId("reader-more").replaceChildren(...more.filter(Boolean));
+  text.replaceChildren(...nodes);
+  text.scrollTop = 0;
+  at?.scrollIntoView({ block: "start" });
+}
+
+// what is shown
+
+async function showPassage(id, others, able) {
+  const passage = await ask(`/api/courses/passage?id=${encodeURIComponent(id)}`), { headings } = passage;
+  const course = able.courseOf(passage.course), lesson = lessonOf(course, passage.lesson, headings[0]);
+  const to = (other) => other && (() => showPassage(other, others, able));
+  return {
+    course: lesson ? course.name : "", title: titleOf(course, lesson) ?? passage.source, where: placeIn(passage.place, headings),
+    nodes: [element("p", { class: "text" }, passage.text), ...othersOf(others, passage, able)],
+    named: "passage", to: { before: to(passage.before), after: to(passage.after) },
+    more: [...(course ? [whole(course, lesson, id, able), asking(course, lesson, able)] : []), page(passage.url)],
+  };
+}
+
+async function showLesson(course, lesson, able, marked = null) {
+  const passages = await passagesOf(course, lesson), index = course.lessons.indexOf(lesson);
+  const body = element("p", { class: "text" }, piecesOf(passages).flatMap((piece) => pieceOf(piece, marked)));
+  const to = (other) => lesson && other && (() => showLesson(course, other, able));
+  return {
+    course: lesson ? course.name : course.instructor, title: titleOf(course, lesson), nodes: [passages.length ? body : nothing()],
+    named: "lesson", to: { before: to(course.lessons[index - 1]), after: to(course.lessons[index + 1]) },
+    more: [asking(course, lesson, able), page(lesson?.link ?? course.link)],
+    at: body.querySelector(".marked"),
+  };
+}
+
+/** The passages of a lesson. Lessons without a number come together, each passage under its lesson's title. */
+async function passagesOf(course, lesson) {
+  const number = lesson?.number ?? "", path = `/api/courses/lesson?course=${encodeURIComponent(course.key)}&lesson=${number}`;
+  const { passages } = await ask(path);
+  return lesson && number === "" ? passages.filter(({ headings }) => headings[0] === lesson.title) : passages;
+}
+
+/** A piece; what stands before its first word isn't marked with it. */
+function pieceOf({ passage, text: words }, marked) {
+  const start = words.search(/\S|$/);
+  return [words.slice(0, start), element("span", { class: passage.id === marked ? "marked" : null }, words.slice(start))];
+}
+
+function nothing() {
+  return element("p", { class: "soft" }, "There is no text for this one.");
+}
+
+/** The other passages that were looked at for the same answer, in the same lesson. */
+function othersOf(others, { id, headings }, able) {
+  if (others.length < 2) return [];
+  const rows = others.map((other) => element("li", {}, element("button", {
+    type: "button", class: "quiet small", "aria-current": other.id === id ? "true" : null,
+    onclick: () => come(() => showPassage(other.id, others, able)),
+  }, placeIn(other.place, headings) || other.place)));
+  return [element("section", { class: "others", "aria-label": "Used for this answer" },
+    element("h3", {}, "Used for this answer"), element("ul", { class: "row" }, rows))];
+}
+
+function lessonOf(course, number, heading) {
+  const isIt = (each) => each.number === number && (number !== null || each.title === heading);
+  return course?.lessons.find(isIt);
+}
+
+function titleOf(course, lesson) {
+  if (!lesson) return course?.name;
+  return lesson.number === null ? lesson.title : `${lesson.number} ${lesson.title}`.trim();
+}
+
+function whole(course, lesson, id, able) {
+  const words = lesson ? "Whole lesson" : "All of it", show = () => come(() => showLesson(course, lesson, able, id));
+  return element("button", { type: "button", class: "quiet small", onclick: show }, words);
+}
+
+function page(address) {
+  return outward(address, "Open ↗", "Open its page");
+}
+
+function asking(course, lesson, { fill }) {
+  const words = lesson ? aboutLesson(course, lesson) : aboutCourse(course.name);
+  return element("button", { type: "button", class: "quiet small", onclick: () => fill(words) }, "Ask about it");
+}

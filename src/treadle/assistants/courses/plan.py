@@ -1,0 +1,209 @@
+"""How a small model is led: code finds course, lesson and tool; the model says what a message is about, and words the answer.
+
+Pure. Which model is led says `tutor`.
+"""
+
+import re
+from collections.abc import Callable, Generator
+from typing import Any, cast
+
+from treadle import Move, Options, Question, Request, Result, json_in
+from treadle.assistants.courses.catalogue import Catalogue
+from treadle.assistants.courses.names import unbracketed, words_of
+from treadle.leading import Choice, turn_of
+
+Plan = Generator[Question, str, Move]
+
+ABOUT = {
+    "content": "what the material says about something: facts, reasons, steps, terms",
+    "outline": "which lessons a course has, what it covers, its link or who teaches it",
+    "alike": "which other course or lesson has the same topic as a certain lesson",
+    "courses": "which courses there are",
+    "talk": "greetings, thanks, and what has nothing to do with the courses",
+}
+_EXAMPLES = (
+    ("How hot should the oil be?", "content"),
+    ("What does lesson 3 of the cooking course say about salt?", "content"),
+    ("Why does a violin have a sound post?", "content"),
+    ("Explain interest rates", "content"),
+    ("What is in lesson 2 of Sailing for Beginners?", "content"),
+    ("Which course explains how tides work?", "content"),
+    ("What are the lessons of the sailing course?", "outline"),
+    ("Outline of Sailing for Beginners", "outline"),
+    ("Who teaches the cooking course?", "outline"),
+    ("Is there another course about the same thing as lesson 4 of Cooking?", "alike"),
+    ("Which courses do you have?", "courses"),
+    ("What can I learn here?", "courses"),
+    ("Hello!", "talk"),
+    ("Write a poem about spring", "talk"),
+)
+CHOICE = Choice("Messages to an assistant that knows course material. Say what each is about.", ABOUT, _EXAMPLES)
+ANSWER = (
+    "You are a teacher. A student asks something, and you have the pages of the course that fit best. Answer the question in a few "
+    "short sentences with what stands on these pages: its reasons, numbers and names. Don't speak of the pages themselves. "
+    'Write JSON: first "on_these_pages", whether the answer stands there; then "answer". '
+    "If it doesn't, answer: The courses don't say."
+)
+SHAPE = {
+    "type": "object",
+    "properties": {"on_these_pages": {"type": "boolean"}, "answer": {"type": "string"}},
+    "required": ["on_these_pages", "answer"],
+    "additionalProperties": False,
+}
+NOTHING = "The courses don't say anything about that."
+TALK = "Answer briefly. You are an assistant for students; about their courses make nothing up."
+MOST = 3  # passages that it reads: the best of them, and soon read
+
+_NUMBER = re.compile(r"\b(?:lesson|chapter|unit|module|week|lecture|part)s?\s+(?:no\.?\s*|number\s+|#)?(\d{1,4})\b", re.IGNORECASE)
+_NAMED = re.compile(  # "the lessons of Chess for All?", "lesson 3 of Chess", "who teaches Chess?"
+    r"(?:\blessons? (?:\d+ )?(?:of|in|from)|\boutline (?:of|for)|\b[Ww]ho (?:teaches|taught))\s+(?:the (?:course )?)?"
+    r"[\"'“]?([A-Z][^?.!,\"”]{1,80}?)(?:[\"'”]| course\b| say\b| about\b| teach\b| cover\b|[?.!,]|$)"
+)
+_OF_ITSELF = re.compile(
+    r"\b(?:instructors?|taught|teach(?:es|ers?)|syllabus|outline|(?:course|web) ?link|link (?:to|of))\b", re.IGNORECASE
+)
+_GOES_ON = re.compile(  # begins where the last question ended, or speaks of what was named there
+    r"^\s*(?:and|but|so|what about|how about|why|more|also)\b"
+    r"|\b(?:it|its|they|them|their|that|this|those|these|there)\b[^\n]{0,20}\??\s*$",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"</?untrusted-[0-9a-f]{8}[^>\n]*>\n?|Data from [^\n]*It ends at </untrusted-[0-9a-f]{8}>\.\n+")
+_BLOCK = re.compile(r"\n\n(?=\[[^\]\n]+\]\n)")
+_LESSON = re.compile(r"(?m)^Lesson (\d+): (.+)$")
+
+
+def plan_of(catalogue: Catalogue) -> Callable[[Request], Plan]:
+    """The plan for these courses."""
+
+    def plan(request: Request) -> Plan:
+        message, results = turn_of(request.history)
+        asked = _with_before(message, request)
+        following = _following(message, results) if len(results) == 1 and request.tools else None
+        if following is not None:
+            return following
+        if results:
+            return (yield from _answer(asked, results))
+        about = CHOICE.read((yield CHOICE.question(message)))
+        return (yield from _first(about, asked, catalogue))
+
+    return plan
+
+
+def _with_before(message: str, request: Request) -> str:
+    """What was said, after the question before it where it can't be understood without: "and what steers it?"."""
+    said = [each.text for each in request.history if each.role == "person"]
+    if len(said) < 2 or not _GOES_ON.search(message):
+        return message
+    return f"{said[-2]}\n{message}"
+
+
+def _first(about: str, message: str, catalogue: Catalogue) -> Plan:
+    """What a message begins with: a look, or an answer that needs none."""
+    name, number = _name_in(message, catalogue), number_in(message)
+    if name and number is None and _OF_ITSELF.search(message):
+        about = "outline"
+    match about:
+        case "courses" if not name:
+            return Move(text=_courses(catalogue))
+        case "outline" | "courses" if name and number is None:
+            return Move((("get_course_outline", {"course_name": name}),))
+        case "alike" if name and number is not None:
+            return Move((("get_course_outline", {"course_name": name}),))
+        case "talk" if not name:
+            words = yield Question(message, TALK, Options(temperature=0, max_tokens=300))
+            return Move(text=words.strip() or "I don't know.")
+        case _:
+            where = {"course_name": name} if name else {}
+            lesson = {"lesson_number": number} if number is not None else {}
+            return Move((("search_course_content", {"query": message[:2000], **where, **lesson}),))
+
+
+def _name_in(message: str, catalogue: Catalogue) -> str:
+    """The course that a message names; one that isn't there, as it is named, where it is clear that it is one."""
+    course = catalogue.mentioned(message)
+    if course is not None:
+        return course.name
+    found = _NAMED.search(message)
+    return found[1].strip() if found else ""
+
+
+def _following(message: str, results: list[Result]) -> Move | None:
+    """After the outline that a lesson's title was wanted from: the search for it, in all courses."""
+    last, number = results[0], number_in(message)
+    if last.name != "get_course_outline" or last.problem is not None or number is None:
+        return None
+    titles = {int(each): title for each, title in _LESSON.findall(last.content)}
+    return Move((("search_course_content", {"query": titles[number]}),)) if number in titles else None
+
+
+def _answer(message: str, results: list[Result]) -> Plan:
+    """What was found, in words; an outline, and what isn't there, as it is."""
+    said = [without_marks(each.content) for each in results]
+    if results[-1].problem is not None or said[-1].startswith(("No course found", "There are no courses")):
+        return Move(text=said[-1])
+    if said[-1].startswith("No relevant content"):
+        return Move(text=said[-1] if "no such lesson" in said[-1] else NOTHING)
+    if results[-1].name == "get_course_outline":
+        return Move(text=_outline(said[-1]))
+    if len(results) > 1:
+        return Move(text=_alike(said[0], said[-1]))
+    found = "\n\n".join(_fitting(message, blocks_of(said[-1])))
+    words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=300), SHAPE)
+    return Move(text=_worded(words) or found)
+
+
+def _fitting(message: str, blocks: list[str]) -> list[str]:
+    """The few that it reads: those that have most of the question's words first."""
+    asked = set(words_of(message))
+    return sorted(blocks, key=lambda block: -len(asked & set(words_of(block))))[:MOST]
+
+
+def _worded(said: str) -> str:
+    """The answer in what a model wrote, which may have been cut off, or be no JSON at all."""
+    value = json_in(said)
+    if not isinstance(value, dict):
+        return said.strip()
+    told = cast("dict[str, Any]", value)
+    return NOTHING if told.get("on_these_pages") is False else str(told.get("answer") or "").strip()
+
+
+def _alike(outline: str, found: str) -> str:
+    """Which other courses have what was found, by what each passage stands under."""
+    own = unbracketed(outline.partition("\n")[0].removeprefix("Course: "))
+    under = dict.fromkeys([block.partition("]")[0].removeprefix("[") for block in blocks_of(found)])
+    others = [each for each in under if each != own and not each.startswith(f"{own} - ")]
+    if not others:
+        return f"No, only {own} is about that."
+    return "Yes:\n\n" + "\n".join([f"- {each}" for each in others[:MOST]])
+
+
+def blocks_of(found: str) -> list[str]:
+    """The passages that a search gave, each with what it stands under."""
+    return [block.strip() for block in _BLOCK.split(found) if block.strip()]
+
+
+def _courses(catalogue: Catalogue) -> str:
+    if not catalogue.courses:
+        return "There are no courses yet."
+    listed = "\n".join([f"- {course.name}, {_counted(len(course.lessons))}" for course in catalogue.courses])
+    return f"There are these courses:\n\n{listed}"
+
+
+def _counted(lessons: int) -> str:
+    return "1 lesson" if lessons == 1 else f"{lessons} lessons"
+
+
+def _outline(said: str) -> str:
+    """An outline as Markdown: its lessons as a list."""
+    return "\n".join([f"- {line}" if _LESSON.match(line) else f"{line}  " for line in said.splitlines()])
+
+
+def number_in(message: str) -> int | None:
+    """The lesson that a message names by its number."""
+    found = _NUMBER.search(message)
+    return int(found[1]) if found else None
+
+
+def without_marks(content: str) -> str:
+    """What a search brought, without the marks that say it is data: for a model that is told so in its question."""
+    return _MARKS.sub("", content).strip()

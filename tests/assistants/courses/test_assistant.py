@@ -1,0 +1,32 @@
+"""What it offers, and that offering it costs nothing."""
+
+import subprocess
+import sys
+
+from treadle.assistants.courses import assistant
+from treadle.assistants.courses.prompts import MOST_TITLES, notes, told
+from treadle.testing import check_assistant
+
+
+def test_it_is_in_order():
+    check_assistant(assistant)
+
+
+def test_naming_it_imports_nothing_heavy():
+    heavy = "{'sqlite3', 'numpy', 'starlette', 'pypdf', 'bs4', 'mammoth', 'nbformat', 'pysubs2', 'yaml'}"
+    code = f"import sys, treadle.assistants.courses; print(sorted({heavy} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_model_is_told_which_courses_there_are():
+    assert '- "Sailing"' in told(["Sailing"])
+    many = told([f"Course {number}" for number in range(MOST_TITLES + 2)])
+    assert "and 2 more" in many
+    assert "no courses yet" in told([])
+
+
+def test_what_it_is_told_goes_on_round_by_round():
+    assert "twice at most" in notes(2)[0]
+    assert "once at most" in notes(1)[0]
+    assert "5 times at most" in notes(5)[0]
+    assert "again" in notes(2)[1]

@@ -1,0 +1,103 @@
+"""Conversations that survive a restart, each one person's."""
+
+import asyncio
+import sqlite3
+import stat
+
+import pytest
+
+from treadle import SettingsError
+from treadle.assistants.courses.sessions import FILE, Exchange, Sessions
+from treadle.assistants.courses.sources import Cited, Source
+
+SOURCE = Source("Sailing - Lesson 0", None, "sailing", 0, (Cited("a#0", "line 1"),))
+
+
+def run(work):
+    return asyncio.run(work)
+
+
+def test_what_was_said_is_there_after_a_restart(tmp_path):
+    async def before():
+        sessions = Sessions(tmp_path)
+        session = await sessions.begin("ada")
+        for number in range(4):
+            await sessions.keep(session, Exchange(f"Q{number}", f"A{number}", (SOURCE,), "run", 1000.0 + number))
+        return session
+
+    session = run(before())
+    after = Sessions(tmp_path)
+    last = run(after.exchanges("ada", session, 2))
+    assert [(each.question, each.answer) for each in last] == [("Q2", "A2"), ("Q3", "A3")]
+    assert last[0].sources == (SOURCE,)
+    assert len(run(after.exchanges("ada", session))) == 4
+    assert run(after.begin("ada", session)) == session
+
+
+def test_nobody_sees_or_touches_another_ones(tmp_path):
+    async def work():
+        sessions = Sessions(tmp_path)
+        session = await sessions.begin("ada")
+        await sessions.keep(session, Exchange("Q", "A"))
+        assert await sessions.begin("ben", session) != session
+        assert await sessions.exchanges("ben", session) == []
+        assert await sessions.listed("ben") == []
+        assert not await sessions.remove("ben", session)
+        assert [each.id for each in await sessions.listed("ada")] == [session]
+
+    run(work())
+
+
+def test_sessions_are_listed_newest_first_by_what_was_asked_first(tmp_path):
+    async def work():
+        sessions = Sessions(tmp_path)
+        one, two = await sessions.begin(""), await sessions.begin("")
+        await sessions.begin("")  # nothing was asked in it
+        await sessions.keep(one, Exchange("One", "1", at=10.0))
+        await sessions.keep(two, Exchange("Two", "2", at=20.0))
+        await sessions.keep(one, Exchange("Three", "3", at=30.0))
+        return [(each.question, each.last) for each in await sessions.listed("")]
+
+    assert run(work()) == [("One", 30.0), ("Two", 20.0)]
+
+
+def test_a_removed_session_is_gone_and_an_answer_that_comes_later_brings_nothing_back(tmp_path):
+    async def work():
+        sessions = Sessions(tmp_path)
+        session = await sessions.begin("ada")
+        await sessions.keep(session, Exchange("Q", "A"))
+        assert await sessions.remove("ada", session)
+        assert not await sessions.remove("ada", session)
+        await sessions.keep(session, Exchange("late", "answer"))
+        return await sessions.exchanges("ada", session), await sessions.listed("ada")
+
+    assert run(work()) == ([], [])
+    with sqlite3.connect(tmp_path / FILE) as file:
+        assert file.execute("SELECT count(*) FROM exchanges").fetchone() == (0,)
+    file.close()
+
+
+def test_many_at_once_lose_nothing(tmp_path):
+    async def work():
+        session = await Sessions(tmp_path).begin("ada")
+        each = [Sessions(tmp_path).keep(session, Exchange(str(number), "A")) for number in range(30)]
+        await asyncio.gather(*each)
+        return {exchange.question for exchange in await Sessions(tmp_path).exchanges("ada", session)}
+
+    assert run(work()) == {str(number) for number in range(30)}
+
+
+def test_the_file_is_its_owners_and_one_that_cant_be_used_is_a_sentence(tmp_path):
+    run(Sessions(tmp_path).begin(""))
+    assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / FILE).write_bytes(b"no database" * 500)
+    with pytest.raises(SettingsError, match="can't be used"):
+        run(Sessions(tmp_path / "other").begin(""))
+    newer = tmp_path / "newer"
+    run(Sessions(newer).begin(""))
+    with sqlite3.connect(newer / FILE) as file:
+        file.execute("PRAGMA user_version=9")
+    file.close()
+    with pytest.raises(SettingsError, match="newer Treadle"):
+        run(Sessions(newer).begin(""))
