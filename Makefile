@@ -13,8 +13,8 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
 .PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl modules lock clean
 
-run: $(READY)  ## talk to the demonstration, which needs no model and no key
-	$(BIN)/treadle chat --demo
+run: $(READY)  ## serve the pages with samples of every assistant: http://127.0.0.1:8080/
+	$(BIN)/treadle serve --demo
 
 test: check unit  ## everything CI does: format, lint, layers, types, tests, docs
 

@@ -1,4 +1,4 @@
-"""For the routes of assistants: a request's JSON as a value, and what happens as a stream of events.
+"""For the routes of assistants: a request's JSON as a value, values without secrets, and what happens as a stream of events.
 
 Public. Nothing of a server is imported before one asks.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import StreamingResponse
 
-__all__ = ["body_of", "streamed"]
+__all__ = ["body_of", "redacted", "streamed"]
 
 T = TypeVar("T")
 
@@ -34,6 +34,11 @@ async def body_of(request: "Request", kind: type[T]) -> T:
         return msgspec.json.decode(await request.body(), type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise HTTPException(400, f"The request has to be a JSON object: {error}.") from error
+
+
+def redacted(value: Any) -> Any:
+    """A plain value without secrets: for what isn't redacted yet in a run, such as the arguments of its calls."""
+    return Redactor().value(value)
 
 
 def streamed(events: AsyncIterator[Any], *, beat: float = BEAT) -> "StreamingResponse":

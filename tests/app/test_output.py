@@ -103,3 +103,15 @@ def test_other_calls_of_the_same_reply_still_run():
     result, _ = ask(Point, calls(("give_answer", {"x": 1}), ("note", {})), tools=[note])
     assert result.output == Point(1)
     assert ran == [1]
+
+
+@pytest.mark.parametrize(
+    ("schema", "given", "answer"),
+    [
+        ({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}, {"x": 1}, {"x": 1}),
+        ({"type": "object"}, {"any": "thing"}, {"any": "thing"}),
+        ({"type": "array", "items": {"type": "integer"}}, {"value": [1, 2]}, [1, 2]),
+    ],
+)
+def test_a_shape_may_be_a_json_schema(schema, given, answer):
+    assert ask(schema, calls(("give_answer", given)))[0].output == answer

@@ -53,6 +53,7 @@ BY_LOOKS = [
     ("databricks_token", "da" + "pi" + HEX),
     ("terraform_token", MIXED[:14] + ".atlas" + "v1." + MIXED),
     ("openshift_token", "sha" + "256~" + MIXED[:43]),
+    ("treadle_token", "tread" + "le_ann.b-c_d_" + MIXED[:21] + "-_" + MIXED[:20]),
     ("age_key", "AGE-" + "SECRET-KEY-1" + MIXED.upper()),
 ]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,9 +43,18 @@ def assistant(name: str, **more: Any) -> Assistant:
 class Serving:
     """The server, for as long as the block lasts. `url` has no slash at its end."""
 
-    def __init__(self, folder: Path, assistants: Sequence[Assistant] = (), model: Model | None = None, **more: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        assistants: Sequence[Assistant] = (),
+        model: Model | None = None,
+        lent: Host | None = None,
+        around: Callable[[Any], Any] | None = None,
+        **more: Any,
+    ) -> None:
         self._listening = listen(port=0)
-        app = create_app(assistants, host(folder, model), hosts=hosts_of(self._listening), **more)
+        app = create_app(assistants, lent or host(folder, model), hosts=hosts_of(self._listening), **more)
+        app = around(app) if around else app
         self._up = threading.Event()
         self._server = Server(app, self._listening, lambda url: self._up.set())
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -57,8 +66,12 @@ class Serving:
         assert self._up.wait(PATIENCE)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def stop(self) -> None:
+        """Have it stop; the end of the block waits for that."""
         self._server.should_exit = True
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 

@@ -1,8 +1,9 @@
-"""The page in a real browser."""
+"""What people find first, and panels, in a real browser. The pages themselves are in `pages/`."""
 
 import asyncio
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -33,14 +34,14 @@ def test_people_find_an_assistant_and_come_to_its_panel(tmp_path):
     async def visit(url):
         async with Browser() as browser:
             page = await browser.open(f"{url}/")
-            shown = await page.text("#rivers")
-            assert [words in shown for words in ("Rivers", SUMMARY, *QUESTIONS)] == [True] * 4
-            assert "Mountains" in await page.text("#mountains")
-            await page.click("#rivers .button")
+            await page.wait_for("document.querySelectorAll('.chip').length === 2")
+            shown = await page.text("#chat")
+            assert [words in shown for words in ("Rivers", SUMMARY, *QUESTIONS, "Mountains")] == [True] * 5
+            await page.click("#panels summary")
+            await page.click("#panels a")
             assert await page.wait_for("document.querySelector('#listed')?.innerText") == "rivers,mountains"
             assert await page.evaluate("location.pathname + document.title") == "/rivers/Rivers"
-            await page.go(f"{url}/")
-            await page.click("#rivers li:last-child a")
+            await page.go(f"{url}/rivers/?{urlencode({'question': QUESTIONS[1]})}")
             assert await page.wait_for("document.querySelector('#asked')?.innerText") == QUESTIONS[1]
             page.check()
 
@@ -72,11 +73,13 @@ def test_the_page_works_by_keyboard_and_shows_where_one_is(tmp_path):
     async def walk(url):
         async with Browser() as browser:
             page = await browser.open(f"{url}/")
-            for _ in range(3):
+            await page.wait_for("document.querySelectorAll('#panels a').length === 1")
+            for _ in range(9):
                 await page.press("Tab")
-            assert await page.evaluate("document.activeElement.getAttribute('href')") == "/rivers/"
+            assert await page.evaluate("document.activeElement.innerText") == "Panels"
             assert await page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-            await page.press("Enter")
+            for key in ("Enter", "Tab", "Enter"):
+                await page.press(key)
             await page.wait_for("location.pathname === '/rivers/'")
             page.check()
 

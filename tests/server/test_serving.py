@@ -89,7 +89,7 @@ def test_it_prints_its_address_serves_and_stops_when_told(tmp_path, number):
         assert json.loads(get(f"{url}health")) == {"status": "ok"}
         server.send_signal(number)
         out, err = server.communicate(timeout=20)
-    assert (server.returncode, out, err) == (0, "", "Ctrl-C stops it.\n")
+    assert (server.returncode, out, err) == (0, "", "No users: whoever is on this machine may use it.\nCtrl-C stops it.\n")
 
 
 def test_a_request_under_way_is_answered_before_it_stops(tmp_path):
@@ -200,7 +200,7 @@ def test_installed_assistants_are_served_with_the_model_that_was_chosen_and_what
         assert failing(url) == 500
         server.terminate()
         _, err = server.communicate(timeout=20)
-    broken, note, failure = err.splitlines()
+    broken, _, note, failure = err.splitlines()
     assert broken.startswith("The assistant broken of the package broken can't be used: ")
     assert (note, failure) == ("Ctrl-C stops it.", "GET /api/fails failed: ValueError: deep inside")
 

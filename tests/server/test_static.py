@@ -17,11 +17,8 @@ EDGES = [(edge, ground) for edge in ("edge", "accent") for ground in ("paper", "
 
 
 def colours(scheme):
-    light, dark = [
-        dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block)) for block in re.findall(r":root {(.*?)}", CSS, re.DOTALL)
-    ]
-    assert light.keys() == dark.keys()
-    return {"light": light, "dark": dark}[scheme]
+    known = re.findall(r"--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);", CSS)
+    return {name: light if scheme == "light" else dark for name, light, dark in known}
 
 
 def luminance(colour):

@@ -9,7 +9,7 @@ import pytest
 from treadle.core.entries import Finished, Opened, Resumed, Said
 from treadle.core.errors import JournalDamaged, JournalError, RunNotFound, RunTaken
 from treadle.stores.database import SCHEMA_VERSION, Database, open_database
-from treadle.stores.journal import MemoryJournal, SqliteJournal
+from treadle.stores.journal import MemoryJournal, SqliteJournal, Wanted, place_of
 
 OPENED = Opened(agent="clerk", model="m", user="ann", at=1.0)
 
@@ -264,3 +264,66 @@ def test_opening_an_existing_file_keeps_what_is_in_it(tmp_path):
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2
     connection.close()
+
+
+# lists
+
+
+def listed(tmp_path, *wanted):
+    """The ids of each list, of five runs of which the last two were changed at the same time."""
+    runs = {
+        "a": [
+            Opened(agent="rivers", at=1.0),
+            Said(text="How deep is 50% of the Elbe?", at=1.0),
+            Finished(stopped="answered", at=9.0),
+        ],
+        "b": [Opened(agent="seas", at=2.0), Said(text="How DEEP is the sea?", at=2.0), Finished(stopped="failed", at=2.0)],
+        "c": [Opened(agent="rivers", at=3.0), Said(text="elbe_x", at=3.0)],
+        "d": [Opened(agent="rivers", at=4.0), Said(text="elbe!x", at=5.0)],
+        "e": [Opened(agent="rivers", at=4.0), Said(text="elbe x", at=5.0)],
+        "a.c1": [Opened(agent="helper", parent="a", at=8.0)],
+    }
+
+    async def asking():
+        database = Database(tmp_path / "treadle.db")
+        journal = SqliteJournal(database)
+        assert await journal.listed(Wanted()) == []
+        assert not (tmp_path / "treadle.db").exists()
+        for run_id, entries in runs.items():
+            await journal.append(run_id, 0, entries)
+        found = [await journal.listed(each) for each in wanted]
+        database.close()
+        return found
+
+    return asyncio.run(asking())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ids"),
+    [
+        (Wanted(), "aedcb"),
+        (Wanted(limit=2), "ae"),
+        (Wanted(status="open"), "edc"),
+        (Wanted(agent="seas"), "b"),
+        (Wanted(search="deep how"), "ab"),
+        (Wanted(search="50%"), "a"),
+        (Wanted(search="elbe_x"), "c"),
+        (Wanted(search="elbe!x"), "d"),
+        (Wanted(search="elbe", agent="rivers", status="open"), "edc"),
+        (Wanted(search="b"), "aedcb"),
+        (Wanted(search="  "), "aedcb"),
+        (Wanted(search=" ".join(["deep"] * 5000)), "ab"),
+        (Wanted(before=(5.0, "e")), "dcb"),
+        (Wanted(before=(5.0, "d")), "cb"),
+        (Wanted(before=(2.0, "b")), ""),
+    ],
+)
+def test_runs_are_listed_by_time_and_id_and_by_what_is_wanted(tmp_path, wanted, ids):
+    (found,) = listed(tmp_path, wanted)
+    assert "".join([run.run_id for run in found]) == ids
+
+
+def test_a_list_goes_on_where_another_ended(tmp_path):
+    (first,) = listed(tmp_path, Wanted(limit=2))
+    (rest,) = listed(tmp_path / "again", Wanted(before=place_of(first[-1])))
+    assert [run.run_id for run in (*first, *rest)] == [*"aedcb"]

@@ -63,6 +63,8 @@ class Host(Struct, frozen=True):
     detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
     talk      holds a conversation with an agent, as `Kept` says; None where nobody can type
     about     what the assistant kept with the run that is taken up again now: `Kept.about`
+    folder    the folder they work in; the current one unless a face says otherwise
+    shared    whether others come here too: then what belongs to the machine, such as a token in its environment, isn't theirs
     """
 
     home: "Home"
@@ -76,6 +78,16 @@ class Host(Struct, frozen=True):
     detach: Callable[[Sequence[str]], None] | None = None
     talk: "Callable[[Agent[Any], Kept], Talk] | None" = None
     about: dict[str, Any] = {}
+    folder: Path | None = None
+    shared: bool = False
+
+    @property
+    def workspace(self) -> Path:
+        """The folder they work in, which is there."""
+        if self.folder is None:
+            return Path.cwd()
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return self.folder
 
     @property
     def shown_at(self) -> Terminal:
@@ -132,6 +144,7 @@ class Assistant(Struct, frozen=True):
     name          one lower-case word; it is picked by it
     summary       a sentence on what it is for
     instructions  what its model is told
+    instruct      gives what its model is told, where that depends on whose host it is
     toolsets      makes its tools, for each run anew
     questions     what a newcomer may ask it
     routes        makes its HTTP routes: Starlette's, at the paths they say
@@ -152,3 +165,4 @@ class Assistant(Struct, frozen=True):
     panel: Panel | None = None
     work: Callable[[], Sequence["Work"]] | None = None
     lead: Callable[[Host], "Plan"] | None = None
+    instruct: Callable[[Host], Instructions] | None = None

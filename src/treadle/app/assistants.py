@@ -17,6 +17,7 @@ from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
+from treadle.engine.setup import Instructions
 from treadle.tools.names import nearest
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) 
     own = () if assistant.toolsets is None else assistant.toolsets(host)
     parts: dict[str, Any] = {
         "name": assistant.name,
-        "instructions": assistant.instructions,
+        "instructions": instructions_of(assistant, host),
         "policy": assistant.policy,
         "limits": assistant.limits,
         "approver": host.approver,
@@ -103,6 +104,11 @@ def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) 
         "toolsets": (*own, *more.get("toolsets", ())),
     }
     return Agent(_led(assistant, host, model), **parts)
+
+
+def instructions_of(assistant: Assistant, host: Host) -> Instructions:
+    """What its model is told, for the person whose host it is."""
+    return assistant.instructions if assistant.instruct is None else assistant.instruct(host)
 
 
 def _led(assistant: Assistant, host: Host, model: str | Model) -> str | Model:

@@ -1,4 +1,4 @@
-"""Structured output: a type becomes a tool whose arguments are the answer, so any model that can call tools can give it."""
+"""Structured output: a type, or a JSON schema, becomes a tool whose arguments are the answer: any model that calls can give it."""
 
 from typing import Any
 
@@ -7,16 +7,18 @@ from treadle.core.tool import Tool
 from treadle.engine.setup import Output
 from treadle.tools.readers import reader_of
 from treadle.tools.schema import type_schema
+from treadle.tools.values import as_object
 
 NAME = "give_answer"
 
 
 def output_of(wanted: Any) -> Output | None:
-    """How an answer of this type is asked for; None for plain text."""
+    """How an answer of this type, or one that fits this JSON schema, is asked for; None for plain text."""
     if wanted is str or wanted is None:
         return None
-    schema, read = type_schema(wanted), reader_of(wanted)
-    if schema.get("type") == "object" and "properties" in schema:
+    given = as_object(wanted)
+    schema, read = (type_schema(wanted), reader_of(wanted)) if given is None else (given, _as_it_is)
+    if schema.get("type") == "object" and ("properties" in schema or given is not None):
         return Output(_tool(schema), read)
     wrapped = {
         "type": "object",
@@ -27,6 +29,11 @@ def output_of(wanted: Any) -> Output | None:
     if "$defs" in schema:
         wrapped["$defs"] = schema["$defs"]
     return Output(_tool(wrapped), lambda arguments: read(arguments["value"]))
+
+
+def _as_it_is(value: Any) -> Any:
+    """A value that is wanted as JSON."""
+    return value
 
 
 def _without_defs(schema: dict[str, Any]) -> dict[str, Any]:

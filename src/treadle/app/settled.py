@@ -12,6 +12,7 @@ Count = Annotated[int, Meta(ge=1, le=10**12)]
 Amount = Annotated[float, Meta(gt=0, le=10**12)]
 Text = Annotated[str, Meta(max_length=100_000)]
 ModelName = Annotated[str, Meta(pattern=r"\A([a-z][\w.-]*:\S.*)?\Z")]
+Chosen = Annotated[str, Meta(pattern=r"\A[a-z][\w.-]*:\S.*\Z", max_length=1_000)]
 Address = Annotated[str, Meta(pattern=r"\A(https?://[^/@\s]+(/\S*)?)?\Z")]
 Prefix = Annotated[str, Meta(pattern=r"\A([A-Za-z0-9][\w-]*([./][\w-]+)*[/.-]?)?\Z")]
 Remote = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.-]*\Z")]
@@ -90,6 +91,12 @@ class ContextSettings(Struct, frozen=True):
     result_limit: Annotated[int, Meta(ge=100, le=10**9)] = 20_000
 
 
+class ServerSettings(Struct, frozen=True):
+    """What whoever uses a server may choose: the models by these names, besides the one that it uses."""
+
+    models: tuple[Chosen, ...] = ()
+
+
 class AssistantSettings(Struct, frozen=True):
     """What an assistant has to settle for itself is its own business: see `settings.assistant_settings`."""
 
@@ -105,6 +112,7 @@ class Settings(Struct, frozen=True):
     project: ProjectSettings = ProjectSettings()
     mcp: dict[str, McpSettings] = {}
     context: ContextSettings = ContextSettings()
+    server: ServerSettings = ServerSettings()
     assistants: dict[str, dict[str, Any]] = {}
     user_file: str = ""
     project_file: str = ""
@@ -163,6 +171,7 @@ KEYS: dict[str, Key] = {
     "mcp.NAME.only": Key("user", "a list of names"),
     "context.keep": Key("user", "true or false"),
     "context.result_limit": Key("lower", "a whole number from 100 up"),
+    "server.models": Key("user", "a list of models' names, such as ollama:qwen3"),
     "assistants.NAME": Key("user", "a table; the assistant says of what"),
 }
 
@@ -175,6 +184,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "project": ProjectSettings,
     "mcp": McpSettings,
     "context": ContextSettings,
+    "server": ServerSettings,
     "assistants": AssistantSettings,
 }
 

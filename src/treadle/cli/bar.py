@@ -79,11 +79,15 @@ class Bar:
         else:
             self._tell(progress)
 
+    def clear(self) -> None:
+        """Show nothing, until there is more."""
+        self._line.clear()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._line.clear()
+        self.clear()
 
     def _tell(self, progress: Progress) -> None:
         step = progress.done * STEPS // max(progress.total, 1) if progress.stage == "fetching" else 0

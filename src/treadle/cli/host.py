@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import agent_of, assistant
+from treadle.app.assistants import agent_of, assistant, instructions_of
 from treadle.app.home import open_home
 from treadle.app.talk import Kept, Slash
 from treadle.cli.agents import model_from, shown, with_model
@@ -91,11 +91,12 @@ def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
     async def same() -> Model:
         return model
 
+    host = Host(open_home(), same, user, approver=face.approver, about=chosen.about)
     return agent_of(
         made,
-        Host(open_home(), same, user, approver=face.approver, about=chosen.about),
+        host,
         model,
-        instructions=_told(made.instructions, chosen.instructions),
+        instructions=_told(instructions_of(made, host), chosen.instructions),
         policy=policy_with(made, chosen),
         limits=replace(made.limits, **chosen.limits),
         dialect=chosen.dialect,

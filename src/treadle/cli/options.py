@@ -37,6 +37,8 @@ assistants:
 
 Parser = argparse.ArgumentParser
 
+UNLIMITED = "unlimited"
+
 
 def parser(more: "Sequence[Entry]" = (), assistants: Sequence[str] = ()) -> Parser:
     """All commands, with `more` that assistants bring; help names the `assistants`."""
@@ -324,11 +326,45 @@ def _models_probe(action: Parser) -> None:
 
 
 def _serve(command: Parser) -> None:
-    command.add_argument(
-        "--host", metavar="ADDRESS", default="127.0.0.1", help="where to listen: on this machine (default: 127.0.0.1)"
-    )
+    where = "where to listen; 0.0.0.0 is every address of this machine, which needs users (default: 127.0.0.1)"
+    command.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=where)
     command.add_argument("--port", type=_count(0), metavar="N", default=8080, help="the port; 0 picks a free one (default: 8080)")
+    command.add_argument("--anyone", action="store_true", help="let in whoever comes, where there are no users")
+    command.add_argument(
+        "--name", action="append", metavar="HOST", help="a name it may be called by: treadle.example.org; repeatable"
+    )
+    words = "a page elsewhere that may call it with a token: https://example.org; repeatable"
+    command.add_argument("--cors", action="append", metavar="ORIGIN", help=words)
+    words = "a proxy stands before it and says for whom it asks (X-Forwarded-For, X-Forwarded-Proto)"
+    command.add_argument("--behind-proxy", action="store_true", help=words)
+    words = "try it: samples of every assistant and recorded runs, in a folder of their own, and a model where there is none"
+    command.add_argument("--demo", action="store_true", help=words)
     add_model_options(command.add_argument)
+
+
+def _users(command: Parser) -> None:
+    _json(command)
+    add_commands(command, "ACTION", USER_ACTIONS)
+
+
+def _users_list(action: Parser) -> None:
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _users_one(action: Parser) -> None:
+    action.add_argument("name", metavar="NAME", help="the user's name")
+    _users_list(action)
+
+
+def _users_change(action: Parser) -> None:
+    _users_one(action)
+    words = "what they may do: reader looks, user also asks and decides, admin also sees to the server"
+    action.add_argument("--role", choices=("reader", "user", "admin"), help=words)
+    action.add_argument("--requests", type=_at_most(_count(1)), metavar="N", help="requests a minute (default: 600)")
+    action.add_argument("--runs", type=_at_most(_count(0)), metavar="N", help="runs under way at once (default: 20)")
+    action.add_argument("--tokens", type=_at_most(_count(0)), metavar="N", help="tokens of models a day (default: unlimited)")
+    words = "US dollars a day, where prices are known (default: unlimited)"
+    action.add_argument("--cost", type=_at_most(_number(0)), metavar="USD", help=words)
 
 
 def _mcp(command: Parser) -> None:
@@ -374,6 +410,13 @@ def _number(least: float) -> Callable[[str], float]:
     return number
 
 
+def _at_most(number: Callable[[str], float]) -> Callable[[str], float | str]:
+    def most(text: str) -> float | str:
+        return text if text == UNLIMITED else number(text)
+
+    return most
+
+
 JOB_ACTIONS: tuple[Entry, ...] = (
     ("list", "list all that `treadle jobs` does", "", _jobs_list),
     ("show", "show one: what it is for, where it stands, what came of it", "", _jobs_one),
@@ -390,6 +433,13 @@ MODEL_ACTIONS: tuple[Entry, ...] = (
     ("pull", "fetch a local model", "A pull that was interrupted goes on where it was.", _models_change),
     ("remove", "remove a local model", "", _models_change),
     ("probe", "find out how a model calls best", "A few questions in each way; the best is used from then on.", _models_probe),
+)
+USER_ACTIONS: tuple[Entry, ...] = (
+    ("list", "list all that `treadle users` does", "", _users_list),
+    ("add", "add a user; prints their token, once", "`unlimited` is a number too.", _users_change),
+    ("change", "change what a user may do, and how much", "From the next request on. `unlimited` is a number too.", _users_change),
+    ("token", "give a user a new token; the old one ends", "Prints it, once.", _users_one),
+    ("remove", "remove a user; what is theirs stays in its folder", "", _users_one),
 )
 COMMANDS: tuple[Entry, ...] = (
     ("ask", "ask one question", "The answer goes to stdout, everything else to stderr.", _ask),
@@ -408,7 +458,8 @@ COMMANDS: tuple[Entry, ...] = (
     ("models", "list the kinds of models, what is configured and what is here; fetch local ones", "", _models),
     ("settings", "show what counts here of treadle.toml, and where each value comes from", "", _json),
     ("assistants", "list the assistants that are installed", "", _json),
-    ("serve", "serve the assistants and their pages to a browser on this machine", "Ctrl-C stops it.", _serve),
+    ("serve", "serve the assistants and their pages to browsers and programs", "Ctrl-C stops it.", _serve),
+    ("users", "list who may use the server; add, change or remove users", "Without users, it serves this machine alone.", _users),
     ("mcp", "offer tools to other programs over MCP", "On stdin and stdout, until the client ends.", _mcp),
     ("plugins", "list what installed packages offer", "", _json),
     ("version", "print the version", "", _json),

@@ -124,6 +124,9 @@ FORMATS: tuple[Format, ...] = (
     _prefixed("api_key", "ABSK", 80, "A-Za-z0-9+/="),
     _prefixed("api_key", "FLWSECK-", 30),
     Format("terraform_token", (".atlasv1.",), r"([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40})", r"[A-Za-z0-9_=-]*+", "."),
+    Format(
+        "treadle_token", ("treadle_",), rf"(treadle_[a-z0-9][a-z0-9._-]{{0,39}}?_(?=[a-z_-]{{0,42}}[A-Z0-9]){_W}{{43}})", rare="_"
+    ),
     Format("openshift_token", ("sha256~",), rf"(sha256~{_W}{{40}})", rare="~"),
 )
 

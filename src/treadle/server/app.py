@@ -1,48 +1,118 @@
-"""The application: the page, what programs ask for, and whatever the assistants bring. It knows no socket; `serving` does.
+"""The application: the pages, what programs ask for, and whatever the assistants bring. It knows no socket; `serving` does.
 
-One person uses it, and their `Host` is what every assistant gets.
+Each person has one of their own, and their `Host` is what every assistant gets. Without users there is one person.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treadle.app.assistant import Assistant, Host
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.server.closing import close_all, close_one
+from treadle.server.cors import Cors, origin_of
+from treadle.server.doorman import Doorman
 from treadle.server.errors import Caught, on_http_exception, on_treadle_error
 from treadle.server.files import Folder
-from treadle.server.pages import home_page, panel_path
+from treadle.server.login import login_routes
+from treadle.server.models import Fetching
+from treadle.server.pages import page_routes
 from treadle.server.paths import Claim, check
+from treadle.server.proxy import Forwarded
+from treadle.server.ready import ready_routes
 from treadle.server.security import Gate
-from treadle.server.stats import stats_routes
+from treadle.server.service import Service, Shared, make_shared
+from treadle.server.tenants import Tenants, host_for
+from treadle.stores.people import LOCAL, Person
+from treadle.stores.users import Users
 
 STATIC = Path(__file__).with_name("static")
 BODY_LIMIT = 64 * 1024 * 1024  # bytes
+HANDLERS: dict[Any, Any] = {HTTPException: on_http_exception, TreadleError: on_treadle_error}
 
 
-def create_app(assistants: Sequence[Assistant], host: Host, *, hosts: Sequence[str], body_limit: int = BODY_LIMIT) -> Starlette:
-    """The application for these assistants. `hosts` are the names it may be called by, without ports: `localhost`, `[::1]`."""
+def create_app(
+    assistants: Sequence[Assistant],
+    host: Host,
+    *,
+    hosts: Sequence[str],
+    by_address: bool = False,
+    body_limit: int = BODY_LIMIT,
+    users: Users | None = None,
+    cors: Sequence[str] = (),
+    behind_proxy: bool = False,
+    fetching: Fetching | None = None,
+) -> Starlette:
+    """The application for these assistants.
+
+    hosts         the names it may be called by, without ports: `localhost`, `[::1]`
+    by_address    whether it may be called by any IP address besides
+    users         who may use it; None is whoever comes
+    cors          origins of pages elsewhere that may call it as programs do
+    behind_proxy  whether a proxy says for whom it asks
+    fetching      what knows of a model that is being fetched
+    """
+    around = [
+        *([Middleware(Forwarded)] if behind_proxy else ()),
+        *([Middleware(Cors, origins=[origin_of(each) for each in cors])] if cors else ()),
+        Middleware(Gate, hosts=hosts, by_address=by_address, body_limit=body_limit),
+        Middleware(Caught),
+    ]
+    if users is None:
+        return application(assistants, host, LOCAL, [*around, Middleware(Known, person=LOCAL)], close_all, make_shared(fetching))
+    return _for_users(assistants, host, users, [*around, Middleware(Doorman, users=users)])
+
+
+def _for_users(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
+    """An application for each of them, and before these what nobody has to be known for."""
     opened: list[Callable[[], object]] = []
-    return Starlette(
-        routes=_routes(assistants, replace(host, at_end=opened.append)),
-        middleware=[Middleware(Gate, hosts=hosts, body_limit=body_limit), Middleware(Caught)],
-        exception_handlers={HTTPException: on_http_exception, TreadleError: on_treadle_error},
-        lifespan=_closing(opened),
+    shared, lent = make_shared(), replace(host, at_end=opened.append)
+    own = Service(assistants, lent, LOCAL, shared).routes(tuple)
+    _routes(assistants, lent, own)  # what is wrong with them is told before anybody comes
+    caught = [Middleware(Caught)]
+    tenants = Tenants(lambda person: application(assistants, host_for(host, person), person, caught, shared=shared))
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        async with _closing(opened, close_all)(app), tenants.lifespan(app):
+            yield
+
+    routes = [*_open(host), *login_routes(users), Mount("", app=tenants)]
+    return Starlette(routes=routes, middleware=around, exception_handlers=HANDLERS, lifespan=lifespan)
+
+
+def application(
+    assistants: Sequence[Assistant],
+    host: Host,
+    person: Person,
+    around: Sequence[Middleware] = (),
+    last: Callable[[], Awaitable[None]] | None = None,
+    shared: Shared | None = None,
+) -> Starlette:
+    """What one person has. `last` is done when everything else is closed; `shared` is what all persons of a server share."""
+    opened: list[Callable[[], object]] = []
+    lent = replace(host, at_end=opened.append)
+    service = Service(assistants, lent, person, shared or make_shared())
+    app = Starlette(
+        routes=_routes(assistants, lent, service.routes(lambda: app.routes)),
+        middleware=around,
+        exception_handlers=HANDLERS,
+        lifespan=_closing(opened, last, service.open),
     )
+    return app
 
 
-def _routes(assistants: Sequence[Assistant], host: Host) -> list[BaseRoute]:
+def _routes(assistants: Sequence[Assistant], host: Host, own: Sequence[BaseRoute]) -> list[BaseRoute]:
     """Every route, in the order they are tried: a panel's files come last, so that its assistant may have routes among them."""
-    claims = [Claim("", route) for route in (*_own(assistants), *stats_routes(host.home))]
+    claims = [Claim("", route) for route in (*page_routes(), *own, *_open(host))]
     for assistant in assistants:
         claims += [Claim(assistant.name, route) for route in (assistant.routes(host) if assistant.routes else ())]
     claims += [Claim(assistant.name, route) for assistant in assistants for route in _panel(assistant)]
@@ -50,35 +120,9 @@ def _routes(assistants: Sequence[Assistant], host: Host) -> list[BaseRoute]:
     return [claim.route for claim in claims]
 
 
-def _own(assistants: Sequence[Assistant]) -> list[BaseRoute]:
-    page, listed = home_page(assistants), [_told(assistant) for assistant in assistants]
-
-    async def home(request: Request) -> Response:
-        return HTMLResponse(page)
-
-    async def health(request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
-    async def told(request: Request) -> Response:
-        return JSONResponse(listed)
-
-    return [
-        Route("/", home),
-        Route("/health", health),
-        Route("/api/assistants", told),
-        Mount("/static", Folder(directory=STATIC)),
-    ]
-
-
-def _told(assistant: Assistant) -> dict[str, object]:
-    """An assistant, as programs are told of it."""
-    return {
-        "name": assistant.name,
-        "title": assistant.title,
-        "summary": assistant.summary,
-        "questions": assistant.questions,
-        "panel": panel_path(assistant),
-    }
+def _open(host: Host) -> list[BaseRoute]:
+    """What nobody has to be known for."""
+    return [*ready_routes(host), Mount("/static", Folder(directory=STATIC))]
 
 
 def _panel(assistant: Assistant) -> list[BaseRoute]:
@@ -90,16 +134,35 @@ def _panel(assistant: Assistant) -> list[BaseRoute]:
     return [Mount(f"/{assistant.name}", Folder(directory=folder, html=True))]
 
 
-def _closing(opened: Sequence[Callable[[], object]]) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+def _closing(
+    opened: Sequence[Callable[[], object]],
+    last: Callable[[], Awaitable[None]] | None,
+    around: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     """At the end, what assistants have opened is closed, the last first, and then what everybody shares."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         try:
-            yield
+            async with around():
+                yield
         finally:
             for close in reversed(opened):
                 await close_one(close)
-            await close_all()
+            if last is not None:
+                await last()
 
     return lifespan
+
+
+class Known:
+    """An ASGI layer that says of every request who asks: the one person there is."""
+
+    def __init__(self, app: ASGIApp, *, person: Person) -> None:
+        self._app = app
+        self._person = person
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on."""
+        scope["person"] = self._person
+        await self._app(scope, receive, send)

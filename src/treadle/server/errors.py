@@ -24,6 +24,7 @@ from treadle.core.errors import (
 from treadle.core.log import log
 from treadle.guard.redaction import Redactor
 from treadle.server.pages import error_page
+from treadle.server.wires.refused import Refused, is_wire, refusal_at
 
 STATUSES: dict[type[TreadleError], int] = {
     BadPrompt: 400,
@@ -48,6 +49,8 @@ def is_for_programs(path: str) -> bool:
 
 def refusal(path: str, status: int, sentence: str) -> Response:
     """The answer that says what went wrong, in the form that suits the path."""
+    if is_wire(path):
+        return refusal_at(path, Refused(status, sentence))
     return json_refusal(status, sentence) if is_for_programs(path) else HTMLResponse(error_page(status, sentence), status)
 
 

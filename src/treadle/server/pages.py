@@ -1,14 +1,22 @@
-"""The pages that the server writes itself: the list of assistants, figures, and what went wrong.
+"""The pages of the server itself: a frame in HTML with the place of each thing, which scripts fill in from `/api/`.
 
-Plain HTML that needs no script, but for the figures.
+What a page says of runs, jobs and the like is never written here, so that there is nothing to escape but what went wrong.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine
+from functools import cache
 from html import escape
-from urllib.parse import urlencode
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
 
 from treadle.app.assistant import Assistant
 
+BODIES = Path(__file__).with_name("bodies")
 SHELL = """\
 <!doctype html>
 <html lang="en">
@@ -18,114 +26,108 @@ SHELL = """\
   <meta name="color-scheme" content="light dark">
   <title>{title}</title>
   <link rel="icon" href="/static/treadle.svg" type="image/svg+xml">
+  <script src="/static/theme.js"></script>
   <link rel="stylesheet" href="/static/treadle.css">
-{head}</head>
-<body>
+  <link rel="stylesheet" href="/static/pages.css">
+{head}  <script type="module" src="/static/bar.js"></script>
+</head>
+<body class="{name}">
+  <a class="skip" href="#main">Skip to the page</a>
   <header class="bar">
     <a class="brand" href="/"><img src="/static/treadle.svg" alt="" width="28" height="28">Treadle</a>
-{bar}
+    <button type="button" class="quiet" id="menu" aria-controls="places" aria-expanded="false">Menu</button>
+    <nav id="places" aria-label="Pages">
+      <ul>
+{links}
+      </ul>
+      <details id="panels" hidden><summary>Panels</summary><ul id="panels-list"></ul></details>
+    </nav>
+    <form id="person" class="person" method="post" action="/logout" hidden>
+      <p class="small" id="who"></p><button class="quiet">Sign out</button>
+    </form>
+    <button type="button" class="quiet" id="theme" aria-label="Colours"><span class="moon" aria-hidden="true"></span></button>
   </header>
-  <main class="page{kind}">
+  <main class="{main}" id="main" tabindex="-1">
 {body}
   </main>
 </body>
 </html>
 """
-TO_STATS = '    <a href="/stats">Statistics</a>'
-HOME = """\
-    <h1>Assistants</h1>
-    <p class="lead">{lead}</p>
-{cards}"""
-CARD = """\
-    <section class="card" id="{name}">
-      <h2>{title}</h2>
-      <p>{summary}</p>
-{questions}{link}    </section>
-"""
-QUESTIONS = """\
-      <h3>Ask, for example</h3>
-      <ul class="questions">
-{items}
-      </ul>
-"""
-LINK = """\
-      <p class="actions"><a class="button" href="{path}">Open<span class="unseen"> {title}</span></a></p>
-"""
-ERROR = """\
-    <p class="code">{status}</p>
-    <h1>{sentence}</h1>
-    <p><a href="/">All assistants</a></p>"""
-STATS_HEAD = """\
-  <link rel="stylesheet" href="/static/stats.css">
-  <script type="module" src="/static/stats.js"></script>
-"""
-STATS_BAR = '    <span class="here">Statistics</span>'
-STATS = """\
-    <h1>Statistics</h1>
-    <p class="lead">Which tools are called, how often they fail, how long they take and what they cost.</p>
-    <form class="picking" id="picking" aria-label="What is counted">
-      <div class="field"><label for="since">Time</label><select id="since" name="since">
-        <option value="7d">7 days</option><option value="30d" selected>30 days</option><option value="90d">90 days</option>
-        <option value="">all time</option>
-      </select></div>
-      <div class="field"><label for="assistant">Assistant</label><select id="assistant" name="assistant">
-        <option value="">all</option></select></div>
-      <div class="field"><label for="model">Model</label><select id="model" name="model">
-        <option value="">all</option></select></div>
-      <div class="field"><label for="user">User</label><select id="user" name="user">
-        <option value="">all</option></select></div>
-      <div class="field"><label for="tool">Tools</label><input id="tool" name="tool" placeholder="all, or read_*" autocomplete="off"
-        spellcheck="false"></div>
-    </form>
-    <p id="said" role="status" class="busy">Counting…</p>
-    <noscript><p class="notice warn">This needs a script; <code>treadle stats</code> shows the same in a terminal.</p></noscript>
-    <div id="figures" class="figures" hidden></div>"""
+LINK = '        <li><a href="{path}"{current}>{words}</a></li>'
+SHEET = '  <link rel="stylesheet" href="/static/{name}.css">\n'
+SCRIPT = '  <script type="module" src="/static/{name}.js"></script>\n'
+PLACES = {
+    "/": "Workbench",
+    "/runs": "Runs",
+    "/approvals": 'Approvals <span class="count" id="waiting" hidden></span>',
+    "/jobs": "Jobs",
+    "/audit": "Audit",
+    "/stats": "Statistics",
+}
 
 
-def home_page(assistants: Sequence[Assistant]) -> str:
-    """The page at `/`."""
-    lead = "Language models with tools, ready to be asked." if assistants else "None is installed here yet."
-    body = HOME.format(lead=lead, cards="".join([_card(assistant) for assistant in assistants]))
-    return _page("Treadle", body)
+class Page(Struct, frozen=True):
+    """A page: what it is called, where it is in the bar, and its sheets besides those of all. Its script has its name."""
+
+    name: str
+    title: str
+    place: str
+    sheets: tuple[str, ...] = ()
+    main: str = "page list"
 
 
-def _page(title: str, body: str, *, head: str = "", bar: str = TO_STATS, kind: str = "") -> str:
-    return SHELL.format(title=title, body=body, head=head, bar=bar, kind=kind)
+CHAT = ("chat", "workbench")
+PAGES = {
+    "/": Page("workbench", "Workbench", "/", CHAT, "bench"),
+    "/runs": Page("runs", "Runs", "/runs"),
+    "/runs/{run_id}": Page("run", "Run", "/runs", ("chat", "run"), "page wide"),
+    "/approvals": Page("approvals", "Approvals", "/approvals", ("chat",)),
+    "/jobs": Page("jobs", "Jobs", "/jobs"),
+    "/jobs/{job_id}": Page("job", "Job", "/jobs", ("chat",)),
+    "/audit": Page("audit", "Audit", "/audit", ("chat",)),
+    "/stats": Page("stats", "Statistics", "/stats", ("stats",), "page wide"),
+}
 
 
-def stats_page() -> str:
-    """The page at `/stats`; its script fills it in."""
-    return _page("Statistics · Treadle", STATS, head=STATS_HEAD, bar=STATS_BAR, kind=" wide")
+def page_routes() -> list[BaseRoute]:
+    """All pages. They are the same for everybody: what somebody may see is asked of `/api/`."""
+    return [Route(path, _shows(drawn(page)), name=page.name) for path, page in PAGES.items()]
 
 
-def _card(assistant: Assistant) -> str:
-    path, title = panel_path(assistant), escape(assistant.title)
-    return CARD.format(
-        name=escape(assistant.name),
-        title=f'<a href="{escape(path)}">{title}</a>' if path else title,
-        summary=escape(assistant.summary),
-        questions=_questions(assistant.questions, path),
-        link=LINK.format(path=escape(path), title=title) if path else "",
+def _shows(html: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    async def shown(request: Request) -> Response:
+        return HTMLResponse(html)
+
+    return shown
+
+
+def drawn(page: Page) -> str:
+    """The HTML of a page."""
+    head = "".join([SHEET.format(name=name) for name in page.sheets]) + SCRIPT.format(name=page.name)
+    return _framed(page, _body(page.name), head)
+
+
+def error_page(status: int, sentence: str) -> str:
+    """A page that says what went wrong."""
+    page = Page("error", str(status), "", main="page")
+    return _framed(page, _body("error").format(status=status, sentence=escape(sentence)))
+
+
+def _framed(page: Page, body: str, head: str = "") -> str:
+    links = [
+        LINK.format(path=path, words=words, current=' aria-current="page"' if path == page.place else "")
+        for path, words in PLACES.items()
+    ]
+    return SHELL.format(
+        title=f"{page.title} · Treadle", name=page.name, main=page.main, head=head, links="\n".join(links), body=body
     )
 
 
-def _questions(questions: Sequence[str], path: str | None) -> str:
-    """Sample questions; where there is a panel they lead to it, which finds the question in its address."""
-    if not questions:
-        return ""
-    links = [_question(question, path) for question in questions]
-    return QUESTIONS.format(items="\n".join([f"        <li>{link}</li>" for link in links]))
-
-
-def _question(question: str, path: str | None) -> str:
-    return f'<a href="{escape(path)}?{urlencode({"question": question})}">{escape(question)}</a>' if path else escape(question)
+@cache
+def _body(name: str) -> str:
+    return (BODIES / f"{name}.html").read_text(encoding="utf-8")
 
 
 def panel_path(assistant: Assistant) -> str | None:
     """Where an assistant's panel is served; None where it has none."""
     return f"/{assistant.name}/" if assistant.panel else None
-
-
-def error_page(status: int, sentence: str) -> str:
-    """A page that says what went wrong."""
-    return _page(f"{status} · Treadle", ERROR.format(status=status, sentence=escape(sentence)))

@@ -6,6 +6,7 @@ all that is taken, which a foreign page can't send unasked.
 """
 
 from collections.abc import Sequence
+from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -23,15 +24,18 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
+NOT_CALLED = "This server isn't called {}; use the address that it printed when it started, or start it with --name {}."
+
 Refusal = tuple[int, str]  # a status and a sentence
 
 
 class Gate:
     """Lets in what may come in, and sends out nothing without the headers that browsers go by."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], body_limit: int) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], body_limit: int, by_address: bool = False) -> None:
         self._app = app
         self._hosts = frozenset([host.lower() for host in hosts])
+        self._by_address = by_address  # whether any IP address will do as a name: nobody can lead one elsewhere
         self._body_limit = body_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -48,17 +52,28 @@ class Gate:
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers, method = Headers(scope=scope), scope.get("method", "WEBSOCKET")
         host = headers.get("host", "").lower()
-        if _name(host) not in self._hosts:
-            return 400, f"This server isn't called {host or 'nothing'}; use the address that it printed when it started."
+        if not self._is_called(_name(host)):
+            return 400, NOT_CALLED.format(host or "nothing", _name(host) or "NAME")
         if method in SAFE:
             return None
-        if not _is_ours(headers.get("origin"), host):
+        if "foreign" not in scope and not _is_ours(headers.get("origin"), host):
             return 403, "This request comes from another page, which may not do anything here."
-        if is_for_programs(scope["path"]) and _has_body(headers) and not _is_json(headers.get("content-type", "")):
+        if is_for_programs(scope["path"]) and _has_body(headers) and not is_json(headers.get("content-type", "")):
             return 415, "Send JSON here, with the content type application/json."
         if int(headers.get("content-length", "0")) > self._body_limit:
             return 413, _too_large(self._body_limit)
         return None
+
+    def _is_called(self, name: str) -> bool:
+        return name in self._hosts or (self._by_address and _is_address(name))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+    except ValueError:
+        return False
+    return True
 
 
 def _name(host: str) -> str:
@@ -76,7 +91,8 @@ def _has_body(headers: Headers) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
 
-def _is_json(content_type: str) -> bool:
+def is_json(content_type: str) -> bool:
+    """Whether a content type is JSON, however it is written."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
 

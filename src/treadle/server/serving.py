@@ -1,13 +1,16 @@
-"""Listens, serves and stops. To this machine alone: as long as there are no users, whoever reaches the server may do everything."""
+"""Listens, serves and stops. To this machine alone, unless there are users or whoever starts it says that anyone may come:
+without users, whoever reaches the server may do everything.
+"""
 
 import errno
 import os
+import re
 import signal
 import socket
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from types import FrameType
 
 import uvicorn
@@ -16,8 +19,12 @@ from starlette.types import ASGIApp
 from treadle.app.assistant import Assistant, Host
 from treadle.core.errors import SettingsError
 from treadle.server.app import create_app
+from treadle.server.models import Fetching
+from treadle.server.stopping import Stopping
+from treadle.stores.users import FILE, Users
 
 ADDRESS, PORT = "127.0.0.1", 8080
+LOOPBACKS = {4: ADDRESS, 6: "::1"}
 GRACE = 5  # seconds that requests have to end in once the server stops; after as many more the process ends, whatever hangs in it
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -32,53 +39,117 @@ async def serve(
     port: int = PORT,
     grace: int = GRACE,
     on_listening: Listened | None = None,
+    anyone: bool = False,
+    names: Sequence[str] = (),
+    cors: Sequence[str] = (),
+    behind_proxy: bool = False,
+    fetching: Fetching | None = None,
 ) -> None:
-    """Serve until the process is told to stop (SIGINT, SIGTERM). `on_listening` hears the address once requests are taken."""
-    with listen(address, port) as listening:
-        app = create_app(assistants, host, hosts=hosts_of(listening))
+    """Serve until the process is told to stop (SIGINT, SIGTERM). `on_listening` hears the address once requests are taken.
+
+    Who may use it stands in the home of the host. `names` are those it may be called by besides its addresses; what the others
+    mean says `create_app`.
+    """
+    users = let_in(users_of(host), address, anyone=anyone, behind_proxy=behind_proxy)
+    called = [_host_name(name) for name in names]
+    with listen(address, port, anywhere=users is not None or anyone) as listening:
+        app = create_app(
+            assistants,
+            host,
+            hosts=(*hosts_of(listening), *called),
+            by_address=not is_loopback(address),
+            users=users,
+            cors=cors,
+            behind_proxy=behind_proxy,
+            fetching=fetching,
+        )
         await Server(app, listening, on_listening, grace=grace).serve(sockets=[listening])
 
 
-def listen(address: str = ADDRESS, port: int = PORT) -> socket.socket:
-    """A socket on this machine's own address; port 0 picks one that is free."""
-    place = _loopback(address)
+def users_of(host: Host) -> Users:
+    """Who may use a server with this host; nobody is in it where it has no users."""
+    return Users(host.home.folder / FILE)
+
+
+def let_in(users: Users, address: str, *, anyone: bool = False, behind_proxy: bool = False) -> Users | None:
+    """Who is let in: the users there are, None is whoever comes. A sentence where that would be the world, and nobody said so."""
+    if users.all():
+        if anyone:
+            raise SettingsError("There are users, so that not anyone is let in; leave --anyone out, or remove them all.")
+        return users
+    if not anyone and (behind_proxy or not is_loopback(address)):
+        where = "a server behind a proxy" if behind_proxy else address or "an empty address"
+        raise SettingsError(
+            f"Others can reach {where}, and there are no users yet. `treadle users add NAME` makes one;"
+            " --anyone lets in whoever comes, who may then do everything."
+        )
+    return None
+
+
+def listen(address: str = ADDRESS, port: int = PORT, *, anywhere: bool = False) -> socket.socket:
+    """A socket on this machine's own address, or on any; port 0 picks one that is free."""
+    place = _anywhere(address) if anywhere else _loopback(address)
     if not 0 <= port <= 65535:
         raise SettingsError(f"There is no port {port}; ports go from 0, which picks a free one, to 65535.")
     family = socket.AF_INET6 if ":" in place else socket.AF_INET
+    both = place == "::" and socket.has_dualstack_ipv6()  # all addresses are those of IPv4 too
     try:
-        return socket.create_server((place, port), family=family)
+        return socket.create_server((place, port), family=family, dualstack_ipv6=both)
     except OSError as error:
         why = "is taken" if error.errno == errno.EADDRINUSE else f"can't be used here ({error.strerror or error})"
         raise SettingsError(f"Port {port} of {place} {why}; choose another, or 0 for any that is free.") from error
 
 
-def _loopback(address: str) -> str:
-    if address.lower() == "localhost":
-        return ADDRESS
+def is_loopback(address: str) -> bool:
+    """Whether only this machine itself can reach it."""
+    place = _address(address)
+    return place is not None and (place == IPv6Address("::1") if place.version == 6 else place.is_loopback)
+
+
+def _address(address: str) -> IPv4Address | IPv6Address | None:
     try:
-        place = ip_address(address)
+        return ip_address(ADDRESS if address.lower() == "localhost" else address)
     except ValueError:
-        place = None
-    if place is None or not (place == IPv6Address("::1") if place.version == 6 else place.is_loopback):
+        return None
+
+
+def _anywhere(address: str) -> str:
+    place = _address(address)
+    if place is None:
+        raise SettingsError(f"{address!r} is no IP address; write one of this machine's, 0.0.0.0 for all of them, or localhost.")
+    return str(place)
+
+
+def _loopback(address: str) -> str:
+    if not is_loopback(address):
         raise SettingsError(
             f"{address or 'An empty address'} isn't this machine's own address, and anybody who reaches the server may use it;"
             " 127.0.0.1, ::1 and localhost are."
         )
-    return address
+    return str(_address(address))
 
 
 def url_of(listening: socket.socket) -> str:
-    """The address that a browser opens."""
+    """The address that a browser on this machine opens."""
     return f"http://{_host_of(listening)}:{listening.getsockname()[1]}/"
 
 
 def hosts_of(listening: socket.socket) -> tuple[str, ...]:
-    """The names that this server may be called by."""
+    """The names that this server may be called by, unless it is told of more."""
     return (ADDRESS, "localhost", "[::1]", _host_of(listening))
 
 
+def _host_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", name):
+        raise SettingsError(
+            f"{name!r} can't be a server's name; write it as treadle.example.org, without https:// and without a port."
+        )
+    return name.lower()
+
+
 def _host_of(listening: socket.socket) -> str:
-    place = listening.getsockname()[0]
+    bound: str = listening.getsockname()[0]
+    place = LOOPBACKS[ip_address(bound).version] if ip_address(bound).is_unspecified else bound
     return f"[{place}]" if ":" in place else place
 
 
@@ -86,9 +157,10 @@ class Server(uvicorn.Server):
     """Uvicorn, that says when it listens, ends as asked without dying of the signal, and ends in any case."""
 
     def __init__(self, app: ASGIApp, listening: socket.socket, on_listening: Listened | None = None, *, grace: int = GRACE) -> None:
+        self._stopping = Stopping(app)
         super().__init__(
             uvicorn.Config(
-                app,
+                self._stopping,
                 log_config=None,  # whoever starts the server says where its log goes
                 access_log=False,
                 server_header=False,
@@ -107,6 +179,11 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self._on_listening:
             self._on_listening(self._url)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more requests, and have those end that would go on."""
+        self._stopping.begin()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

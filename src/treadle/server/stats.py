@@ -1,34 +1,48 @@
-"""The figures over HTTP, for programs and for the page at /stats: `GET /api/stats`. What they mean is `stores.stats.values`."""
+"""The figures over HTTP, for programs and for the page of figures: `GET /api/stats`. What they mean is `stores.stats.values`."""
 
 from time import time
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from treadle.app.home import Home
 from treadle.app.stats import moment, stats_of
 from treadle.core.errors import SettingsError
-from treadle.server.pages import stats_page
-from treadle.stores.stats.values import BY, By, Question
+from treadle.server.described import Answer, Described, Operation
+from treadle.stores.stats.values import BY, By, Question, Report
 
 PICKED = ("assistant", "model", "tool", "user")
 NAMES = ("by", "since", "until", *PICKED)
 
 
 def stats_routes(home: Home) -> list[BaseRoute]:
-    """The page, and what it asks."""
-    stats, page = stats_of(home), stats_page()
-
-    async def shown(request: Request) -> Response:
-        return HTMLResponse(page)
+    """What is asked of them."""
+    stats = stats_of(home)
 
     async def asked(request: Request) -> Response:
         return Response(msgspec.json.encode(await stats.ask(question_of(request))), media_type="application/json")
 
-    return [Route("/stats", shown), Route("/api/stats", asked)]
+    return [Described("/api/stats", asked, OPERATION)]
+
+
+class StatsAsked(Struct, frozen=True):
+    """What can be asked by."""
+
+    by: Literal["", "tool", "assistant", "model", "user", "day"] = ""
+    since: Annotated[str, Meta(description="A day, or how long ago: `7d`.")] = ""
+    until: Annotated[str, Meta(description="A day, or how long ago.")] = ""
+    assistant: str = ""
+    model: str = ""
+    tool: Annotated[str, Meta(description="A name, or a glob such as `read_*`.")] = ""
+    user: str = ""
+
+
+OPERATION = Operation("Figures about calls", query=StatsAsked, answers={200: Answer("the figures", Report)})
 
 
 def question_of(request: Request) -> Question:

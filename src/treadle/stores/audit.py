@@ -38,6 +38,16 @@ class Link(Struct, frozen=True):
         return _decoder.decode(self.line)
 
 
+class Sought(Struct, frozen=True):
+    """Which records a list is of: with `before`, those before that number. `tool` is a glob: `*` is any characters, `?` is one."""
+
+    run_id: str = ""
+    tool: str = ""
+    user: str = ""
+    before: int | None = None
+    limit: int = 100
+
+
 class Verified(Struct, frozen=True):
     """What `verify` found: how many records hold, and the first that doesn't with what is wrong with it."""
 
@@ -103,9 +113,31 @@ class SqliteAudit:
         rows = await self._database.submit(lambda connection: connection.execute(query, (run_id, run_id, limit)).fetchall())
         return [Link(*row) for row in reversed(rows)]
 
+    async def listed(self, sought: Sought) -> list[Link]:
+        """The records that are sought, newest first. Where nothing was ever written, looking makes no file."""
+        if not self._database.path.exists():
+            return []
+        where, values = _where(sought)
+        query = f"SELECT seq, previous, CAST(line AS BLOB), hash FROM audit WHERE {where} ORDER BY seq DESC LIMIT ?"  # noqa: S608 - our own
+        rows = await self._database.submit(lambda connection: connection.execute(query, (*values, sought.limit)).fetchall())
+        return [Link(*row) for row in rows]
+
     async def verify(self) -> Verified:
         """Whether the chain holds."""
         return await self._database.submit(_verify)
+
+
+def _where(sought: Sought) -> tuple[str, list[object]]:
+    """What is sought, as SQL with the values for its marks."""
+    said = "json_extract(CAST(line AS TEXT), '$.{}') {} ?"
+    picked: list[tuple[str, object]] = [
+        ("seq < ?", sought.before),
+        (said.format("run_id", "="), sought.run_id or None),
+        (said.format("user", "="), sought.user or None),
+        (said.format("tool_name", "GLOB"), sought.tool.replace("[", "[[]") or None),  # there are no brackets in our globs
+    ]
+    chosen = [(words, value) for words, value in picked if value is not None]
+    return " AND ".join([words for words, _ in chosen]) or "1", [value for _, value in chosen]
 
 
 def _head(connection: "Connection") -> tuple[int, str]:

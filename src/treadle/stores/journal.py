@@ -1,5 +1,6 @@
 """Where entries are kept: in memory, or in a SQLite file. Both refuse to write where somebody else has written."""
 
+import re
 from collections.abc import Awaitable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,32 @@ class RunInfo(Struct, frozen=True):
     entries: int = 0
 
 
+class Wanted(Struct, frozen=True):
+    """Which runs a list is of: those of a status, of an agent, with these words in their titles, after a place in the list.
+
+    `before` is where another list ended, as `place_of` says it.
+    """
+
+    search: str = ""
+    status: str = ""
+    agent: str = ""
+    before: tuple[float, str] | None = None
+    limit: int = 50
+
+
+def place_of(run: RunInfo) -> tuple[float, str]:
+    """Where a run stands in lists: they go by time, then by id, the newest first."""
+    return run.updated_at, run.run_id
+
+
 _INFO = (
     "SELECT run_id, parent, agent, model, user, title, status, opened_at, updated_at, "
     "(SELECT max(next) FROM entries WHERE entries.run_id = runs.run_id) FROM runs"
 )
+
+
+_ESCAPED = re.compile("[%_!]")  # what means something to LIKE
+_MOST_WORDS = 20  # of a search; SQLite takes no query of any size
 
 
 def _taken(run_id: str) -> RunTaken:
@@ -131,12 +154,39 @@ class SqliteJournal:
         rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
         return [RunInfo(*row) for row in rows]
 
+    async def listed(self, wanted: Wanted) -> list[RunInfo]:
+        """The runs a person started that are wanted, newest first. Where nothing was ever written, looking makes no file."""
+        if not self._database.path.exists():
+            return []
+        where, values = _where(wanted)
+        query = f"{_INFO} WHERE {where} ORDER BY updated_at DESC, run_id DESC LIMIT ?"
+        rows = await self._database.submit(lambda connection: connection.execute(query, (*values, wanted.limit)).fetchall())
+        return [RunInfo(*row) for row in rows]
+
     async def info(self, run_id: str) -> RunInfo:
         """One run, as lists show it."""
         rows = await self._database.submit(lambda connection: connection.execute(f"{_INFO} WHERE run_id = ?", (run_id,)).fetchall())
         if not rows:
             raise _missing(run_id)
         return RunInfo(*rows[0])
+
+
+def _where(wanted: Wanted) -> tuple[str, list[object]]:
+    """What is wanted, as SQL with the values for its marks. Of words that are searched for, each has to be there."""
+    clauses: list[str] = ["parent = ''"]
+    values: list[object] = []
+    for words, value in (("status = ?", wanted.status), ("agent = ?", wanted.agent)):
+        if value:
+            clauses.append(words)
+            values.append(value)
+    for word in wanted.search.split()[:_MOST_WORDS]:
+        escaped = _ESCAPED.sub(r"!\g<0>", word)
+        clauses.append("(title LIKE ? ESCAPE '!' OR run_id = ?)")
+        values += [f"%{escaped}%", word]
+    if wanted.before is not None:
+        clauses.append("(updated_at, run_id) < (?, ?)")
+        values += wanted.before
+    return " AND ".join(clauses), values
 
 
 class _Write:

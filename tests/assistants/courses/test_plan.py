@@ -153,7 +153,7 @@ def test_a_question_that_goes_on_is_asked_with_the_one_before_it(home):
             tutor = Tutor(host(home, model), library, Sessions(home / "data"), "ada")
             first = await tutor.ask("What keeps the boat of Sailing for Beginners upright?")
             second = await tutor.ask("And what steers it?", first.session_id)
-            await tutor.ask("When are spring tides?", first.session_id)
+            await tutor.ask("Why are there spring tides?", first.session_id)
             return second
 
     second = asyncio.run(main())

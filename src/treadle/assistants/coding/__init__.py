@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treadle import Assistant, Command, Host, Limits, Toolset
+from treadle import Assistant, Command, Host, Limits, Panel, Toolset, later
 
 if TYPE_CHECKING:
     from treadle import Work
@@ -22,8 +22,11 @@ def _toolsets(host: Host) -> Sequence[Toolset]:
     from treadle import settings_of
     from treadle.assistants.coding.tools import toolset
 
-    here = Path.cwd()
-    return (toolset("build", here, settings_of(here), flat=False),)
+    here = host.workspace
+    settings = settings_of(here)
+    if host.shared and not settings.commands.sandbox:  # what the owner allows themselves they don't allow others
+        return ()
+    return (toolset("build", here, settings, flat=False),)
 
 
 def _work() -> "Sequence[Work]":
@@ -84,5 +87,7 @@ assistant = Assistant(
         _looker("diff", "show what a job changed, and nothing else"),
         _looker("undo", "take back what a job changed", "Without --all, its last change."),
     ),
+    routes=later("treadle.assistants.coding.routes:routes"),
+    panel=Panel("Coding", Path(__file__).parent / "panel"),
     work=_work,
 )

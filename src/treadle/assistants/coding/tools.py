@@ -27,6 +27,7 @@ Kind = Literal["build", "debug", "review", "triage"]
 READING = ("read_file", "grep", "find_files", "find_definition", "list_folder", "outline_file", "git_status", "git_diff", "git_log")
 TOOLSETS = ("workspace", "checks", "shell", "git")
 _MIB = 1 << 20
+_LEAVES = "This sends what it changed to another machine."
 _LEAST_SECONDS, _SLOWER = 10.0, 20
 
 
@@ -101,4 +102,5 @@ def rules(kind: Kind, *, leaves: bool) -> Sequence[Any]:
     contained = tuple([allow(toolset=name, untrusted=True) for name in TOOLSETS])
     if leaves:
         return contained
-    return (*contained, ask("git_push"), ask("create_pr"), ask("git", where={"action": ["push", "create_pr"]}))
+    leaving = ask("git", where={"action": ["push", "create_pr"]}, reason=_LEAVES)
+    return (*contained, ask("git_push", reason=_LEAVES), ask("create_pr", reason=_LEAVES), leaving)

@@ -3,14 +3,12 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from treadle import Host, Job, Jobs, SettingsError
+from treadle.assistants.coding.changes import checkpoints_of, patch_of, span_of, take_back
 from treadle.assistants.coding.command import NAME
-from treadle.assistants.coding.room import folder_of
-from treadle.workspace import ChangedSince, Checkpoints, leave_branch
+from treadle.workspace import ChangedSince
 
-_BACK = {"added": "Brought back", "modified": "Put back", "deleted": "Removed again", "renamed": "Named as before"}
+BACK = {"added": "Brought back", "modified": "Put back", "deleted": "Removed again", "renamed": "Named as before"}
 
 
 def diff_arguments(parser: ArgumentParser) -> None:
@@ -34,14 +32,16 @@ def _job(parser: ArgumentParser) -> None:
 
 async def diff(args: Namespace, host: Host) -> int:
     """Show what a job changed."""
-    terminal, (job, checkpoints) = host.shown_at, _found(args.job, host)
-    touched, states = job.facts.get("touched", ()), await _states(job, checkpoints)
+    terminal, jobs = host.shown_at, Jobs(host.home.folder)
+    job = _found(args.job, jobs)
+    checkpoints = checkpoints_of(job, jobs)
     if args.stat:
+        states = (await span_of(job, checkpoints)).states
         for change in await checkpoints.changes(states[0], states[-1]):
-            if change.path in touched:
+            if change.path in job.facts.get("touched", ()):
                 terminal.line(f"{change.kind:9} {change.path}")
-    elif touched:
-        for line in (await checkpoints.diff(states[0], states[-1], touched)).splitlines():
+    else:
+        for line in (await patch_of(job, checkpoints)).splitlines():
             terminal.line(line, _style(line))
     return 0
 
@@ -54,55 +54,30 @@ def _style(line: str) -> str:
 
 async def undo(args: Namespace, host: Host) -> int:
     """Put the files back as they were before."""
-    terminal, (job, checkpoints) = host.shown_at, _found(args.job, host)
+    terminal, jobs = host.shown_at, Jobs(host.home.folder)
+    job = _found(args.job, jobs)
     if args.steps < 1:
         raise SettingsError("--steps takes a number from 1 up.")
-    jobs = Jobs(host.home.folder)
-    with jobs.held(job.id) as held:
-        states, at = await _states(held, checkpoints), held.facts.get("at")
-        at = len(states) - 1 if at is None else min(int(at), len(states) - 1)
-        target = 0 if args.all else max(0, at - args.steps)
-        touched = held.facts.get("touched", ())
-        try:
-            changes = await checkpoints.restore(states[target], expected=states[at], paths=touched, force=args.force)
-        except ChangedSince as changed:
-            terminal.tell(
-                f"These files were changed after the job: {', '.join(changed.paths)}. --force takes that back as well.", "red"
-            )
-            return 1
-        facts = {**held.facts, "at": target, "after": states[-1]}
-        jobs.save(replace(held, facts=facts))
-    for change in changes:
-        terminal.line(f"{_BACK[change.kind]}: {change.path}")
-    if not changes:
+    try:
+        taken = await take_back(job.id, jobs, steps=None if args.all else args.steps, force=args.force)
+    except ChangedSince as changed:
+        terminal.tell(
+            f"These files were changed after the job: {', '.join(changed.paths)}. --force takes that back as well.", "red"
+        )
+        return 1
+    for change in taken.changes:
+        terminal.line(f"{BACK[change.kind]}: {change.path}")
+    if not taken.changes:
         terminal.tell("There was nothing to take back.")
-    if target == 0 and job.output.get("commit"):
-        terminal.tell(await _went_back(job))
+    if taken.words:
+        terminal.tell(taken.words)
     return 0
 
 
-async def _went_back(job: Job) -> str:
-    """Where everything was taken back, the folder is on the branch again that it was on; if that can be without touching a file."""
-    folder, base, branch = folder_of(job), job.facts.get("base"), job.output["branch"]
-    stays = f"The commit {job.output['commit'][:10]} stays on the branch {branch}"
-    if base and await leave_branch(folder, branch, base, job.facts.get("base_commit")):
-        return f"{stays}. You are back on {base}."
-    return f"{stays}, which the folder is still on."
-
-
-async def _states(job: Job, checkpoints: Checkpoints) -> list[str]:
-    """The states of the folder that the job went through, from before its first change to after its last."""
-    states = [point.id for point in await checkpoints.list()]
-    after = str(job.facts.get("after") or states[-1])  # where its process died, the last one after a call of its own
-    return states[states.index(job.facts["before"]) : len(states) - states[::-1].index(after)]
-
-
-def _found(job_id: str, host: Host) -> tuple[Job, Checkpoints]:
-    jobs = Jobs(host.home.folder)
+def _found(job_id: str, jobs: Jobs) -> Job:
     job = jobs.get(job_id) if job_id else _last(jobs)
-    if "before" not in job.facts:
-        raise SettingsError(f"Job {job.id} has changed nothing.")
-    return job, Checkpoints(folder_of(job), jobs.folder_of(job.id) / "checkpoints")
+    checkpoints_of(job, jobs)
+    return job
 
 
 def _last(jobs: Jobs) -> Job:

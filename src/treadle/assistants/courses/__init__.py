@@ -20,7 +20,7 @@ assistant = Assistant(
     name="courses",
     title="Courses",
     summary="Answers from your own course material, with its sources.",
-    instructions=later(f"{_NAME}.local:local_instructions"),
+    instruct=later(f"{_NAME}.local:instructions_for"),
     toolsets=later(f"{_NAME}.local:local_tools"),
     policy=(allow("*", effect="read"),),
     limits=Limits(rounds=2, failures=1),

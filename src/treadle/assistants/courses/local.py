@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from treadle import Call, Functions, Host, Request, RunContext, Tool, Toolset, open_home
+from treadle import Call, Functions, Host, Request, RunContext, Tool, Toolset
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.plan import Plan as Steps
 from treadle.assistants.courses.plan import plan_of
@@ -19,10 +19,14 @@ def local_tools(host: Host) -> Sequence[Toolset]:
     return (LocalTools(host),)
 
 
-async def local_instructions(_: RunContext[Any]) -> str:
-    """What the model is told: which courses there are."""
-    async with Library(open_home().folder, settled()) as library:
-        return told([course.name for course in (await library.catalogue()).courses])
+def instructions_for(host: Host) -> Callable[[RunContext[Any]], Awaitable[str]]:
+    """What the model is told: which courses this person has."""
+
+    async def instructions(_: RunContext[Any]) -> str:
+        async with Library(host.home.folder, settled()) as library:
+            return told([course.name for course in (await library.catalogue()).courses])
+
+    return instructions
 
 
 def local_plan(host: Host) -> Callable[[Request], Awaitable[Steps]]:

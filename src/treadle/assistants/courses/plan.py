@@ -63,7 +63,7 @@ _OF_ITSELF = re.compile(
     r"\b(?:instructors?|taught|teach(?:es|ers?)|syllabus|outline|(?:course|web) ?link|link (?:to|of))\b", re.IGNORECASE
 )
 _GOES_ON = re.compile(  # begins where the last question ended, or speaks of what was named there
-    r"^\s*(?:and|but|so|what about|how about|why|more|also)\b"
+    r"^\s*(?:and|but|so|what about|how about|more|also)\b|^\s*why\W*$"
     r"|\b(?:it|its|they|them|their|that|this|those|these|there)\b[^\n]{0,20}\??\s*$",
     re.IGNORECASE,
 )

@@ -6,9 +6,8 @@ This module only says what it offers; everything it needs is imported when it is
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from treadle import Assistant, Command, Host, Limits, Panel, Plan, RunContext, Toolset, allow, ask, later
+from treadle import Assistant, Command, Host, Limits, Panel, Plan, Toolset, allow, ask, later
 
 _NAME = "treadle.assistants.platform"
 
@@ -17,12 +16,6 @@ def _toolsets(host: Host) -> Sequence[Toolset]:
     from treadle.assistants.platform.local import local_tools
 
     return local_tools(host)
-
-
-async def _instructions(ctx: RunContext[Any]) -> str:
-    from treadle.assistants.platform.local import local_instructions
-
-    return await local_instructions(ctx)
 
 
 def _lead(host: Host) -> Plan:
@@ -41,7 +34,7 @@ assistant = Assistant(
     name="platform",
     title="Platform",
     summary="Answers about a running platform and acts on it, with your own rights.",
-    instructions=_instructions,
+    instruct=later(f"{_NAME}.local:instructions_for"),
     toolsets=_toolsets,
     policy=(
         allow("*", effect="read"),

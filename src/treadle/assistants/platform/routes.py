@@ -74,7 +74,8 @@ class Service:
 
     async def _desk(self, request: Request) -> Desk:
         await self._documents.keep_fresh()
-        return Desk(self._host, self._settings, _token(request, self._settings.server), self._documents)
+        token = _token(request, "" if self._host.shared else own_token(self._settings.server))
+        return Desk(self._host, self._settings, token, self._documents)
 
     async def chat(self, request: Request) -> Response:
         """Answer a message."""
@@ -168,12 +169,15 @@ def _message(earlier: Earlier) -> Message:
     return Message("person" if earlier.role == "user" else "model", (Text(earlier.content + shown),))
 
 
-def _token(request: Request, server: str) -> str:
-    """Whoever shows anything at all is asked by that; only who shows nothing is the person who started the server."""
+def _token(request: Request, own: str) -> str:
+    """Whoever shows anything at all is asked by that; only who shows nothing is the person who started the server.
+
+    Where that has users, who shows nothing is nobody.
+    """
     if "authorization" in request.headers:
         kind, _, token = request.headers["authorization"].partition(" ")
         return token.strip() if kind.lower() == "bearer" else ""
-    return request.cookies["session_id"] if "session_id" in request.cookies else own_token(server)
+    return request.cookies.get("session_id", own)
 
 
 def routes(host: Host) -> list[Route]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Assistant, Command, Host, Limits, Panel, Toolset
+from treadle import Assistant, Command, Host, Limits, Panel, Plan, Toolset
 
 _INSTRUCTIONS = """\
 You tell developers what source files are for before they read them: why a file is there and what its parts do, never how.
@@ -36,7 +36,13 @@ def _routes(host: Host) -> Sequence[Any]:
 def _toolsets(host: Host) -> Sequence[Toolset]:
     from treadle.assistants.reading.tools import toolset
 
-    return (toolset(Path.cwd()),)
+    return (toolset(host.workspace),)
+
+
+def _lead(host: Host) -> Plan:
+    from treadle.assistants.reading.plan import plan
+
+    return plan
 
 
 assistant = Assistant(
@@ -58,4 +64,5 @@ assistant = Assistant(
     ),
     routes=_routes,
     panel=Panel("Reading", Path(__file__).parent / "panel"),
+    lead=_lead,
 )

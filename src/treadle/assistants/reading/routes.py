@@ -144,7 +144,7 @@ def _refused(why: str) -> JSONResponse:
 
 def routes(host: Host) -> list[Route]:
     """The routes, for files beneath the folder that the server was started in."""
-    service = Service(host, Path.cwd().resolve())
+    service = Service(host, host.workspace.resolve())
     return [
         Route("/api/iris/analyze", service.analyze, methods=["POST"]),
         Route("/api/iris/health", service.health),

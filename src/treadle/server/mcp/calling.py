@@ -111,7 +111,7 @@ class Calling:
             return ""
         if not isinstance(self._shop.policy.judge(record.call, tool, Situation(self._shop.offering.user)), Ask):
             return ""
-        return f" Whoever starts this server may allow it: treadle mcp --allow {tool.name}."
+        return self._shop.offering.advice.replace("{tool}", tool.name)
 
 
 def _progress(tell: Tell) -> Watcher:

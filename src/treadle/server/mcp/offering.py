@@ -27,6 +27,7 @@ class Offering(Struct, frozen=True):
     approver  answers what the policy asks; without one the person at the client is asked, if the client can do that
     attended  False where nobody is to be asked
     origin    what is kept with a run, so that its face can take it up again: made of a tool's name and arguments
+    advice    what a person may do where a call was refused only because nobody could be asked; `{tool}` is its name
     """
 
     toolsets: Sequence[Toolset]
@@ -37,6 +38,7 @@ class Offering(Struct, frozen=True):
     approver: Approver | None = None
     attended: bool = True
     origin: Origin | None = None
+    advice: str = " Whoever starts this server may allow it: treadle mcp --allow {tool}."
 
 
 class Shop:

@@ -3,12 +3,15 @@
 
 import { Card, lasting } from "./calls.js";
 import { show } from "./markdown.js";
+import { Timeline } from "./timeline.js";
 import { element } from "./treadle.js";
+import { counted } from "./words.js";
 
 const EVENTS = [
   "model_asked", "model_retried", "text_arrived", "thinking_arrived", "call_arrived", "call_judged", "approval_needed",
-  "call_started", "call_progressed", "call_returned",
+  "call_started", "call_progressed", "call_returned", "call_decided", "noted", "lost", "back", "missed",
 ];
+const LOST = "Connection lost; trying again…";
 
 /**
  * The view of an answer: `begin`, then `take` for each event, then `end`. It may begin again, and then goes on below.
@@ -19,11 +22,12 @@ export class Answer {
   #parts = element("div", { class: "parts" });
   #doing = element("p", { class: "doing small soft" });
   #cards = new Map();
-  #part = null;         // the model's present reply: { node, words, calls, text, thought, ids }
+  #part = null;         // the model's present reply: { node, words, calls, times, text, thought, ids }
   #activity = "";
   #began = 0;
   #ticking = 0;
   #isDrawing = false;
+  #isLost = false;
   #drawing;
 
   node = element("div", { class: "answer" }, this.#parts, this.#doing, this.foot);
@@ -57,7 +61,10 @@ export class Answer {
   /** No more events. `words` stay in place of what was going on. */
   end(words = "") {
     clearInterval(this.#ticking);
+    this.#ticking = 0;
+    this.#isLost = false;
     this.#draw();
+    this.#part?.times.stop();
     for (const card of this.#cards.values()) card.ended();
     this.#doing.classList.remove("busy");
     this.#doing.textContent = words;
@@ -69,6 +76,17 @@ export class Answer {
     if (!this.#part || this.#part.text.trim() || this.#part.ids.length) this.#open();
     this.#part.text = text;
     this.#draw();
+  }
+
+  /** Something happens in a run that a call has begun: its card says so. */
+  inside(place, { event, call }) {
+    if (event === "call_started") this.#cards.get(place.split(".")[0])?.progressed({ text: `Using ${call.name}` });
+  }
+
+  /** Draw everything as it is, which was at this moment, without ending it. */
+  still(at) {
+    this.#draw();
+    this.#part?.times.draw(at);
   }
 
   /** A person said no to a call. */
@@ -133,8 +151,10 @@ export class Answer {
   }
 
   call_started(event) {
-    this.#card(event.call.id, event.call.name).started(event);
-    this.#say(`Using ${event.call.name}`);
+    const { call: { id, name }, at = now() } = event;
+    this.#card(id, name).started(event);
+    this.#part.times.begin(id, name, at);
+    this.#say(`Using ${name}`);
   }
 
   call_progressed(event) {
@@ -142,15 +162,44 @@ export class Answer {
   }
 
   call_returned(event) {
-    this.#card(event.result.call_id, event.result.name).returned(event);
+    const { result: { call_id, name, problem }, seconds, at = now() } = event;
+    this.#card(call_id, name).returned(event);
+    if (problem !== "denied") this.#part.times.end(call_id, name, seconds, { at, isFine: !problem });
+  }
+
+  /** A person has decided about a call, earlier. */
+  call_decided({ call_id, name, approved, by, reason }) {
+    if (!approved) this.denied({ call_id }, reason);
+    this.#note(`${by || "Somebody"} ${approved ? "approved" : "denied"} `, element("code", {}, name), reason ? `: ${reason}` : ".");
+  }
+
+  /** Something that is neither the model's nor a tool's. */
+  noted({ text }) {
+    this.#note(text);
+  }
+
+  /** The connection is gone, and looked for. */
+  lost() {
+    this.#isLost = true;
+    this.#tick();
+  }
+
+  back() {
+    this.#isLost = false;
+    this.#tick();
+  }
+
+  missed({ count }) {
+    this.#note(`The connection was too slow: ${counted(count, "event")} were left out here, and come at the end.`);
   }
 
   // drawing
 
   #open() {
     this.#draw();
-    const words = element("div", { class: "words" }), calls = element("div", { class: "calls" });
-    this.#part = { node: element("div", { class: "part" }, words, calls), words, calls, text: "", thought: null, ids: [] };
+    const words = element("div", { class: "words" }), calls = element("div", { class: "calls" }), times = new Timeline();
+    const node = element("div", { class: "part" }, words, calls, times.node);
+    this.#part = { node, words, calls, times, text: "", thought: null, ids: [] };
     this.#parts.append(this.#part.node);
   }
 
@@ -164,6 +213,10 @@ export class Answer {
     return this.#cards.get(id);
   }
 
+  #note(...words) {
+    this.#part.node.append(element("p", { class: "decided small soft" }, words));
+  }
+
   #draw() {
     this.#isDrawing = false;
     if (this.#part) show(this.#part.words, this.#part.text);
@@ -171,11 +224,16 @@ export class Answer {
 
   #say(words) {
     this.#activity = words;
-    this.#tick();
+    if (this.#ticking) this.#tick();
   }
 
   #tick() {
     const seconds = Math.floor((performance.now() - this.#began) / 1000);
-    this.#doing.textContent = `${this.#activity}…${seconds > 1 ? ` ${seconds} s` : ""}`;
+    this.#doing.textContent = this.#isLost ? LOST : `${this.#activity}…${seconds > 1 ? ` ${seconds} s` : ""}`;
+    this.#part?.times.draw(now());
   }
+}
+
+function now() {
+  return Date.now() / 1000;
 }

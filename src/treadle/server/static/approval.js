@@ -1,34 +1,43 @@
 // What a person is asked before something is done: the tool, everything it would be given, what that would change, and why one is
-// asked. The box takes the focus, and waits.
+// asked. The box takes the focus, and waits. Where the server takes them, its arguments can be changed first.
 
 import { argumentList } from "./calls.js";
 import { preview } from "./diff.js";
 import { element } from "./treadle.js";
 
 const MANY = 6;  // lines of arguments from which on they are folded, where there is a preview to go by
+const MASK = "[redacted:";
+const HIDDEN = "A secret is hidden here. What you leave as [redacted:…] is sent as these very words.";
 let number = 0;
 
-/** A box that asks. `decide({ approved, reason })` sends the answer, and throws an Error with a sentence where that goes wrong. */
+/**
+ * A box that asks. `decide({ approved, reason })` sends the answer, and throws an Error with a sentence where that goes wrong. With
+ * `edits` there may be `arguments` in it too. `above` are nodes that say more about it.
+ */
 export class Approval {
   #asked;
   #decide;
+  #editing = null;  // what is written in place of the arguments: { node, value }
   #why = element("input", { type: "text", autocomplete: "off", maxlength: "500", onkeydown: (event) => this.#typed(event) });
   #yes = element("button", { type: "button", class: "approve", onclick: () => this.#answer(true) }, "Approve");
   #no = element("button", { type: "button", class: "quiet deny", onclick: () => this.#answer(false) }, "Deny");
+  #edit = element("button", { type: "button", class: "quiet edit", onclick: () => this.#change() }, "Edit");
   #said = element("p", { class: "bad", role: "alert" });
 
-  constructor(asked, decide) {
+  constructor(asked, decide, { edits = false, above = [] } = {}) {
     const id = `approval-${++number}`, { name, reason } = asked;
     this.#asked = asked;
     this.#decide = decide;
     this.#why.id = `${id}-why`;
+    this.#edit.hidden = !edits || !Object.keys(asked.arguments).length;
     this.node = element("section",
       { class: "approval", role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
       element("h3", { id }, "Approve ", element("code", {}, name), "?"),
+      above,
       element("p", { id: `${id}-reason` }, reason || "This needs your approval."),
       asked.preview ? preview(asked.preview) : null,
       argumentsOf(asked),
-      element("div", { class: "actions" }, this.#yes, this.#no,
+      element("div", { class: "actions" }, this.#yes, this.#edit, this.#no,
         element("div", { class: "why" }, element("label", { for: `${id}-why` }, "Why not (optional)"), this.#why)),
       this.#said);
   }
@@ -39,25 +48,44 @@ export class Approval {
 
   /** Whether it can be answered now. */
   busy(on) {
-    for (const each of [this.#yes, this.#no, this.#why]) each.disabled = on;
+    for (const each of this.node.querySelectorAll("button, input, textarea")) each.disabled = on;
   }
 
   /** What was decided, in place of the question. */
-  settle({ approved, reason }) {
+  settle({ approved, reason, arguments: changed }) {
+    const words = approved ? (changed ? "You changed and approved " : "You approved ") : "You denied ";
     this.node.replaceWith(element("p", { class: `decided small ${approved ? "good" : "soft"}` },
-      approved ? "You approved " : "You denied ", element("code", {}, this.#asked.name), reason ? `: ${reason}` : "."));
+      words, element("code", {}, this.#asked.name), reason ? `: ${reason}` : "."));
   }
 
   async #answer(approved) {
+    if (approved && this.#editing && !this.#editing.check()) return;
+    const changed = approved && this.#editing ? { arguments: this.#editing.value } : {};
     this.busy(true);
     this.#said.textContent = "";
     try {
-      await this.#decide({ approved, reason: approved ? "" : this.#why.value.trim() });
+      await this.#decide({ approved, reason: approved ? "" : this.#why.value.trim(), ...changed });
     } catch (error) {
       this.#said.textContent = error.message;
       this.busy(false);
       (approved ? this.#yes : this.#no).focus();
     }
+  }
+
+  /** Have the arguments written out to be changed; or give that up. */
+  #change() {
+    const list = this.node.querySelector(".given");
+    if (this.#editing) {
+      this.#editing.node.remove();
+      this.#editing = null;
+    } else {
+      this.#editing = editor(this.#asked.arguments, this.#why.id);
+      list.after(this.#editing.node);
+      this.#editing.focus();
+    }
+    list.hidden = this.#editing !== null;
+    this.#edit.textContent = this.#editing ? "Leave as it was" : "Edit";
+    this.#yes.textContent = this.#editing ? "Approve as changed" : "Approve";
   }
 
   /** Whoever has said why not has said no. */
@@ -71,5 +99,38 @@ export class Approval {
 function argumentsOf({ arguments: given, preview: words }) {
   const list = argumentList(given), lines = list.textContent.split("\n").length + list.childElementCount;
   if (!list.childElementCount) return null;
-  return element("details", { open: !words || lines <= MANY }, element("summary", {}, "Its arguments, in full"), list);
+  return element("details", { class: "given", open: !words || lines <= MANY },
+    element("summary", {}, "Its arguments, in full"), list);
+}
+
+/** Where arguments are changed, as JSON that is checked while it is written. */
+function editor(given, name) {
+  const said = element("p", { class: "small", id: `${name}-json-said`, "aria-live": "polite" });
+  const text = element("textarea", {
+    id: `${name}-json`, class: "json", spellcheck: "false", autocapitalize: "off", autocomplete: "off",
+    "aria-describedby": said.id, oninput: () => check(),
+  });
+  text.value = JSON.stringify(given, null, 2);
+  text.rows = Math.min(text.value.split("\n").length + 1, 20);
+
+  function check() {
+    const problem = problemOf(text.value);
+    text.setAttribute("aria-invalid", `${problem !== ""}`);
+    said.classList.toggle("bad", problem !== "");
+    said.textContent = problem || (text.value.includes(MASK) ? HIDDEN : "");
+    return problem === "" || (text.focus(), false);
+  }
+
+  check();
+  const node = element("div", { class: "field" }, element("label", { for: text.id }, "Arguments, as JSON"), text, said);
+  return { node, check, focus: () => text.focus(), get value() { return JSON.parse(text.value); } };
+}
+
+function problemOf(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? "" : "This has to be an object: { … }.";
+  } catch (error) {
+    return `This is no JSON: ${error.message}.`;
+  }
 }

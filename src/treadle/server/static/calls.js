@@ -55,9 +55,10 @@ export class Card {
     this.#put("progress", "How far it is", element("p", {}, text));
   }
 
-  returned({ result: { problem, content }, seconds, cached }) {
+  returned({ result: { problem, content }, seconds, cached, usage }) {
+    const took = cached ? "known already" : problem === "denied" ? "" : lasting(seconds);
     this.#set(problem === "denied" ? "denied" : problem ? "failed" : "done");
-    this.#took.textContent = cached ? "known already" : problem === "denied" ? "" : lasting(seconds);
+    this.#took.textContent = usage?.cost ? `${took} · ${dollars(usage.cost)}` : took;
     this.#trouble(problem ? content : "");
     this.#put("result", problem ? "What went wrong" : "What came back", block(pretty(content)));
   }
@@ -102,6 +103,11 @@ export function argumentList(given) {
 export function lasting(seconds) {
   if (seconds < 0.0995) return `${Math.max(Math.round(seconds * 1000), 1)} ms`;
   return seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+}
+
+/** An amount of US dollars, small ones exactly enough to be more than nothing. */
+export function dollars(amount) {
+  return amount > 0 && amount < 0.0001 ? "under $0.0001" : `$${amount.toFixed(amount < 1 ? 4 : 2)}`;
 }
 
 function block(text) {

@@ -3,10 +3,11 @@
 //   const talk = new Chat(document.querySelector("#chat"), { path: "/api/mine/chat", approvals: (asked) => `/api/mine/…` });
 //   talk.questions(["What can you do?"]);
 // What is posted brings events (answer.js), the last of them `reply`: { message, run_id, stopped, approvals, tokens_used, … }.
-// A conversation that was kept is shown again with `recall`, from the same events.
+// A conversation that was kept is shown again with `recall`, from the same events; a run that is under way with `follow`.
 
 import { Answer } from "./answer.js";
 import { Approval } from "./approval.js";
+import { dollars } from "./calls.js";
 import { composer } from "./composer.js";
 import { events } from "./stream.js";
 import { element } from "./treadle.js";
@@ -15,7 +16,11 @@ const NEAR = 90;  // pixels from the end within which one counts as being there
 const EARLY = "The answer ended before it was complete.";
 const LOCKED = "Answer above first";
 const TOO_LONG = 413;  // how a server says so
-const NOTHING = { welcome: [], label: "Your message", below: () => [], changed: () => {} };
+const STOPPED = "This answer was stopped.";
+const NOTHING = {
+  welcome: [], label: "Your message", below: () => [], changed: () => {}, more: () => ({}), events, edits: false, known: () => {},
+  missed: () => {},
+};
 
 /**
  * A conversation in an element.
@@ -24,6 +29,14 @@ const NOTHING = { welcome: [], label: "Your message", below: () => [], changed: 
  *   below(reply)      nodes to stand below an answer
  *   changed()         hears when an answer begins, ends, or everything is cleared
  *   welcome, label    nodes for when nothing was said yet, and words where one writes
+ * For runs that last, whoever looks at them:
+ *   more()            what else is posted with a message
+ *   events            what brings the events of what is posted, in place of those of stream.js
+ *   stop(run_id)      stops a run; without it, leaving it does
+ *   resumes(run_id)   where one is posted that nobody carries on
+ *   edits             whether arguments can be changed before they are approved
+ *   known(run_id)     hears which run it is, as soon as that is known
+ *   missed(run_id)    hears at the end of an answer that not all of it came
  */
 export class Chat {
   #how;
@@ -34,11 +47,12 @@ export class Chat {
   #writing;
   #runId = null;
   #running = null;  // stops the answer under way
+  #isStopping = false;
 
   constructor(place, how) {
     this.#how = { ...NOTHING, ...how };
     this.#start = element("div", { class: "start" }, this.#how.welcome, this.#chips);
-    this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#running?.abort() });
+    this.#writing = composer({ label: this.#how.label, send: (text) => this.ask(text), stop: () => this.#stop() });
     place.classList.add("chat");
     place.append(
       element("div", { class: "log", role: "region", "aria-label": "What was said", tabindex: "0" }, this.#start, this.#turns),
@@ -54,6 +68,11 @@ export class Chat {
     return this.#running !== null;
   }
 
+  /** The run it is, once there is one. */
+  get runId() {
+    return this.#runId;
+  }
+
   /** Ask something. Nothing happens while an answer is under way, or a question is open. */
   ask(message) {
     if (!this.#running && !this.#isAsked) this.#again(this.#turn(message));
@@ -61,13 +80,21 @@ export class Chat {
 
   /**
    * Show what was said before, in place of what is shown: turns of { message, replies }, where each reply is what came as `reply`,
-   * with the `events` before it. What the last one asks can be answered.
+   * with the `events` before it. What the last one asks can be answered. With the run they are of, it goes on in that one.
    */
-  recall(turns) {
+  recall(turns, runId = null) {
     this.#empty();
+    this.#runId = runId;
     for (const each of turns) this.#recalled(this.#turn(each.message, true), each.replies, each === turns.at(-1));
     this.#ready();
     this.#toEnd();
+  }
+
+  /** Show a run that is under way, in place of what is shown: `source(abort)` brings its events, from what was said first on. */
+  follow(runId, source) {
+    this.#empty();
+    this.#runId = runId;
+    this.#go(this.#turn(null), source);
   }
 
   /** Have something stand where one writes. */
@@ -106,7 +133,7 @@ export class Chat {
     this.#turns.append(element("article", { class: "turn" },
       message === null ? null : said, element("h2", { class: "unseen" }, "Answer"), answer.node));
     this.#start.hidden = true;
-    return { answer, message, boxes: new Map(), before: this.#runId, isAnswered: false, isEarlier };
+    return { answer, message, boxes: new Map(), before: this.#runId, isAnswered: false, isFresh: true, isEarlier };
   }
 
   #recalled(turn, replies, isLast) {
@@ -121,23 +148,35 @@ export class Chat {
   // an answer under way
 
   #again(turn) {
-    const { path } = this.#how;
+    const { path, more } = this.#how;
     turn.answer.clear();
-    this.#go(turn, typeof path === "function" ? path() : path, { message: turn.message, run_id: turn.before });
+    const body = { message: turn.message, run_id: turn.before, ...more() };
+    this.#go(turn, this.#posting(typeof path === "function" ? path() : path, body));
+  }
+
+  #posting(path, body) {
+    return (abort) => this.#how.events(path, body, abort);
+  }
+
+  /** End the answer under way: where runs last by telling the server, else by leaving. */
+  #stop() {
+    if (!this.#how.stop) return this.#running?.abort();
+    this.#isStopping = true;
+    if (this.#runId) this.#how.stop(this.#runId).catch(() => {});
   }
 
   /** Have the server go on, and draw what happens. Whoever gives `begun` hears when it has begun, and catches why it didn't. */
-  async #go(turn, path, body, begun = null) {
+  async #go(turn, source, begun = null) {
     const abort = new AbortController(), isMine = () => this.#running === abort;
     let hasBegun = false;
     this.#begin(turn, abort);
     try {
-      for await (const event of events(path, body, abort)) {
+      for await (const event of source(abort)) {
         if (!isMine()) return;
         if (event.event === "error") throw new Error(event.error);
         if (!hasBegun) begun?.();
         hasBegun = true;
-        this.#take(turn, event);
+        turn = this.#take(turn, event);
       }
       if (!turn.isAnswered) throw new Error(EARLY);
     } catch (error) {
@@ -153,8 +192,9 @@ export class Chat {
 
   #begin(turn, abort) {
     this.#running = abort;
+    this.#isStopping = false;
     this.#writing.set("running");
-    turn.isAnswered = turn.isEarlier = false;
+    turn.isAnswered = turn.isEarlier = turn.hasMissed = false;
     turn.answer.foot.replaceChildren();
     turn.answer.begin();
     for (const box of turn.boxes.values()) box.busy(true);
@@ -162,20 +202,65 @@ export class Chat {
     this.#how.changed();
   }
 
+  /** Draw an event. The next one belongs to the turn that this gives: a stream may tell of several. */
   #take(turn, event) {
-    this.#runId = event.run_id || this.#runId;
-    this.#following(() => (event.event === "reply" ? this.#answered(turn, event) : turn.answer.take(event)));
+    this.#know(event.run_id);
+    if (event.run_id && event.run_id !== this.#runId) {
+      turn.answer.inside(event.run_id.slice(this.#runId.length + 1), event);
+      return turn;
+    }
+    if (event.event === "reset") return this.#next(null);
+    if (event.event === "said") return turn.isFresh && turn.message !== null ? turn : this.#next(event.text, turn);
+    turn.isFresh &&= ["run_started", "lost", "back"].includes(event.event);
+    turn.hasMissed ||= event.event === "missed";
+    this.#following(() => this.#drawn(turn, event));
+    return turn;
+  }
+
+  #drawn(turn, event) {
+    const { event: kind, stopped, message } = event;
+    if (kind === "reply") this.#answered(turn, event);
+    else if (kind === "waits") this.#waits(turn);
+    else if (kind !== "run_ended") turn.answer.take(event);
+    else if (stopped === "answered" || stopped === "limit") turn.answer.settle(message);
+  }
+
+  /** Another turn that a stream tells of: after the present one, or in place of all where that counts no more. */
+  #next(message, turn = null) {
+    if (turn === null) this.#turns.replaceChildren();
+    else if (turn.isFresh && turn.message === null) turn.answer.node.parentElement.remove();
+    turn?.answer.end();
+    const next = this.#turn(message);
+    next.before = this.#runId;
+    next.answer.begin();
+    return next;
+  }
+
+  /** Runs inside of a run have ids of their own, which begin with its. */
+  #know(runId) {
+    if (!runId || runId === this.#runId || (this.#runId && runId.startsWith(`${this.#runId}.`))) return;
+    this.#runId = runId;
+    this.#how.known(runId);
+    if (this.#isStopping) this.#stop();
   }
 
   #answered(turn, reply) {
     const { answer } = turn, isWaiting = reply.stopped === "waiting";
     turn.isAnswered = true;
-    if (reply.stopped === "failed") return this.#failed(turn, reply.message);
+    if (reply.stopped === "failed") return this.#failed(turn, reply.reason || reply.message);
+    if (reply.stopped === "open") return this.#stranded(turn, reply.reason);
     if (!isWaiting) answer.settle(reply.message);
-    answer.end(isWaiting ? "Waiting for you." : "");
-    answer.foot.replaceChildren(...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]));
+    answer.end(isWaiting ? "Waiting for you." : reply.stopped === "cancelled" ? STOPPED : "");
+    answer.foot.replaceChildren(
+      ...cutShort(reply), ...this.#how.below(reply), ...(isWaiting || turn.isEarlier ? [] : [facts(reply, answer)]));
     this.#aloud.textContent = isWaiting || turn.isEarlier ? "" : `Answer: ${answer.text}`;
     this.#askPerson(turn, reply.approvals);
+  }
+
+  /** Something else has to be answered too. */
+  #waits(turn) {
+    turn.isAnswered = true;
+    turn.answer.end("Waiting for you.");
   }
 
   /** What went wrong, in the answer; or it stays open, where the question says so itself. */
@@ -206,11 +291,20 @@ export class Chat {
         turn.boxes.size || turn.isEarlier ? null : again));
   }
 
+  /** Nobody carries it on. */
+  #stranded(turn, sentence) {
+    const go = () => this.#running || this.#go(turn, this.#posting(this.#how.resumes(this.#runId), {}));
+    turn.answer.end();
+    turn.answer.foot.replaceChildren(element("div", { class: "notice warn" }, element("p", {}, sentence),
+      element("button", { type: "button", class: "quiet", onclick: go }, "Resume")));
+  }
+
   #end(turn) {
     this.#running = null;
     this.#ready();
     for (const box of turn.boxes.values()) box.busy(false);
     this.#how.changed();
+    if (turn.hasMissed) this.#how.missed(this.#runId);
   }
 
   #ready() {
@@ -232,14 +326,14 @@ export class Chat {
 
   #box(turn, asked) {
     const path = this.#how.approvals(asked), { isEarlier } = turn;
-    const box = new Approval(asked, (said) => this.#go(turn, path, { ...said, digest: asked.digest }, () => {
+    const box = new Approval(asked, (said) => this.#go(turn, this.#posting(path, { ...said, digest: asked.digest }), () => {
       box.settle(said);
       if (!said.approved) turn.answer.denied(asked, said.reason);
       this.#writing.focus();
     }).catch((error) => {
       if (isEarlier) this.#past(box);
       throw error;
-    }));
+    }), { edits: this.#how.edits });
     turn.boxes.set(keyOf(asked), box);
     turn.answer.put(box.node);
   }
@@ -264,8 +358,14 @@ export class Chat {
   }
 }
 
-function facts({ tokens_used: tokens }, answer) {
-  return element("p", { class: "facts" }, tokens ? `${answer.took} · ${tokens.toLocaleString("en")} tokens` : answer.took);
+function facts({ tokens_used: tokens, cost }, answer) {
+  const amount = tokens ? `${tokens.toLocaleString("en")} tokens` : "";
+  return element("p", { class: "facts" }, [answer.took, amount, cost ? dollars(cost) : ""].filter(Boolean).join(" · "));
+}
+
+/** Why an answer isn't a whole one. */
+function cutShort({ stopped, reason }) {
+  return stopped === "limit" && reason ? [element("p", { class: "notice warn" }, reason)] : [];
 }
 
 function keyOf({ run_id, call_id }) {

@@ -4,7 +4,7 @@ import { element } from "./treadle.js";
 
 /** The node of a preview. A diff in it is told by its two headings, `--- …` and `+++ …`; else the first line is words. */
 export function preview(text) {
-  const lines = text.split("\n");
+  const lines = text.replace(/\n$/, "").split("\n");
   const from = lines.findIndex((line, at) => line.startsWith("--- ") && lines[at + 1]?.startsWith("+++ "));
   const isDiff = from >= 0, start = isDiff ? from : 1;
   const words = lines.slice(0, start).join("\n"), shown = lines.slice(start);

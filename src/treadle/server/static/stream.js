@@ -1,5 +1,6 @@
 // What happens on the server, as it happens: events after a request that was posted, each a line of JSON.
 //   for await (const { event, ...more } of events("/api/…/chat", { message })) …
+// A stream that goes on after a break is following.js.
 
 import { refused } from "./treadle.js";
 
@@ -8,36 +9,67 @@ const CUT = "The connection broke before the answer was complete.";
 
 /** The events that a posted body brings about; a plain JSON answer is a single one, `reply`. Throws an Error with a sentence. */
 export async function* events(path, body, { signal } = {}) {
-  const response = await answered(path, body, signal);
-  if (response.ok && response.headers.get("content-type")?.startsWith("text/event-stream")) return yield* lines(response, signal);
-  const said = await response.json().catch(() => null);
-  if (!response.ok || said === null || said.success === false) throw refused(response.status, said);
-  yield { event: "reply", ...said };
+  const response = await answered(path, { body, signal });
+  if (isStream(response)) {
+    for await (const { data } of messages(response, { signal })) yield data;
+  } else {
+    yield { event: "reply", ...await saidIn(response) };
+  }
 }
 
-async function answered(path, body, signal) {
-  const headers = { "content-type": "application/json", accept: "text/event-stream, application/json" };
+/** The answer at a path, which may be a stream; a body is posted. */
+export async function answered(path, { body, signal, headers = {} } = {}) {
+  const accept = { accept: "text/event-stream, application/json", ...headers };
+  const sent = body === undefined
+    ? { headers: accept }
+    : { method: "POST", headers: { "content-type": "application/json", ...accept }, body: JSON.stringify(body) };
   try {
-    return await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+    return await fetch(path, { ...sent, signal });
   } catch (error) {
     throw signal?.aborted ? error : new Error(GONE, { cause: error });
   }
 }
 
-async function* lines(response, signal) {
+export function isStream(response) {
+  return response.ok && (response.headers.get("content-type")?.startsWith("text/event-stream") ?? false);
+}
+
+/** What a plain answer says. */
+async function saidIn(response) {
+  const said = await response.json().catch(() => null);
+  if (!response.ok || said === null || said.success === false) throw refused(response.status, said);
+  return said;
+}
+
+/**
+ * The messages of a stream: { id, data }, where the id is "" if there is none. With `silence`, a connection on which nothing comes
+ * for so many milliseconds counts as broken.
+ */
+export async function* messages(response, { signal, silence } = {}) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+  let rest = "", id = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await (silence ? within(silence, reader.read()) : reader.read());
       if (done) return;
       const complete = `${rest}${value}`.split("\n");
       rest = complete.pop();
-      yield* complete.filter((line) => line.startsWith("data:")).map((line) => JSON.parse(line.slice(5)));
+      for (const line of complete) {
+        if (line.startsWith("id:")) id = line.slice(3).trim();
+        if (line.startsWith("data:")) yield { id, data: JSON.parse(line.slice(5)) };
+      }
     }
   } catch (error) {
     throw signal?.aborted ? error : new Error(CUT, { cause: error });
   } finally {
     reader.cancel().catch(() => {});
   }
+}
+
+function within(milliseconds, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error("Nothing came for a while.")), milliseconds);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

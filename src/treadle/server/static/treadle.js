@@ -1,6 +1,8 @@
 // What panels share: asking the server, building elements, and the question that somebody came with. An ES module:
 //   import { ask, element, question } from "/static/treadle.js";
 
+import "./theme.js";
+
 /**
  * What the server says at a path; null where that is nothing. A body is posted as JSON, or sent with another `method`.
  * Throws an Error whose message is a sentence for people, with `status` and `said`, the whole answer, where there was one.

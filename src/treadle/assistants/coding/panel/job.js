@@ -1,0 +1,199 @@
+// A job that is looked at: how it stands, what it does right now, its steps, what came of it, and what one can do about it.
+
+import { Approval } from "/static/approval.js";
+import { show as showMarkdown } from "/static/markdown.js";
+import { sure } from "/static/sure.js";
+import { ask, element } from "/static/treadle.js";
+import { ago } from "/static/words.js";
+import { changes } from "./changes.js";
+import { Steps } from "./steps.js";
+import { KINDS, nameOf, stateOf } from "./words.js";
+
+const PLACES = ["job-title", "job-facts", "job-actions", "said", "asked", "report", "doing"];
+const LOST = "The connection to the server broke. Trying again…";
+const ALL = "Take back everything that this job changed?";
+const LAST = "Take back the last change of this job?";
+const INSIST = "Take it back all the same, with your own changes?";
+const GONE = "Its process is gone, and nobody goes on with it.";
+const ACTIONS = [  // what has to be so, what is done, and what the button says
+  ["can_cancel", "cancel", "Stop it"],
+  ["can_go_on", "resume", "Go on"],
+  ["can_undo", "last", "Undo last change"],
+  ["can_undo", "all", "Undo everything"],
+];
+const byId = (id) => document.getElementById(id);
+
+/** Have it work. `reveal(tab)` brings a tab to the front; `changed()` hears that the job stands differently now. */
+export function job({ reveal, changed }) {
+  let id = "", source = null, told = null, version = "", approvals = new Map();
+  const path = (rest = "") => `/api/coding/jobs/${encodeURIComponent(id)}${rest}`;
+  const diff = changes();
+  const steps = new Steps(byId("steps"), { find: (file) => { reveal("changes"); diff.find(file); } });
+
+  const show = (wanted) => {
+    hide();
+    id = wanted;
+    told = null;
+    version = "";
+    approvals = new Map();
+    for (const place of PLACES) byId(place).replaceChildren();
+    steps.clear();
+    diff.clear();
+    byId("work").scrollTop = 0;
+    follow();
+  };
+
+  const hide = () => {
+    source?.close();
+    source = null;
+    id = "";
+  };
+
+  /** Hear what happens, for as long as something does. The browser comes again by itself where the connection breaks. */
+  const follow = () => {
+    source?.close();
+    const mine = source = new EventSource(path("/events"));
+    mine.onopen = () => byId("said").textContent === LOST && say("");
+    mine.onmessage = ({ data }) => mine === source && hear(JSON.parse(data));
+    mine.onerror = () => mine === source && broke(mine);
+  };
+
+  const broke = (mine) => {
+    if (mine.readyState !== EventSource.CLOSED) return say(LOST, "warn");
+    ask(path()).catch((error) => say(error.message, "bad"));  // the browser doesn't tell what the server said
+  };
+
+  const hear = ({ event, ...more }) => {
+    if (event === "job") drawJob(more);
+    else if (event === "steps") steps.fill(more.steps);
+    else if (event === "step") steps.put(more.step);
+    else if (event === "error") say(more.error, "bad");
+    if (["over", "error"].includes(event)) source.close();
+  };
+
+  const drawJob = ({ job: now, version: fresh }) => {
+    const before = told;
+    told = now;
+    drawHead(now);
+    drawActions(now, does);
+    drawReport(now);
+    drawApprovals(now);
+    diff.state(now);
+    if (fresh !== version) {
+      version = fresh;
+      diff.load(path("/diff"));
+    }
+    if (before && before.state !== now.state) changed();
+  };
+
+  const drawApprovals = ({ approvals: asked }) => {
+    const waiting = new Set(asked.map(({ call_id: call }) => call));
+    for (const [call, box] of approvals) if (!waiting.has(call)) box.node.remove();
+    for (const each of asked) if (!approvals.has(each.call_id)) question(each);
+  };
+
+  const question = (asked) => {
+    const box = new Approval(asked, async (answer) => {
+      const { approved, reason } = answer, call = encodeURIComponent(asked.call_id);
+      await ask(path(`/approvals/${call}`), { approved, reason, digest: asked.digest });
+      box.settle(answer);
+    });
+    approvals.set(asked.call_id, box);
+    byId("asked").append(box.node);
+    box.focus();
+  };
+
+  // what one can do about it
+
+  const act = (rest, body = {}) => careful(async () => {
+    await ask(path(rest), body);
+    follow();
+    changed();
+  });
+
+  const undo = async (words, body) => {
+    if (!await sure(words, "Take it back")) return;
+    await careful(async () => {
+      const said = await takenBack(body);
+      if (said) say(said.lines.join("\n"), "good");
+      follow();
+      changed();
+    });
+  };
+
+  /** Where somebody has changed the same files since, they are asked once more. */
+  const takenBack = async (body) => {
+    try {
+      return await ask(path("/undo"), body);
+    } catch (error) {
+      if (!error.said?.changed || !await sure(`${error.message} ${INSIST}`, "Take that back too")) throw error;
+      return ask(path("/undo"), { ...body, force: true });
+    }
+  };
+
+  const does = {
+    cancel: () => act("/cancel"),
+    resume: () => act("/resume"),
+    last: () => undo(LAST, { steps: 1 }),
+    all: () => undo(ALL, {}),
+  };
+  return { show, hide, get id() { return id; } };
+}
+
+function drawHead({ kind, title, workspace, branch, model, created_at: at, doing, ...rest }) {
+  const [look, , words] = stateOf(rest);
+  const now = doing ? `${doing}…` : "";
+  byId("job-title").textContent = title;
+  byId("job").toggleAttribute("data-plain", ["review", "triage"].includes(kind));
+  byId("job-facts").replaceChildren(
+    element("span", { class: `tag ${look}` }, words), ` ${KINDS[kind]} in `,
+    element("span", { title: workspace }, nameOf(workspace)),
+    ...(branch ? [" on ", element("code", {}, branch)] : []), ...(model ? [` with ${model}`] : []), ", ", ago(at * 1000));
+  byId("doing").className = now ? "small busy" : "small";
+  if (byId("doing").textContent !== now) byId("doing").textContent = now;
+}
+
+/** The buttons. Those that are there stay, so that they keep the focus. */
+function drawActions(job, does) {
+  const can = { ...job, can_go_on: job.can_resume && !job.approvals.length };
+  const wanted = ACTIONS.filter(([needs]) => can[needs]), place = byId("job-actions");
+  if (wanted.map(([, name]) => name).join() === [...place.children].map(({ dataset }) => dataset.does).join()) return;
+  place.replaceChildren(...wanted.map(([, name, words]) =>
+    element("button", { type: "button", class: "quiet small acts", "data-does": name, onclick: does[name] }, words)));
+}
+
+/** How it ended, or that nobody goes on with it. What waits for an approval is asked elsewhere. */
+function drawReport(job) {
+  const place = byId("report"), isLost = job.state === "waiting" && !job.approvals.length;
+  if (!isLost && !["completed", "failed", "cancelled"].includes(job.state)) return place.replaceChildren();
+  if (!place.firstChild) {
+    place.append(element("div", {}, element("p", { class: "how" }), element("div", { class: "words" }), element("ul")));
+  }
+  const [look] = stateOf(job), box = place.firstChild, [how, words, list] = box.children;
+  box.className = `notice outcome ${look}`;
+  list.className = "small soft";
+  how.textContent = isLost ? GONE : sentence(job.words);
+  showMarkdown(words, job.why.includes(job.report) ? "" : job.report);
+  list.replaceChildren(...job.lines.map((line) => element("li", {}, line.replaceAll("`", ""))));
+}
+
+/** "is failed: …", without the verb. */
+function sentence(words) {
+  return words.replace(/^is (.)/, (_, letter) => letter.toUpperCase());
+}
+
+async function careful(act) {
+  say("");
+  for (const button of byId("job-actions").children) button.disabled = true;
+  try {
+    await act();
+  } catch (error) {
+    say(error.message, "bad");
+  } finally {
+    for (const button of byId("job-actions").children) button.disabled = false;
+  }
+}
+
+function say(words, kind = "") {
+  byId("said").replaceChildren(...(words ? [element("div", { class: `notice ${kind}` }, element("p", {}, words))] : []));
+}

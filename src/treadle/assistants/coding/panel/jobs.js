@@ -1,0 +1,82 @@
+// The jobs, newest first, each with how it stands. Kept up to date while the page is looked at.
+
+import { ask, element } from "/static/treadle.js";
+import { ago, counted } from "/static/words.js";
+import { KINDS, nameOf, stateOf } from "./words.js";
+
+const OFTEN = 3_000, SELDOM = 15_000;  // milliseconds between two looks, while something is under way and otherwise
+const byId = (id) => document.getElementById(id);
+
+/** Have the list work. `open(id)` shows a job. `draw(id)` looks at them again, and marks the one that is shown. */
+export function jobs({ open }) {
+  let current = "", draws = 0, timer = 0;
+
+  const draw = async (id = current) => {
+    const mine = ++draws;
+    current = id;
+    mark(current);
+    const found = await ask("/api/coding/jobs").catch((error) => ({ error }));
+    if (mine !== draws) return;
+    byId("jobs-said").textContent = found.error?.message ?? "";
+    if (!found.error) fill(found, current, open);
+    clearTimeout(timer);
+    timer = setTimeout(again, found.jobs?.some(isUnderWay) ? OFTEN : SELDOM);
+  };
+
+  const again = () => {
+    if (document.visibilityState === "visible") draw();
+  };
+
+  byId("fold").addEventListener("click", () => fold(byId("fold").getAttribute("aria-expanded") !== "true"));
+  document.addEventListener("visibilitychange", again);
+  return { draw, fold: () => fold(false) };
+}
+
+function fold(isOpen) {
+  byId("fold").setAttribute("aria-expanded", `${isOpen}`);
+}
+
+function fill({ jobs: all, more }, current, open) {
+  const amount = all.length ? `${counted(all.length, "job")}${more ? ", and older ones" : ""}` : "No jobs yet";
+  const rows = new Map([...byId("list").children].map((row) => [row.dataset.id, row]));
+  if (byId("amount").textContent !== amount) byId("amount").textContent = amount;
+  byId("fold").textContent = all.length ? `Jobs (${all.length})` : "Jobs";
+  const fresh = all.map((job) => kept(rows.get(job.id), job, open));
+  if (!same([...byId("list").children], fresh)) byId("list").replaceChildren(...fresh);
+  mark(current);
+}
+
+/** The row of a job: the one that is there, if it says the same, so that it keeps the focus. */
+function kept(row, job, open) {
+  const made = rowOf(job, open);
+  return row?.isEqualNode(unmarked(row, made)) ? row : made;
+}
+
+function unmarked(row, made) {
+  const current = row.firstChild.getAttribute("aria-current");
+  if (current) made.firstChild.setAttribute("aria-current", current);
+  return made;
+}
+
+function same(some, others) {
+  return some.length === others.length && some.every((each, at) => each === others[at]);
+}
+
+function mark(current) {
+  for (const row of byId("list").children) {
+    if (row.dataset.id === current) row.firstChild.setAttribute("aria-current", "true");
+    else row.firstChild.removeAttribute("aria-current");
+  }
+}
+
+function rowOf({ id, kind, title, workspace, created_at: at, ...rest }, open) {
+  const [look, sign, words] = stateOf(rest);
+  return element("li", { "data-id": id }, element("button", { type: "button", class: "pick", onclick: () => open(id) },
+    element("span", { class: "sign", "data-look": look, title: words }, sign), element("span", { class: "unseen" }, `${words}: `),
+    element("span", { class: "name" }, title),
+    element("span", { class: "small soft" }, `${KINDS[kind]} in ${nameOf(workspace)}, `, ago(at * 1000))));
+}
+
+function isUnderWay({ state }) {
+  return ["pending", "running"].includes(state);
+}

@@ -1,0 +1,67 @@
+"""How a small model is led: code finds the files that a question names and outlines them; the model words the answer. Pure."""
+
+import re
+from collections.abc import Generator
+
+from treadle import Move, Options, Question, Request, Result
+from treadle.leading import turn_of
+
+Plan = Generator[Question, str, Move]
+
+ANSWER = (
+    "A developer asks about source code, and this is what was found of it: outlines with line numbers and names, and after # what "
+    "the comments say. Answer in two to four short sentences, in your own words, from that and nothing else: what the file is "
+    "there for, as its comments say, and what its most important parts do. Name those. Don't repeat the outline."
+)
+MOST = 6_000  # characters of what was found
+FILES = 3  # that are outlined at once
+_FILE = re.compile(r"[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,4}\b(?!\.\w)")
+_MARKS = re.compile(r"</?untrusted-[0-9a-f]{8}[^>\n]*>\n?|Data from [^\n]*It ends at </untrusted-[0-9a-f]{8}>\.\n+")
+_LISTED = re.compile(r"^\S+\.\w+$", re.MULTILINE)
+
+
+def plan(request: Request) -> Plan:
+    """The next move: outlines of what is named, a list where nothing is or it isn't there, then the answer."""
+    message, results = turn_of(request.history)
+    named = files_in(message) or _named_before(request)
+    outlines = [each for each in results if each.name == "outline_file" and each.problem is None]
+    lists = [each for each in results if each.name == "list_source_files"]
+    if outlines:
+        return (yield from _answer(message, outlines))
+    if not lists:
+        return Move(_outlined(named)) if named and not results else Move((("list_source_files", {}),))
+    missing = [path for path in _paths(lists[-1], named) if path not in _asked_for(request)]
+    return Move(_outlined(missing)) if missing else (yield from _answer(message, results))
+
+
+def files_in(message: str) -> list[str]:
+    """The files that a message names."""
+    return list(dict.fromkeys(_FILE.findall(message)))[:FILES]
+
+
+def _named_before(request: Request) -> list[str]:
+    """What was talked about last, where the last words name nothing."""
+    said = [names for each in request.history if each.role == "person" and (names := files_in(each.text))]
+    return said[-1] if said else []
+
+
+def _asked_for(request: Request) -> set[str]:
+    calls = [part for each in request.history for part in each.parts if getattr(part, "name", "") == "outline_file"]
+    return {str(getattr(call, "arguments", {}).get("path", "")) for call in calls}
+
+
+def _paths(listed: Result, named: list[str]) -> list[str]:
+    """Files of a list whose names are those that were named."""
+    every = _LISTED.findall(listed.content)
+    wanted = [name.rpartition("/")[2].casefold() for name in named]
+    return [path for path in every if path.rpartition("/")[2].casefold() in wanted][:FILES]
+
+
+def _outlined(paths: list[str]) -> tuple[tuple[str, dict[str, str]], ...]:
+    return tuple([("outline_file", {"path": path}) for path in paths])
+
+
+def _answer(message: str, results: list[Result]) -> Plan:
+    found = _MARKS.sub("", "\n\n".join([each.content for each in results]))[:MOST]
+    words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
+    return Move(text=words.strip() or found)

@@ -1,0 +1,77 @@
+"""The audit over HTTP: its records, newest first, and whether its chain holds."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from treadle.app.home import Home
+from treadle.server.answers import json_answer
+from treadle.server.described import Answer, Described, Operation, query_of
+from treadle.stores.audit import Link, Sought, Verified
+
+Name = Annotated[str, Meta(max_length=200)]
+
+
+class AuditAsked(Struct, frozen=True):
+    """Which records are listed."""
+
+    run: Name = ""
+    tool: Annotated[str, Meta(description="A name, or a glob such as `read_*`.", max_length=200)] = ""
+    user: Name = ""
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 100
+    before: Annotated[int, Meta(description="The number of the last record of the list before.", ge=1, le=2**53)] | None = None
+
+
+class Record(Struct, frozen=True):
+    """One call, and its place in the chain."""
+
+    seq: int
+    previous: str
+    hash: str
+    run_id: str
+    call_id: str
+    user: str
+    tool_name: str
+    arguments: dict[str, Any]
+    verdict: str
+    verdict_by: str
+    result_summary: str
+    duration_ms: float
+    success: bool
+    error: str | None
+    at: float
+
+
+class Listed(Struct, frozen=True):
+    """Records, the newest first."""
+
+    records: list[Record]
+    more: bool
+
+
+def audit_routes(home: Home) -> list[BaseRoute]:
+    """The routes."""
+
+    async def listed(request: Request) -> Response:
+        asked = query_of(request, AuditAsked)
+        links = await home.audit.listed(Sought(asked.run, asked.tool, asked.user, asked.before, asked.limit + 1))
+        return json_answer(Listed([_record(link) for link in links[: asked.limit]], len(links) > asked.limit))
+
+    async def verified(request: Request) -> Response:
+        return json_answer(await home.audit.verify() if home.database.path.exists() else Verified(0))
+
+    return [Described("/api/audit", listed, LISTED), Described("/api/audit/verify", verified, VERIFIED)]
+
+
+def _record(link: Link) -> Record:
+    record = link.record
+    return Record(link.seq, link.previous, link.hash, **{name: getattr(record, name) for name in record.__struct_fields__})
+
+
+LISTED = Operation(
+    "Calls, newest first, as they were accounted for", query=AuditAsked, answers={200: Answer("the records", Listed)}
+)
+VERIFIED = Operation("Whether the chain of records holds", answers={200: Answer("what holds of it", Verified)})

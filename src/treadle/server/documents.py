@@ -1,0 +1,101 @@
+"""What can be asked of the server, as a document for programs (`/openapi.json`) and as a plain page (`/docs`)."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute
+
+from treadle.server.described import HTML, JSON, Answer, Described, Operation, openapi
+
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>Requests · Treadle</title>
+  <link rel="icon" href="/static/treadle.svg" type="image/svg+xml">
+  <link rel="stylesheet" href="/static/treadle.css">
+</head>
+<body>
+  <header class="bar">
+    <a class="brand" href="/"><img src="/static/treadle.svg" alt="" width="28" height="28">Treadle</a>
+    <span class="here">Requests</span>
+  </header>
+  <main class="page wide">
+    <h1>Requests</h1>
+    <p class="lead">What programs can ask of this server. <a href="/openapi.json">The same as an OpenAPI document</a>.</p>
+{sections}
+  </main>
+</body>
+</html>
+"""
+SECTION = """\
+    <section class="card" id="{name}">
+      <h2><code>{method} {path}</code></h2>
+      <p>{summary}</p>
+{asked}      <dl>
+{answers}
+      </dl>
+    </section>"""
+ASKED = "      <p>{words}: {names}</p>\n"
+ANSWER = "        <dt>{status}</dt><dd>{words}</dd>"
+
+Routes = Callable[[], Sequence[BaseRoute]]
+
+
+def document_routes(routes: Routes, assistants: Sequence[str] = ()) -> list[BaseRoute]:
+    """The document and the page. `routes` gives all routes of the server, when somebody asks."""
+
+    def document() -> dict[str, Any]:
+        made = openapi(routes())
+        asked = made["components"]["schemas"]["TurnAsked"]
+        asked["properties"]["assistant"]["enum"] = ["", *assistants]
+        asked["examples"] = [{"assistant": name, "message": "What can you do?"} for name in assistants]
+        return made
+
+    async def told(request: Request) -> Response:
+        return Response(msgspec.json.encode(document()), media_type=JSON)
+
+    async def shown(request: Request) -> Response:
+        return HTMLResponse(page_of(document()))
+
+    return [Described("/openapi.json", told, TOLD), Described("/docs", shown, SHOWN)]
+
+
+TOLD = Operation("This document", answers={200: Answer("in the format of OpenAPI 3.1", dict[str, Any])})
+SHOWN = Operation("This document, as a page", answers={200: Answer("the page", str, HTML)})
+
+
+def page_of(document: dict[str, Any]) -> str:
+    """The page that lists what can be asked."""
+    sections = [
+        _section(method, path, operation) for path, methods in document["paths"].items() for method, operation in methods.items()
+    ]
+    return PAGE.format(sections="\n".join(sections))
+
+
+def _section(method: str, path: str, operation: dict[str, Any]) -> str:
+    answers = [ANSWER.format(status=status, words=escape(said["description"])) for status, said in operation["responses"].items()]
+    return SECTION.format(
+        name=operation["operationId"],
+        method=method.upper(),
+        path=escape(path),
+        summary=escape(operation["summary"]),
+        asked=_asked(operation),
+        answers="\n".join(answers),
+    )
+
+
+def _asked(operation: dict[str, Any]) -> str:
+    names = [f"<code>{escape(each['name'])}</code>" for each in operation["parameters"] if each["in"] == "query"]
+    asked = ASKED.format(words="Behind the question mark", names=", ".join(names)) if names else ""
+    if "requestBody" not in operation:
+        return asked
+    name = operation["requestBody"]["content"][JSON]["schema"]["$ref"].rpartition("/")[2]
+    return asked + ASKED.format(words="In its body", names=f"<code>{escape(name)}</code>")

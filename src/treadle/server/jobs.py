@@ -1,0 +1,203 @@
+"""Jobs over HTTP: which there are, how each stands, and how it is cancelled or taken up again.
+
+An assistant that has routes of its own for its jobs (`/api/NAME/jobs/{id}/…`) knows more about them: there it is sent on to those.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Route
+
+from treadle.app.assistant import Assistant, Host
+from treadle.app.home import Home
+from treadle.app.jobs import Job, JobNotFound, Jobs, JobTaken
+from treadle.app.models import model_at
+from treadle.app.work import Work, carry_out
+from treadle.core.errors import TreadleError
+from treadle.core.log import log
+from treadle.core.seams import Model
+from treadle.guard.redaction import Redactor
+from treadle.server.answers import json_answer
+from treadle.server.described import Answer, Described, Operation, problem, query_of
+from treadle.stores.people import LOCAL
+
+
+class JobsAsked(Struct, frozen=True):
+    """Which jobs are listed."""
+
+    state: Literal["", "pending", "running", "waiting", "completed", "failed", "cancelled"] = ""
+    assistant: Annotated[str, Meta(max_length=200)] = ""
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    before: Annotated[str, Meta(description="The id of the last job of the list before.", max_length=200)] = ""
+
+
+class Listed(Struct, frozen=True):
+    """Jobs, the newest first."""
+
+    jobs: list[Job]
+    more: bool
+
+
+class Carrier:
+    """Jobs that are carried out by this server because somebody resumed them here. At its end they are left as after a crash."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
+
+    def begin(self, job: Job, work: Work) -> None:
+        """Go on with a job."""
+        if job.id not in self._tasks:
+            self._tasks[job.id] = asyncio.create_task(self._carry(job, work))
+
+    async def _carry(self, job: Job, work: Work) -> None:
+        name, address = str(job.origin.get("model", "")), str(job.origin.get("base_url") or "")
+
+        async def same() -> Model:
+            return model_at(name, address) if name else await self._host.model()
+
+        try:
+            await carry_out(job.id, work, replace(self._host, model=same))
+        except TreadleError as error:
+            log.warning("Job %s couldn't go on: %s", job.id, error)
+        except Exception:  # noqa: BLE001 - the job says so, and the log says where
+            log.exception("Job %s failed", job.id)
+        finally:
+            del self._tasks[job.id]
+
+    async def close(self) -> None:
+        """Leave what is under way."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Service:
+    """The endpoints, for one person."""
+
+    def __init__(self, assistants: Sequence[Assistant], host: Host) -> None:
+        self._assistants = {assistant.name: assistant for assistant in assistants}
+        self._home = host.home
+        self._jobs = Jobs(host.home.folder)
+        self._carrier = Carrier(host)
+        host.at_end(self._carrier.close)
+
+    async def listed(self, request: Request) -> Response:
+        """The jobs, newest first."""
+        asked = query_of(request, JobsAsked)
+        found = await asyncio.to_thread(self._jobs.all)
+        if asked.before:
+            ids = [job.id for job in found]
+            found = found[ids.index(asked.before) + 1 :] if asked.before in ids else []
+        wanted = [job for job in found if asked.state in ("", job.state) and asked.assistant in ("", job.assistant)]
+        return json_answer(Listed([_safe(job) for job in wanted[: asked.limit]], len(wanted) > asked.limit))
+
+    async def shown(self, request: Request) -> Response:
+        """One job."""
+        return json_answer(_safe(await self._job(request)))
+
+    async def cancel(self, request: Request) -> Response:
+        """Stop a job. What it has changed stays."""
+        job = await self._job(request)
+        return json_answer(_safe(await asyncio.to_thread(self._jobs.cancel, job.id)))
+
+    async def resume(self, request: Request) -> Response:
+        """Go on with a job."""
+        job = await self._job(request)
+        if job.state in ("completed", "cancelled", "running"):
+            raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to go on with.")
+        if path := await own_path(request, self._home, job.id, "resume"):
+            return RedirectResponse(path, 307)
+        if request.scope["person"] != LOCAL:
+            raise HTTPException(403, f"Only whoever runs this server can go on with job {job.id} here.")
+        self._carrier.begin(job, self._work(job))
+        return json_answer(_safe(replace(job, state="running", why="")), 202)
+
+    def _work(self, job: Job) -> Work:
+        made = self._assistants.get(job.assistant)
+        for work in made.work() if made is not None and made.work is not None else ():
+            if work.name == job.kind:
+                return work
+        raise HTTPException(409, f"There is no assistant here that could go on with job {job.id}.")
+
+    async def diff(self, request: Request) -> Response:
+        """What a job changed, where its assistant can say it."""
+        job = await self._job(request)
+        if path := await own_path(request, self._home, job.id, "diff"):
+            return RedirectResponse(path, 307)
+        raise HTTPException(404, f"The assistant {job.assistant} doesn't say here what its jobs change.")
+
+    async def _job(self, request: Request) -> Job:
+        """The job by exactly this id."""
+        job_id = request.path_params["job_id"]
+        try:
+            if await asyncio.to_thread(self._jobs.has, job_id):
+                return await asyncio.to_thread(self._jobs.get, job_id)
+        except (JobNotFound, JobTaken) as error:
+            raise HTTPException(404, str(error)) from error
+        raise HTTPException(404, f"There is no job {job_id[:100]!r} here.")
+
+
+def _safe(job: Job) -> Job:
+    return msgspec.convert(Redactor().value(msgspec.to_builtins(job)), Job)
+
+
+async def own_path(request: Request, home: Home, job_id: str, what: str) -> str:
+    """Where an assistant's own routes do this with a job of its; empty where they don't."""
+    job = await asyncio.to_thread(Jobs(home.folder).get, job_id)
+    path = f"/api/{job.assistant}/jobs/{job_id}/{what}"
+    scope: dict[str, Any] = {"type": "http", "path": path, "method": request.method, "root_path": "", "headers": []}
+    routes: Sequence[BaseRoute] = request.app.routes
+    return quote(path) if any(isinstance(each, Route) and each.matches(scope)[0] == Match.FULL for each in routes) else ""
+
+
+MISSING = problem("there is no such job")
+ELSEWHERE = Answer("the job's assistant does this, at the address in `location`")
+TABLE: tuple[tuple[str, str, str, Operation], ...] = (
+    ("GET", "/api/jobs", "listed", Operation("The jobs, newest first", query=JobsAsked, answers={200: Answer("the jobs", Listed)})),
+    ("GET", "/api/jobs/{job_id}", "shown", Operation("A job", answers={200: Answer("the job", Job), 404: MISSING})),
+    (
+        "POST",
+        "/api/jobs/{job_id}/cancel",
+        "cancel",
+        Operation("Stop a job; what it has changed stays", answers={200: Answer("the job", Job), 404: MISSING}),
+    ),
+    (
+        "POST",
+        "/api/jobs/{job_id}/resume",
+        "resume",
+        Operation(
+            "Go on with a job",
+            answers={
+                202: Answer("it goes on by itself", Job),
+                307: ELSEWHERE,
+                404: MISSING,
+                409: problem("it is under way, or over"),
+            },
+        ),
+    ),
+    (
+        "GET",
+        "/api/jobs/{job_id}/diff",
+        "diff",
+        Operation(
+            "What a job changed",
+            answers={307: ELSEWHERE, 404: problem("there is no such job, or its assistant doesn't say what it changes")},
+        ),
+    ),
+)
+
+
+def job_routes(assistants: Sequence[Assistant], host: Host) -> list[BaseRoute]:
+    """The routes."""
+    service = Service(assistants, host)
+    return [Described(path, getattr(service, name), operation, method) for method, path, name, operation in TABLE]

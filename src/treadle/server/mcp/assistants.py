@@ -1,0 +1,62 @@
+"""What assistants offer over MCP: their tools, under their own policies. Several together have their names before their tools'."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from treadle.app.assistant import Assistant, Host
+from treadle.app.job_tools import JobTools
+from treadle.core.calls import Call, Verdict
+from treadle.core.seams import Policy, Situation, Toolset
+from treadle.core.tool import Tool
+from treadle.guard.policy import policy_of
+from treadle.server.mcp.offering import Offering
+from treadle.toolsets.wrap import prefixed
+
+FACE = "mcp"
+ADVICE = " Use a client that can ask you about it, or ask the assistant on the page."
+
+
+def one(assistant: Assistant, host: Host) -> Offering:
+    """One assistant's tools, by their own names."""
+    return _offering(_tools(assistant, host), policy_of(assistant.policy), host)
+
+
+def together(assistants: Sequence[Assistant], host: Host) -> Offering:
+    """The tools of all, each with its assistant's name before its own: `courses_search_course_content`."""
+    toolsets = [prefixed(toolset, each.name) for each in assistants for toolset in _tools(each, host)]
+    return _offering(toolsets, Policies(assistants), host)
+
+
+def _tools(assistant: Assistant, host: Host) -> list[Toolset]:
+    own = list(assistant.toolsets(host)) if assistant.toolsets is not None else []
+    return [*own, JobTools(assistant, host, host.workspace)] if assistant.work is not None else own
+
+
+def _offering(toolsets: Sequence[Toolset], policy: Policy, host: Host) -> Offering:
+    def origin(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return {"face": FACE, "tool": name}
+
+    return Offering(toolsets, policy=policy, services=host.home.services(), user=host.user, origin=origin, advice=ADVICE)
+
+
+class Policies:
+    """A policy made of those of assistants: each judges its own tools, by the names it knows them by."""
+
+    def __init__(self, assistants: Iterable[Assistant]) -> None:
+        self._policies = {assistant.name: policy_of(assistant.policy) for assistant in assistants}
+
+    def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
+        """May this call run?"""
+        policy, plain = self._own(tool)
+        return policy.judge(replace(call, name=plain.name), plain, situation)
+
+    def offers(self, tool: Tool, situation: Situation) -> bool:
+        """Whether clients are told of the tool at all."""
+        policy, plain = self._own(tool)
+        return policy.offers(plain, situation)
+
+    def _own(self, tool: Tool) -> tuple[Policy, Tool]:
+        owner, _, name = tool.name.partition("_")  # the name of an assistant has no such mark
+        return self._policies[owner], replace(tool, spec=replace(tool.spec, name=name))

@@ -1,0 +1,182 @@
+"""Figures about the server for Prometheus, in its text format: `GET /metrics`. Of what people say there is nothing in them.
+
+The same figures for all persons of a server. Those that last are `stores.stats`.
+"""
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+
+from msgspec import Struct
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
+
+from treadle.core.calls import Deny
+from treadle.core.events import CallJudged, CallReturned, Event, ReplyArrived
+from treadle.core.requests import Usage
+from treadle.server.described import PAGE_PROBLEM, Answer, Described, Operation
+from treadle.stores.people import Person
+
+CONTENT = "text/plain; version=0.0.4; charset=utf-8"
+OTHER = "other"  # a tool whose class isn't known here
+FINE = "none"
+
+Labels = tuple[tuple[str, str], ...]
+Waiting = Callable[[], Awaitable[int]]
+
+
+class Metric(Struct, frozen=True):
+    """One figure, with a value for each set of labels."""
+
+    name: str
+    kind: str
+    words: str
+    values: Mapping[Labels, float]
+
+
+class Figures:
+    """What is counted while the server runs."""
+
+    def __init__(self) -> None:
+        self.started: Counter[tuple[str, ...]] = Counter()  # turns, by assistant
+        self.ended: Counter[tuple[str, ...]] = Counter()  # by assistant, and how
+        self.under_way: Counter[tuple[str, ...]] = Counter()
+        self.calls: Counter[tuple[str, ...]] = Counter()  # by the tool's effect, and the problem
+        self.usage = Usage()
+        self.events_sent = 0
+        self.readers = 0
+        self._waiting: list[Waiting] = []
+
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """For as long as somebody reads events."""
+        self.readers += 1
+        try:
+            yield
+        finally:
+            self.readers -= 1
+
+    @contextmanager
+    def counting(self, waiting: Waiting) -> Generator[None]:
+        """For as long as one person's application runs: what counts the runs that wait for them."""
+        self._waiting.append(waiting)
+        try:
+            yield
+        finally:
+            self._waiting.remove(waiting)
+
+    def begins(self, assistant: str) -> None:
+        """A turn begins."""
+        self.started[assistant,] += 1
+        self.under_way[assistant,] += 1
+
+    def ends(self, assistant: str, stopped: str) -> None:
+        """A turn is over."""
+        self.under_way[assistant,] -= 1
+        self.ended[assistant, stopped] += 1
+
+    def watch(self, run_id: str, used: Usage, effects: Callable[[], Mapping[str, str]]) -> Callable[[Event], None]:
+        """What counts the calls and requests of a turn that has used so much already. `effects` are those of its tools."""
+
+        def watch(event: Event) -> None:
+            nonlocal used
+            if isinstance(event, CallReturned):
+                self.calls[effects().get(event.result.name, OTHER), event.result.problem or FINE] += 1
+            elif isinstance(event, CallJudged) and isinstance(event.verdict, Deny):
+                self.calls[effects().get(event.call.name, OTHER), event.verdict.problem] += 1
+            elif isinstance(event, ReplyArrived) and event.run_id == run_id:  # what runs inside have used is in theirs, too
+                self.usage, used = self.usage + _more(event.usage, used), event.usage
+
+        return watch
+
+    async def waiting(self) -> int:
+        """How many runs wait for a person."""
+        return sum([await count() for count in self._waiting])
+
+
+def _more(usage: Usage, before: Usage) -> Usage:
+    """What was used since."""
+    names = ("requests", "input_tokens", "output_tokens")
+    return Usage(**{name: max(0, getattr(usage, name) - getattr(before, name)) for name in names})
+
+
+# the text
+
+
+def metrics_routes(figures: Figures) -> list[BaseRoute]:
+    """The figures, for whoever sees to the server."""
+
+    async def told(request: Request) -> Response:
+        person: Person = request.scope["person"]
+        if person.role != "admin":
+            raise HTTPException(403, "These figures are for admins.")
+        return PlainTextResponse(text_of(await _metrics(figures)), media_type=CONTENT)
+
+    return [Described("/metrics", told, OPERATION)]
+
+
+OPERATION = Operation(
+    "Figures for Prometheus, for admins, or whoever started a server without users",
+    answers={200: Answer("in Prometheus' text format", str, CONTENT), 403: PAGE_PROBLEM},
+)
+
+
+async def _metrics(figures: Figures) -> list[Metric]:
+    usage = figures.usage
+    tokens = {(("kind", "input"),): usage.input_tokens, (("kind", "output"),): usage.output_tokens}
+    return [
+        Metric("treadle_turns_started_total", "counter", "Turns begun here.", _by(("assistant",), figures.started)),
+        Metric("treadle_turns_ended_total", "counter", "Turns that ended here.", _by(("assistant", "stopped"), figures.ended)),
+        Metric("treadle_turns_under_way", "gauge", "Turns under way.", _by(("assistant",), figures.under_way)),
+        Metric("treadle_runs_waiting", "gauge", "Runs that wait for a person.", {(): await figures.waiting()}),
+        Metric("treadle_calls_total", "counter", "Calls that came back.", _by(("effect", "problem"), figures.calls)),
+        Metric("treadle_model_requests_total", "counter", "Requests to models.", {(): usage.requests}),
+        Metric("treadle_tokens_total", "counter", "Tokens of models.", tokens),
+        Metric("treadle_events_sent_total", "counter", "Events sent to readers.", {(): figures.events_sent}),
+        Metric("treadle_readers", "gauge", "Readers of events.", {(): figures.readers}),
+        *_process(),
+    ]
+
+
+def _by(names: tuple[str, ...], counted: Mapping[tuple[str, ...], int]) -> dict[Labels, float]:
+    return {tuple(zip(names, key, strict=True)): value for key, value in counted.items()}
+
+
+def _process() -> Iterable[Metric]:
+    yield Metric("process_cpu_seconds_total", "counter", "Time on processors.", {(): round(time.process_time(), 3)})
+    yield Metric("process_start_time_seconds", "gauge", "When this began to be counted.", {(): STARTED})
+    if sys.platform == "linux":
+        yield Metric("process_resident_memory_bytes", "gauge", "Memory.", {(): _memory()})
+        yield Metric("process_open_fds", "gauge", "Open files.", {(): len(os.listdir("/proc/self/fd"))})  # noqa: PTH208 - names are all that counts
+
+
+STARTED = round(time.time(), 3)
+
+
+def _memory() -> int:
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - no file, but what the system says
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def text_of(metrics: Iterable[Metric]) -> str:
+    """Figures in Prometheus' text format."""
+    lines: list[str] = []
+    for metric in metrics:
+        lines += [f"# HELP {metric.name} {metric.words}", f"# TYPE {metric.name} {metric.kind}"]
+        lines += [f"{metric.name}{_labels(labels)} {value}" for labels, value in metric.values.items()]
+    return "\n".join([*lines, ""])
+
+
+def _labels(labels: Labels) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join([f'{name}="{_escaped(value)}"' for name, value in labels]) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

@@ -1,0 +1,30 @@
+"""For a server that stands behind a proxy: whom the proxy speaks for, and how they came. An ASGI layer around all others.
+
+Only where whoever starts the server says that there is one: anybody else could write the same headers.
+"""
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class Forwarded:
+    """Takes the address and the scheme from what the proxy itself has added, which comes last."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on."""
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            address, scheme = _last(headers, "x-forwarded-for"), _last(headers, "x-forwarded-proto").lower()
+            if address:
+                scope["client"] = (address, 0)
+            if scheme in ("http", "https"):
+                scope["scheme"] = scheme
+        await self._app(scope, receive, send)
+
+
+def _last(headers: Headers, name: str) -> str:
+    values = headers.getlist(name)
+    return values[-1].rpartition(",")[2].strip() if values else ""

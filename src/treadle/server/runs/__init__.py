@@ -1,0 +1,1 @@
+"""Runs over HTTP: begun, gone on with, watched, approved, cancelled and forked. They last: whoever leaves stops none of them."""

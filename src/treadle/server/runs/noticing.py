@@ -1,0 +1,22 @@
+"""A journal that knows how far a run has come, at any moment and without waiting: that is where events and entries are matched."""
+
+from collections.abc import Awaitable, Sequence
+
+from treadle.core.entries import Entry
+from treadle.stores.database import Database
+from treadle.stores.journal import SqliteJournal
+
+
+class Noticing(SqliteJournal):
+    """A home's journal, for one turn of one run."""
+
+    def __init__(self, database: Database, run_id: str, position: int) -> None:
+        super().__init__(database)
+        self._run_id = run_id
+        self.position = position  # how many entries the run has
+
+    def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+        """Write entries, and notice those of the run."""
+        if run_id == self._run_id:
+            self.position = position + len(entries)
+        return super().append(run_id, position, entries)

@@ -1,0 +1,156 @@
+"""One reader of a run's events: first what the journal tells, then what happens, with nothing twice and nothing left out.
+
+Where both meet says the broadcast (`Mark`); after a break a reader goes on where it was, if what it had still counts.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from msgspec import Struct
+from starlette.responses import StreamingResponse
+from starlette.types import Send
+
+from treadle.core.entries import Entry
+from treadle.server.metrics import Figures
+from treadle.server.runs.broadcast import Broadcast, Item, joined
+from treadle.server.runs.events import Missed, Reset, Told, encode
+from treadle.server.runs.kept import journals_of
+from treadle.server.runs.live import Live
+from treadle.server.runs.replay import told, whole
+
+BEAT = 15.0  # seconds of silence after which a sign of life is sent
+GATHER = 0.0002  # seconds for each reader there is, in which events are gathered before they are sent
+LONGEST = 0.1  # seconds that they are gathered at most
+AT_ONCE = 200  # events of a journal that are sent at once
+
+Journals = dict[str, list[Entry]]
+
+
+class Place(Struct, frozen=True):
+    """Up to where a reader has read: an event's number, and in whose counting."""
+
+    epoch: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}-{self.number}"
+
+
+def place_of(said: str) -> Place | None:
+    """The place that a reader names; None where it names none. What makes no sense is a place that nobody knows."""
+    epoch, _, number = said.rpartition("-")
+    if not said:
+        return None
+    return Place(epoch, int(number)) if number.isascii() and number.isdecimal() and len(number) < 16 else Place("", 0)
+
+
+class Start(Struct, frozen=True):
+    """What a reader is sent first, and after which event of the broadcast it then goes on. Without one, that is all."""
+
+    lines: Sequence[bytes] = ()
+    broadcast: Broadcast | None = None
+    number: int = 0
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to tell, and nothing will come."""
+        return not self.lines and (self.broadcast is None or (self.broadcast.is_over and self.number >= self.broadcast.last))
+
+
+async def start_of(live: Live, run_id: str, place: Place | None) -> Start:
+    """Where a reader begins: after what it has, if that still counts; else with all there is."""
+    broadcast = live.broadcast(run_id)
+    if broadcast is not None and place is not None and place.epoch == broadcast.epoch and place.number <= broadcast.last:
+        return Start((), broadcast, place.number)
+    while True:
+        before = _idle(live, run_id)
+        journals = await journals_of(live.home, run_id)
+        start = _told(run_id, journals, place, live.broadcast(run_id))
+        if start is not None and (start.broadcast is not None or (before is not None and before == _idle(live, run_id))):
+            return start
+
+
+def _idle(live: Live, run_id: str) -> tuple[str, int] | None:
+    """What is another each time that a turn was under way in between; None while one is."""
+    broadcast = live.broadcast(run_id)
+    if broadcast is None:
+        return "", 0
+    return (broadcast.epoch, broadcast.last) if broadcast.is_over else None
+
+
+def _told(run_id: str, journals: Journals, place: Place | None, broadcast: Broadcast | None) -> Start | None:
+    """What a journal tells, up to where the events go on that are told now. None where it was read too long ago."""
+    entries = len(journals[run_id])
+    if broadcast is None or broadcast.is_over:
+        return Start(_numbered(whole(run_id, journals), entries, place))
+    mark = broadcast.meeting(entries)
+    if mark is None:
+        return None
+    return Start(_numbered(told(run_id, journals, mark.position), mark.position, place), broadcast, mark.number)
+
+
+def _numbered(events: Sequence[Told], entries: int, place: Place | None) -> list[bytes]:
+    """What a journal tells, as it is sent. Its numbers count for as long as it has no more entries."""
+    epoch = f"j{entries}"
+    lines = [line(Place(epoch, number), encode(event)) for number, event in enumerate(events, 1)]
+    if place is None:
+        return lines
+    return lines[place.number :] if place.epoch == epoch else [line(Place(epoch, 0), encode(Reset())), *lines]
+
+
+def line(place: Place, data: bytes) -> bytes:
+    """One server-sent event."""
+    return b"id: %b\ndata: %b\n\n" % (str(place).encode(), data)
+
+
+async def lines_of(start: Start, figures: Figures, beat: float = BEAT) -> AsyncGenerator[bytes]:
+    """All that a reader is sent."""
+    for first in range(0, len(start.lines), AT_ONCE):
+        lines = start.lines[first : first + AT_ONCE]
+        figures.events_sent += len(lines)
+        yield b"".join(lines)
+    if start.broadcast is not None:
+        async with aclosing(_following(start.broadcast, start.number, figures, beat)) as lines:
+            async for each in lines:
+                yield each
+
+
+async def _following(broadcast: Broadcast, number: int, figures: Figures, beat: float) -> AsyncGenerator[bytes]:
+    """What happens after an event, until nothing comes any more."""
+    with figures.reading():
+        while True:
+            try:
+                async with asyncio.timeout(beat):
+                    has_more = await broadcast.news(number)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if not has_more:
+                return
+            await asyncio.sleep(min(figures.readers * GATHER, LONGEST))
+            missed, items = broadcast.since(number)
+            number = items[-1].number
+            figures.events_sent += len(items)
+            yield _sent(broadcast.epoch, missed, items)
+
+
+def _sent(epoch: str, missed: int, items: list[Item]) -> bytes:
+    lines = [line(Place(epoch, item.number), item.data) for item in joined(items)]
+    if missed:
+        lines.insert(0, line(Place(epoch, items[0].number - 1), encode(Missed(count=missed))))
+    return b"".join(lines)
+
+
+class Streamed(StreamingResponse):
+    """A stream that lets go of what it reads as soon as nobody listens any more."""
+
+    def __init__(self, lines: AsyncGenerator[bytes]) -> None:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        super().__init__(lines, media_type="text/event-stream", headers=headers)
+        self._lines = lines
+
+    async def stream_response(self, send: Send) -> None:
+        """Send it."""
+        async with aclosing(self._lines):
+            await super().stream_response(send)

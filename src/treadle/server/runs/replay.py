@@ -1,0 +1,245 @@
+"""A journal told as events, much as they were told when it was written. Pure; results that are too large are bounded, as then.
+
+Secrets among arguments are masked, as they were. What passes without an entry, such as progress, isn't told again.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+from treadle.core.calls import Ask, Call, Result, Written
+from treadle.core.entries import (
+    Approved,
+    Called,
+    Entry,
+    Finished,
+    Forked,
+    Judged,
+    Noted,
+    Opened,
+    Previewed,
+    Refused,
+    Replied,
+    Resumed,
+    Returned,
+    Said,
+    Shortened,
+    Started,
+)
+from treadle.core.events import (
+    ApprovalNeeded,
+    CallArrived,
+    CallJudged,
+    CallReturned,
+    CallStarted,
+    ModelAsked,
+    ReplyArrived,
+    RunStarted,
+    TextArrived,
+    ThinkingArrived,
+)
+from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.engine.setup import Approval
+from treadle.guard.policy import digest
+from treadle.guard.redaction import Redactor
+from treadle.loop.state import CallState, RunState, apply, find_call, refusal, replay
+from treadle.server.runs.events import PersonSaid, Reply, Told, TurnEnded, bounded, ended, masked
+from treadle.server.wires.foreign import is_handed
+
+EXPIRES = 7 * 24 * 3600.0  # seconds, as the engine has it
+STRANDED = "This run isn't under way here, and not over either; resume it to have it carried on."
+
+Journals = Mapping[str, Sequence[Entry]]  # a run's, first, and those of the runs inside of it
+_REDACTOR = Redactor()
+
+
+def told(run_id: str, journals: Journals, position: int | None = None) -> list[Told]:
+    """What the first `position` entries of a run tell, or all; the runs inside of it are told where they happened.
+
+    Every turn ends with `run_ended`, also the last: that it is the last, and the end of all, says `reply_of`.
+    """
+    entries = journals[run_id]
+    count = len(entries) if position is None else position
+    before = entries[count].at if count < len(entries) else None
+    kept = {run_id: entries[:count], **_inside(run_id, journals, entries[:count], before)}
+    tellers = {each: _Teller(each) for each in kept}
+    return [event for each, entry in _in_order(run_id, kept) for event in tellers[each].tell(entry)]
+
+
+def _inside(run_id: str, journals: Journals, entries: Sequence[Entry], before: float | None) -> dict[str, Sequence[Entry]]:
+    """The runs inside of these entries, as far as they had come by then."""
+    judged = {f"{run_id}.{entry.call.id}" for entry in entries if isinstance(entry, Judged)}
+    found: dict[str, Sequence[Entry]] = {}
+    for inner, theirs in journals.items():
+        if any(inner == child or inner.startswith(f"{child}.") for child in judged):
+            found[inner] = [entry for entry in theirs if before is None or entry.at < before]
+    return found
+
+
+def _in_order(run_id: str, journals: Journals) -> Iterator[tuple[str, Entry]]:
+    """The entries of a run and of those inside of it, by time; what a call brought comes before its result."""
+    inside = [deque(_in_order(child, journals)) for child, entries in journals.items() if _parent(entries) == run_id]
+    for entry in journals[run_id]:
+        if not isinstance(entry, Judged):
+            for waiting in inside:
+                while waiting and waiting[0][1].at <= entry.at:
+                    yield waiting.popleft()
+        yield run_id, entry
+    for waiting in inside:
+        yield from waiting
+
+
+def _parent(entries: Sequence[Entry]) -> str:
+    return next((entry.parent for entry in entries if isinstance(entry, Opened)), "")
+
+
+def whole(run_id: str, journals: Journals) -> list[Told]:
+    """All that a run's journal tells, with the one `reply` at its end."""
+    events, reply = told(run_id, journals), reply_of(run_id, journals)
+    if reply.stopped != "open":
+        ends = [number for number, event in enumerate(events) if isinstance(event, TurnEnded) and event.run_id == run_id]
+        del events[ends[-1]]
+    return [*events, reply]
+
+
+def reply_of(run_id: str, journals: Journals, approvals: Sequence[Approval] | None = None) -> Reply:
+    """How a run stands, as its last event. What waits is looked up where it isn't handed in."""
+    state = replay(journals[run_id])
+    waiting = waiting_in(journals) if approvals is None else approvals
+    return _reply(run_id, state, [masked(approval, _REDACTOR) for approval in waiting])
+
+
+def _reply(run_id: str, state: RunState, approvals: Sequence[Approval] = ()) -> Reply:
+    finished = state.finished
+    usage = state.spent.usage
+    return Reply(
+        run_id=run_id,
+        message=finished.text if finished else "",
+        stopped=finished.stopped if finished else "open",
+        reason=finished.reason if finished else STRANDED,
+        approvals=tuple(approvals) if finished is not None and finished.stopped == "waiting" else (),
+        tokens_used=usage.total_tokens,
+        cost=usage.cost,
+        seconds=round(state.spent.seconds, 3),
+    )
+
+
+def waiting_in(journals: Journals) -> list[Approval]:
+    """What a person has to answer before a run can go on, in it and in those inside of it. Nothing is masked."""
+    return [approval for run_id, entries in journals.items() for approval in _waiting(run_id, replay(entries))]
+
+
+def _waiting(run_id: str, state: RunState) -> list[Approval]:
+    """What isn't for a program that brought its own tools."""
+    return [_approval(run_id, call) for call in (*state.calls, *state.inner) if call.waits and not is_handed(call.verdict)]
+
+
+def _approval(run_id: str, call: CallState) -> Approval:
+    assert call.call is not None, "a call that waits was judged, and so was read"
+    reason = call.verdict.reason if isinstance(call.verdict, Ask) else ""
+    arguments, at = call.call.arguments, call.judged_at
+    return Approval(run_id, call.id, call.name, arguments, reason, digest(arguments), at, at + EXPIRES, call.preview or "")
+
+
+class _Teller:
+    """Tells the entries of one run, one after the other."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._state = RunState()
+        self._started: set[str] = set()
+
+    def tell(self, entry: Entry) -> list[Told]:
+        """What one more entry tells."""
+        before, self._state = self._state, apply(self._state, entry)
+        return list(self._events(entry, before))
+
+    def _events(self, entry: Entry, before: RunState) -> Iterator[Told]:
+        match entry:
+            case Said():
+                yield RunStarted(run_id=self._run_id)
+                yield from self._said(entry, before)
+            case Resumed():
+                yield RunStarted(run_id=self._run_id, resumed=True)
+            case Replied():
+                yield from self._replied(entry, before)
+            case Judged():
+                yield CallJudged(run_id=self._run_id, call=_shown(entry.call), verdict=entry.verdict, mended=entry.mended)
+            case Started():
+                yield from self._begins(entry.call_id, before)
+            case Returned():
+                yield from self._returned(entry, before)
+            case Refused():
+                yield from self._refused(entry, before)
+            case Finished():
+                yield from self._finished(entry)
+            case Opened() | Called() | Previewed() | Approved() | Noted() | Shortened() | Forked():
+                pass
+            case _:
+                assert_never(entry)
+
+    def _said(self, entry: Said, before: RunState) -> Iterator[Told]:
+        """In a run inside of another it isn't a person who speaks."""
+        if before.opened is None or not before.opened.parent:
+            yield PersonSaid(run_id=self._run_id, text=entry.text)
+
+    def _replied(self, entry: Replied, before: RunState) -> Iterator[Told]:
+        if not before.reply_open:
+            model = before.opened.model if before.opened else ""
+            yield ModelAsked(run_id=self._run_id, round=before.spent.rounds + 1, model=model)
+        for part in entry.parts:
+            yield self._part(part)
+        if not entry.more:
+            yield ReplyArrived(run_id=self._run_id, usage=self._state.spent.usage)
+
+    def _part(self, part: ReplyPart) -> Told:
+        match part:
+            case Text():
+                return TextArrived(run_id=self._run_id, text=part.text)
+            case Thinking():
+                return ThinkingArrived(run_id=self._run_id, text=part.text)
+            case Written():
+                return CallArrived(run_id=self._run_id, call_id=part.id, name=part.name)
+            case _:
+                assert_never(part)
+
+    def _begins(self, call_id: str, before: RunState) -> Iterator[Told]:
+        found = find_call(before, call_id)
+        if found is not None and found.call is not None:
+            self._started.add(call_id)
+            yield CallStarted(run_id=self._run_id, call=_shown(found.call))
+
+    def _returned(self, entry: Returned, before: RunState) -> Iterator[Told]:
+        """A call that only reads has no entry for its beginning."""
+        call_id = entry.result.call_id
+        if call_id not in self._started and entry.result.problem not in ("denied", "cancelled", "interrupted"):
+            yield from self._begins(call_id, before)
+        self._started.discard(call_id)
+        yield self._came_back(entry.result, entry.seconds, cached=entry.cached)
+
+    def _refused(self, entry: Refused, before: RunState) -> Iterator[Told]:
+        found = find_call(before, entry.call_id)
+        if found is not None and found.result is None:
+            yield self._came_back(refusal(found.id, found.name, entry))
+
+    def _came_back(self, result: Result, seconds: float = 0.0, *, cached: bool = False) -> Told:
+        return CallReturned(run_id=self._run_id, result=bounded(result), seconds=seconds, cached=cached)
+
+    def _finished(self, entry: Finished) -> Iterator[Told]:
+        if entry.stopped == "waiting":
+            for approval in _waiting(self._run_id, self._state):
+                yield self._asked(approval)
+        yield self._ended()
+
+    def _asked(self, approval: Approval) -> Told:
+        call = _shown(Call(approval.call_id, approval.name, approval.arguments))
+        return ApprovalNeeded(
+            run_id=self._run_id, call=call, reason=approval.reason, digest=approval.digest, preview=approval.preview
+        )
+
+    def _ended(self) -> TurnEnded:
+        return ended(_reply(self._run_id, self._state))
+
+
+def _shown(call: Call) -> Call:
+    return Call(call.id, call.name, _REDACTOR.value(call.arguments))

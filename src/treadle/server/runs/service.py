@@ -1,0 +1,264 @@
+"""What one person can do with runs: begin, go on, resume, answer, fork, cancel. Each check has its status and its sentence.
+
+Turns are carried out by `live`; HTTP is `routes`.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from itertools import takewhile
+from typing import Any
+from weakref import WeakValueDictionary
+
+from msgspec.structs import replace
+from starlette.exceptions import HTTPException
+
+from treadle.app.agent import Agent
+from treadle.app.assistant import Assistant, Host
+from treadle.app.jobs import Jobs
+from treadle.core.entries import Entry, Finished, Resumed
+from treadle.core.errors import TreadleError
+from treadle.core.log import log
+from treadle.engine.engine import new_run_id
+from treadle.engine.setup import Approval
+from treadle.loop.state import replay
+from treadle.models.scripted import Scripted
+from treadle.server.closing import close_one
+from treadle.server.metrics import Figures
+from treadle.server.models import Models
+from treadle.server.runs.asked import Decision, ForkAsked, GoneOn, TurnAsked
+from treadle.server.runs.begun import Begun, begun_of, is_ours, make_agent
+from treadle.server.runs.events import PersonSaid
+from treadle.server.runs.forking import forked
+from treadle.server.runs.kept import entries_of, journals_of, opened_in
+from treadle.server.runs.live import Live, Turn, UnderWay
+from treadle.server.runs.replay import told, waiting_in
+from treadle.server.runs.taking_up import Lock
+from treadle.server.wires.answer import waiting_calls
+from treadle.stores.journal import Wanted
+from treadle.tools.text import sound
+
+MOST_TAKEN_UP = 1_000
+MOST_TRIES = 5  # times that a run is taken up without anybody asking for it and without coming any further
+
+Turnstile = AbstractAsyncContextManager[Any] | None
+
+
+class Runs:
+    """The runs of one person."""
+
+    def __init__(self, assistants: Sequence[Assistant], host: Host, models: Models, figures: Figures) -> None:
+        self.home = host.home
+        self.live = Live(host.home, figures)
+        self._assistants = {assistant.name: assistant for assistant in assistants}
+        self._host = host
+        self._models = models
+        self._jobs = Jobs(host.home.folder)
+        self._lock = Lock(host.home.folder)
+        self._settled = asyncio.Event()  # what was left behind is taken up, or it is known why not
+        self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    # as long as the application runs
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Take up what was left behind; at the end, leave what is under way."""
+        taking = asyncio.create_task(self._taking_up())
+        try:
+            async with self.live:
+                yield
+        finally:
+            taking.cancel()
+            with suppress(asyncio.CancelledError):
+                await taking
+            self._lock.let_go()
+
+    async def settled(self) -> None:
+        """Wait until what was left behind is under way again: before that, it looks as if nobody carried it on."""
+        await self._settled.wait()
+
+    async def _taking_up(self) -> None:
+        try:
+            if self.home.database.path.exists() and await self._lock.wait():
+                for info in await self.home.journal.listed(Wanted(status="open", limit=MOST_TAKEN_UP)):
+                    await self._take_up(info.run_id)
+        except TreadleError as error:
+            log.warning("What the server left behind couldn't be looked for: %s", error)
+        finally:
+            self._settled.set()
+
+    async def _take_up(self, run_id: str) -> None:
+        try:
+            entries = await entries_of(self.home, run_id)
+            if is_ours(opened_in(entries)) and _tries(entries) < MOST_TRIES:
+                await self._resumed(run_id, entries, self._begun(run_id, entries), None)
+        except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
+            log.warning("Run %s couldn't be taken up again: %s", run_id, getattr(error, "detail", error))
+
+    # turns
+
+    async def begin(self, asked: TurnAsked, turnstile: Turnstile) -> UnderWay:
+        """A turn: of a new run, or of one that is there."""
+        if asked.run_id:
+            return await self._go_on(asked, turnstile)
+        if asked.assistant not in self._assistants:
+            raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
+        begun = Begun(asked.assistant, asked.model or "", asked.instructions or "")
+        return await self._said(new_run_id(), begun, (), asked.message, turnstile)
+
+    async def _go_on(self, asked: TurnAsked, turnstile: Turnstile) -> UnderWay:
+        await self.settled()
+        entries = await entries_of(self.home, asked.run_id)
+        begun = self._changed(self._begun(asked.run_id, entries), asked)
+        if asked.assistant not in ("", begun.assistant):
+            raise HTTPException(409, f"Run {asked.run_id} is with {begun.assistant}; begin another to ask {asked.assistant}.")
+        self._check_idle(asked.run_id)
+        finished = replay(entries).finished
+        if finished is None or finished.stopped == "waiting":
+            why = "waits for an approval" if finished else "isn't over: resume it first"
+            raise HTTPException(409, f"Run {asked.run_id} {why}.")
+        return await self._said(asked.run_id, begun, entries, asked.message, turnstile)
+
+    async def resume(self, run_id: str, asked: GoneOn, turnstile: Turnstile) -> UnderWay:
+        """Take a run up again that stopped before it was answered."""
+        await self.settled()
+        entries = await entries_of(self.home, run_id)
+        begun = self._changed(self._begun(run_id, entries), asked)
+        self._check_idle(run_id)
+        finished = replay(entries).finished
+        if finished is not None and finished.stopped not in ("failed", "waiting"):
+            raise HTTPException(409, f"Run {run_id} is over ({finished.stopped}); to go on, say something: POST /api/runs.")
+        return await self._resumed(run_id, entries, begun, turnstile)
+
+    def _check_idle(self, run_id: str) -> None:
+        if self.live.is_under_way(run_id):
+            raise HTTPException(409, f"Run {run_id} is under way; wait until it is over, or cancel it.")
+
+    async def _said(self, run_id: str, begun: Begun, entries: Sequence[Entry], message: str, turnstile: Turnstile) -> UnderWay:
+        agent, close = await self._agent(begun)
+        user, origin = self._host.user, begun.origin
+        return await self._begin(
+            Turn(
+                run_id,
+                begun.assistant,
+                agent,
+                lambda services, watchers: agent.run(
+                    message, run_id=run_id, journal=services, user=user, watchers=watchers, origin=origin
+                ),
+                position=len(entries),
+                first=(PersonSaid(run_id=run_id, text=sound(message)),),
+                turnstile=turnstile,
+                close=close,
+            )
+        )
+
+    async def _resumed(self, run_id: str, entries: Sequence[Entry], begun: Begun, turnstile: Turnstile) -> UnderWay:
+        agent, close = await self._agent(begun)
+        journals = await journals_of(self.home, run_id)
+        cut, user = _after_last_end(entries), self._host.user
+        return await self._begin(
+            Turn(
+                run_id,
+                begun.assistant,
+                agent,
+                lambda services, watchers: agent.resume(run_id, journal=services, user=user, watchers=watchers),
+                position=cut,
+                first=tuple(told(run_id, journals)[len(told(run_id, journals, cut)) :]),
+                used=replay(entries).spent.usage,
+                turnstile=turnstile,
+                close=close,
+            )
+        )
+
+    async def _begin(self, turn: Turn) -> UnderWay:
+        self._lock.try_now()
+        return await self.live.begin(turn)
+
+    async def _agent(self, begun: Begun) -> "tuple[Agent[Any], list[Any]]":
+        """The agent that a run goes by, and what has to be closed after it."""
+        await self._models.check(begun.model)
+        model, close = await self._models.named(begun.model), list[Any]()
+        host = replace(self._host, at_end=close.append)
+        return make_agent(self._assistants[begun.assistant], host, model, begun), close
+
+    def _begun(self, run_id: str, entries: Sequence[Entry]) -> Begun:
+        return begun_of(run_id, opened_in(entries), self._assistants, is_job=self._jobs.has(run_id))
+
+    def _changed(self, begun: Begun, asked: GoneOn | TurnAsked | ForkAsked) -> Begun:
+        """How a run goes on, where it is said that something is to be otherwise."""
+        model = begun.model if asked.model is None else asked.model
+        return replace(begun, model=model, instructions=begun.instructions if asked.instructions is None else asked.instructions)
+
+    # stopping and forking
+
+    async def cancel(self, run_id: str) -> None:
+        """Stop a run that is under way here."""
+        await self.settled()
+        await entries_of(self.home, run_id)
+        if not await self.live.cancel(run_id):
+            raise HTTPException(409, f"Run {run_id} isn't under way here, so there is nothing to cancel.")
+
+    async def fork(self, run_id: str, asked: ForkAsked, turnstile: Turnstile) -> str:
+        """A new run from the first entries of another; with a message it goes on at once."""
+        entries = await entries_of(self.home, run_id)
+        at = len(entries) if asked.at is None else asked.at
+        if not 1 <= at <= len(entries):
+            raise HTTPException(422, f"Run {run_id} has {len(entries)} entries, so it can't be forked after {at}.")
+        begun = self._changed(self._begun(run_id, entries), asked)
+        await self._models.check(begun.model)
+        fork, now = new_run_id(), time.time()
+        kept = forked(run_id, entries[:at], begun, now, closed=asked.message is not None)
+        await self.home.journal.append(fork, 0, kept)
+        if asked.message is not None:
+            await self._said(fork, begun, kept, asked.message, turnstile)
+        return fork
+
+    # approvals
+
+    async def answer(self, run_id: str, call_id: str, said: Decision, turnstile: Turnstile) -> UnderWay | None:
+        """Write down what a person says about a call. Where nothing else waits, the run goes on."""
+        root = await self._root(run_id)
+        alone = self._alone.setdefault(root, asyncio.Lock())  # two answers at once would both find that the other is missing
+        async with alone:
+            entries = await entries_of(self.home, root)
+            begun = self._begun(root, entries)
+            self._check_idle(root)
+            if call_id in waiting_calls(entries):
+                raise HTTPException(
+                    409, f"Call {call_id} waits for the program that brought its tool; only that can say what came of it."
+                )
+            await self._answer(run_id, call_id, said, begun if root == run_id else None)
+            if waiting_in(await journals_of(self.home, root)):
+                return None
+            return await self._resumed(root, await entries_of(self.home, root), begun, turnstile)
+
+    async def _root(self, run_id: str) -> str:
+        """The run that a person began, where this one is inside of it."""
+        while parent := opened_in(await entries_of(self.home, run_id)).parent:
+            run_id = parent
+        return run_id
+
+    async def _answer(self, run_id: str, call_id: str, said: Decision, begun: Begun | None) -> Approval:
+        """Of a run inside of another the tools aren't known here, so that edited arguments are checked when it goes on."""
+        agent, close = (Agent[Any](Scripted()), list[Any]()) if begun is None else await self._agent(begun)
+        kept, by = self.home.services(), self._host.user
+        try:
+            if said.approved:
+                return await agent.approve(run_id, call_id, by=by, arguments=said.arguments, digest=said.digest, journal=kept)
+            return await agent.deny(run_id, call_id, said.reason, by=by, journal=kept)
+        finally:
+            for each in reversed(close):
+                await close_one(each)
+
+
+def _tries(entries: Sequence[Entry]) -> int:
+    """How often a run was taken up in vain: it may be what ends the server."""
+    return len(list(takewhile(lambda entry: isinstance(entry, Resumed), reversed(entries))))
+
+
+def _after_last_end(entries: Sequence[Entry]) -> int:
+    """How many entries there are up to the end of the last turn, where it has ended; else all of them."""
+    if replay(entries).finished is None:
+        return len(entries)
+    return max([number for number, entry in enumerate(entries, 1) if isinstance(entry, Finished)])

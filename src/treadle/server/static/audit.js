@@ -1,0 +1,96 @@
+// The page of the audit: records of calls, picked and older ones on demand, and whether the chain they make still holds.
+
+import { argumentList, lasting } from "./calls.js";
+import { ask, element } from "./treadle.js";
+import { ago, counted } from "./words.js";
+
+const PAUSE = 300;  // milliseconds without a key after which what was typed counts
+const AT_ONCE = 50;
+const byId = (id) => document.getElementById(id);
+const form = byId("picking"), list = byId("records"), said = byId("said"), older = byId("older");
+const VERDICTS = { allow: "good", deny: "bad", ask: "warn" };
+let last = null, asking = new AbortController(), typing = 0;
+
+function picked(more = {}) {
+  const fields = [...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
+  return new URLSearchParams([...fields, ...Object.entries(more)]);
+}
+
+async function show(before = null) {
+  asking.abort();
+  const { signal } = asking = new AbortController();
+  history.replaceState(null, "", `${location.pathname}${picked().size ? `?${picked()}` : ""}`);
+  try {
+    const page = await ask(`/api/audit?${picked({ limit: AT_ONCE, ...(before ? { before } : {}) })}`, undefined, { signal });
+    const rows = page.records.map(rowOf);
+    if (before) list.append(...rows);
+    else list.replaceChildren(...rows);
+    if (before) rows[0]?.querySelector("summary").focus();
+    last = page.records.at(-1)?.seq ?? last;
+    older.hidden = !page.more;
+    list.hidden = list.childElementCount === 0;
+    tell(list.childElementCount, picked().size);
+  } catch (error) {
+    if (signal.aborted) return;
+    said.className = "notice bad";
+    said.textContent = error.message;
+  }
+}
+
+function tell(amount, isPicked) {
+  const none = isPicked ? "No record is like this." : "No tool was called yet.";
+  said.className = "soft small";
+  said.textContent = amount ? `${counted(amount, "record")}${older.hidden ? "" : ", the newest"}.` : none;
+}
+
+function rowOf(record) {
+  const { seq, hash, run_id, tool_name, user, verdict, verdict_by, duration_ms, success, error, at } = record;
+  return element("li", {}, element("details", { class: "record" },
+    element("summary", {},
+      element("span", { class: "number small soft" }, `${seq}`), element("span", { class: "name" }, tool_name),
+      element("span", { class: "mark", "data-kind": VERDICTS[verdict] ?? null }, verdict),
+      element("span", { class: `small ${success ? "soft" : "bad"}` }, success ? lasting(duration_ms / 1000) : error || "failed"),
+      element("span", { class: "small soft when" }, ago(at * 1000))),
+    element("dl", { class: "about" }, [
+      ["Run", element("a", { href: `/runs/${encodeURIComponent(run_id)}` }, run_id)], ["User", user],
+      ["Decided by", verdict_by], ["Took", lasting(duration_ms / 1000)], ["Seal", element("code", {}, hash.slice(0, 16))],
+    ].filter(([, value]) => value).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
+    Object.keys(record.arguments ?? {}).length ? argumentList(record.arguments) : null,
+    record.result_summary ? element("pre", { tabindex: "0", "aria-label": "What came back" }, record.result_summary) : null));
+}
+
+async function verify() {
+  const button = byId("verify"), place = byId("verified");
+  button.disabled = true;
+  place.replaceChildren(element("p", { class: "busy soft" }, "Reading every record…"));
+  try {
+    place.replaceChildren(answerOf(await ask("/api/audit/verify")));
+  } catch (error) {
+    place.replaceChildren(element("p", { class: "notice bad" }, error.message));
+  }
+  button.disabled = false;
+}
+
+function answerOf({ records, broken_at, reason }) {
+  const amount = counted(records, "record");
+  if (broken_at != null) {
+    return element("p", { class: "notice bad" },
+      `The chain is broken at record ${broken_at}: ${reason}. ${amount} before it ${records === 1 ? "holds" : "hold"}.`);
+  }
+  return element("p", { class: "notice good" },
+    records ? `The chain holds: ${amount}, each as it was written.` : "There is no record yet, so nothing can be broken.");
+}
+
+const wanted = new URLSearchParams(location.search);
+for (const name of ["tool", "run", "user"]) form.elements[name].value = wanted.get(name) ?? "";
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  show();
+});
+form.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(show, PAUSE);
+});
+older.addEventListener("click", () => show(last));
+byId("verify").addEventListener("click", verify);
+await show();

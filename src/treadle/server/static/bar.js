@@ -1,0 +1,96 @@
+// What is at the top of each of the server's own pages: where one can go, what waits, who one is, and the switch for light and
+// dark. The page's HTML has the places; this fills them.
+
+import { ask, element } from "./treadle.js";
+
+const OFTEN = 20_000;  // milliseconds between two looks at what waits
+const KEY = "treadle-theme";
+const byId = (id) => document.getElementById(id);
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** Look again at what waits for somebody; call it where that has changed. */
+export async function countApprovals() {
+  const { approvals } = await ask("/api/approvals").catch(() => ({ approvals: [] })), amount = approvals.length;
+  byId("waiting").hidden = amount === 0;
+  byId("waiting").replaceChildren(`${amount}`, element("span", { class: "unseen" }, amount === 1 ? " waits" : " wait"));
+}
+
+/** Do something now and then, while the page is looked at. */
+export function regularly(act, pause) {
+  setInterval(() => document.visibilityState === "visible" && act(), pause);
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && act());
+}
+
+async function drawPerson() {
+  const me = await ask("/api/me").catch(() => null);
+  if (!me || me.local) return;
+  byId("who").replaceChildren(element("strong", {}, me.name), me.role === "user" ? "" : `, ${me.role}`);
+  byId("person").hidden = false;
+}
+
+async function drawPanels() {
+  const panels = (await ask("/api/assistants").catch(() => [])).filter(({ panel }) => panel);
+  byId("panels-list").replaceChildren(...panels.map(({ panel, title }) =>
+    element("li", {}, element("a", { href: panel }, title))));
+  byId("panels").hidden = panels.length === 0;
+}
+
+// light and dark
+
+function isDark() {
+  const { theme } = document.documentElement.dataset;
+  return theme ? theme === "dark" : dark.matches;
+}
+
+/** The other one; where that is what the system says, the system is followed again. */
+function switchTheme() {
+  const wanted = isDark() ? "light" : "dark", isSystems = (wanted === "dark") === dark.matches;
+  if (isSystems) delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = wanted;
+  try {
+    if (isSystems) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, wanted);
+  } catch {
+    // then it holds for this page alone
+  }
+  drawTheme();
+}
+
+function drawTheme() {
+  const words = isDark() ? "Use light colours" : "Use dark colours";
+  byId("theme").setAttribute("aria-label", words);
+  byId("theme").title = words;
+}
+
+// what can be folded
+
+function fold(isOpen) {
+  byId("menu").setAttribute("aria-expanded", `${isOpen}`);
+}
+
+function closeOutside({ target }) {
+  if (!byId("panels").contains(target)) byId("panels").open = false;
+}
+
+function escape({ key }) {
+  if (key !== "Escape") return;
+  if (byId("panels").open) {
+    byId("panels").open = false;
+    byId("panels").querySelector("summary").focus();
+  } else if (byId("menu").getAttribute("aria-expanded") === "true") {
+    fold(false);
+    byId("menu").focus();
+  }
+}
+
+byId("menu").addEventListener("click", () => fold(byId("menu").getAttribute("aria-expanded") !== "true"));
+byId("theme").addEventListener("click", switchTheme);
+dark.addEventListener("change", drawTheme);
+addEventListener("storage", drawTheme);
+document.addEventListener("click", closeOutside);
+document.addEventListener("keydown", escape);
+drawTheme();
+drawPerson();
+drawPanels();
+countApprovals();
+regularly(countApprovals, OFTEN);

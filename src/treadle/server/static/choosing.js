@@ -1,0 +1,53 @@
+// Which assistant one talks to: all of them with what they are for, one of which is chosen.
+
+import { ask, element } from "./treadle.js";
+
+const KEY = "treadle-assistant";  // which one it was last
+
+/** The choice. `chosen(assistant)` hears which one it is. */
+export function choosing({ chosen }) {
+  const list = element("fieldset", { class: "assistants" }, element("legend", { class: "unseen" }, "Assistant"));
+  const node = element("div", { class: "choice" }, element("h2", {}, "What would you like to do?"), list);
+  let all = [];
+
+  function pick(name) {
+    const found = all.find((each) => each.name === name);
+    if (!found) return;
+    const radio = list.querySelector(`input[value="${CSS.escape(name)}"]`);
+    radio.checked = true;
+    chosen(found);
+  }
+
+  async function load(wanted) {
+    all = await ask("/api/assistants");
+    list.append(...all.map((each) => card(each, pick)));
+    if (!all.length) node.append(element("p", { class: "soft" }, "No assistant is installed here yet."));
+    const before = kept();
+    pick([wanted, before, all[0]?.name].find((name) => all.some((each) => each.name === name)));
+  }
+
+  list.addEventListener("change", ({ target }) => keep(target.value));
+  return { node, load, pick };
+}
+
+function card({ name, title, summary }, pick) {
+  return element("label", { class: "assistant" },
+    element("input", { type: "radio", name: "assistant", value: name, onchange: () => pick(name) }),
+    element("span", { class: "title" }, title), element("span", { class: "small soft" }, summary));
+}
+
+function kept() {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function keep(name) {
+  try {
+    localStorage.setItem(KEY, name);
+  } catch {
+    // then the first one is chosen next time
+  }
+}

@@ -1,0 +1,17 @@
+// What can be done with a job from outside: it is cancelled, or taken up again.
+
+import { sure } from "./sure.js";
+import { ask, element } from "./treadle.js";
+
+/** The buttons that a job has now. `done()` is called when it is as asked for, `failed(error)` where that went wrong. */
+export function jobActions({ id, title, state }, done, failed) {
+  const act = async (doing) => ask(`/api/jobs/${encodeURIComponent(id)}/${doing}`, {}).then(done, failed);
+  const cancel = async () => await sure(`Cancel “${title || id}”? What it has done stays done.`, "Cancel the job") && act("cancel");
+  const button = (words, onclick) =>
+    element("button", { type: "button", class: "quiet slim", "data-key": `${id}/${words}`, onclick }, words,
+      element("span", { class: "unseen" }, ` ${title || id}`));
+  return [
+    ["pending", "running", "waiting"].includes(state) ? button("Cancel", cancel) : null,
+    ["waiting", "failed", "pending"].includes(state) ? button("Resume", () => act("resume")) : null,
+  ];
+}

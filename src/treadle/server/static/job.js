@@ -1,0 +1,97 @@
+// The page of a job: what it is for, how far it is, what came of it, what it changed, and its run.
+
+import { jobActions } from "./doings.js";
+import { lasting } from "./calls.js";
+import { preview } from "./diff.js";
+import { markdown } from "./markdown.js";
+import { facts, mark } from "./states.js";
+import { ask, element } from "./treadle.js";
+import { ago } from "./words.js";
+
+const LOOK = 2000;  // milliseconds between two looks while it is under way
+const byId = (id) => document.getElementById(id);
+const jobId = decodeURIComponent(location.pathname.split("/").at(-1));
+const path = `/api/jobs/${encodeURIComponent(jobId)}`;
+let before = "";
+
+async function load() {
+  const job = await ask(path), now = JSON.stringify(job);
+  if (now !== before) draw(job, await changes(job), await panelOf(job));
+  before = now;
+  if (["pending", "running"].includes(job.state)) setTimeout(() => load().catch(complain), LOOK);
+}
+
+/** The files it has changed; none, where its assistant doesn't say. */
+async function changes({ assistant }) {
+  return assistant === "coding" ? ask(`${path}/diff`).then(({ files }) => files, () => []) : [];
+}
+
+async function panelOf({ assistant }) {
+  return (await ask("/api/assistants").catch(() => [])).find(({ name }) => name === assistant)?.panel;
+}
+
+function draw(job, files, panel) {
+  const { id, title, state, why, kind, assistant, workspace, user, origin, created_at, started_at, finished_at } = job;
+  byId("title").className = "";
+  byId("title").textContent = title || id;
+  document.title = `${title || id} · Treadle`;
+  byId("about").replaceChildren(...facts({
+    State: mark(state), Kind: `${kind} (${assistant})`, Model: origin?.model, Workspace: workspace, User: user,
+    Began: ago((started_at || created_at) * 1000), Took: finished_at && started_at ? lasting(finished_at - started_at) : null,
+    Job: element("code", {}, id),
+  }));
+  byId("doings").replaceChildren(element("a", { class: "button quiet slim", href: `/runs/${encodeURIComponent(id)}` }, "Its run"),
+    panel ? element("a", { class: "button quiet slim", href: `${panel}?job=${encodeURIComponent(id)}` }, "In its panel") : "",
+    ...jobActions(job, load, complain).filter(Boolean));
+  byId("said").replaceChildren(...(why ? [element("p", { class: `notice ${state === "failed" ? "bad" : "warn"}` }, why)] : []));
+  byId("parts").replaceChildren(...partsOf(job, files));
+}
+
+function* partsOf({ output, facts: noted, given }, files) {
+  const told = Object.entries(output ?? {}), words = told.filter(([, value]) => isLong(value));
+  for (const [name, value] of words) yield part(heading(name), element("div", { class: "words" }, markdown(value)));
+  const short = told.filter(([, value]) => !isLong(value)).map(([name, value]) => [heading(name), inWords(value)]);
+  const rest = Object.fromEntries(short);
+  if (Object.keys(rest).length) yield part("What came of it", element("dl", { class: "about" }, facts(rest)));
+  if (files.length) yield part("What it changed", files.map(changed));
+  for (const [title, value] of [["What it was given", given], ["What it noted", noted]]) {
+    if (Object.keys(value ?? {}).length) {
+      yield element("details", { class: "card" }, element("summary", {}, title),
+        element("pre", { tabindex: "0", "aria-label": title }, JSON.stringify(value, null, 2)));
+    }
+  }
+}
+
+function part(title, ...nodes) {
+  return element("section", { class: "card", "aria-label": title }, element("h2", {}, title), nodes);
+}
+
+function changed({ path: name, was, kind, lines, left_out: more, is_binary: isBinary }) {
+  const from = kind === "added" ? "/dev/null" : was || name, to = kind === "deleted" ? "/dev/null" : name;
+  const shown = isBinary
+    ? element("p", {}, element("code", {}, name), ", which is no text")
+    : preview([`--- ${from}`, `+++ ${to}`, ...lines].join("\n"));
+  return element("div", { class: "stack" }, shown, more ? element("p", { class: "small soft" }, `${more} more lines`) : null);
+}
+
+function isLong(value) {
+  return typeof value === "string" && (value.length > 80 || value.includes("\n"));
+}
+
+function heading(name) {
+  const words = name.replaceAll("_", " ");
+  return `${words[0].toUpperCase()}${words.slice(1)}`;
+}
+
+function inWords(value) {
+  if (Array.isArray(value)) return value.map((each) => inWords(each)).join(", ");
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
+}
+
+function complain(error) {
+  byId("title").className = "";
+  if (!before) byId("title").textContent = "Job";
+  byId("said").replaceChildren(element("p", { class: "notice bad" }, error.message));
+}
+
+await load().catch(complain);

@@ -1,0 +1,48 @@
+// The page of jobs: all of them, looked at again while something is under way.
+
+import { regularly } from "./bar.js";
+import { jobActions } from "./doings.js";
+import { mark } from "./states.js";
+import { ask, element } from "./treadle.js";
+import { ago, counted } from "./words.js";
+
+const OFTEN = 3000;  // milliseconds between two looks
+const byId = (id) => document.getElementById(id);
+let before = "";
+
+async function show() {
+  try {
+    const { jobs } = await ask("/api/jobs"), now = JSON.stringify(jobs);
+    if (now !== before) draw(jobs);
+    before = now;
+  } catch (error) {
+    tell(error.message, "notice bad");
+  }
+}
+
+function draw(jobs) {
+  const held = document.activeElement?.closest?.("[data-key]")?.dataset.key;
+  byId("jobs").replaceChildren(...jobs.map(rowOf));
+  byId("jobs").hidden = jobs.length === 0;
+  if (held) byId("jobs").querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus();
+  tell(jobs.length ? `${counted(jobs.length, "job")}.` : "There are no jobs.", "soft small");
+}
+
+function rowOf(job) {
+  const { id, title, state, why, kind, assistant, workspace, created_at } = job;
+  return element("li", { class: "row-line" },
+    element("a", { class: "title", href: `/jobs/${encodeURIComponent(id)}`, "data-key": id }, title || id), mark(state),
+    element("p", { class: "small soft facts-line" },
+      [`${kind} (${assistant})`, workspace, id].filter(Boolean).map((each) => element("span", {}, each)), ago(created_at * 1000)),
+    why ? element("p", { class: "small why-line" }, why) : null,
+    element("p", { class: "actions" }, jobActions(job, show, (error) => tell(error.message, "notice bad"))));
+}
+
+function tell(words, kind) {
+  const said = byId("said");
+  said.className = kind;
+  if (said.textContent !== words) said.textContent = words;
+}
+
+await show();
+regularly(show, OFTEN);

@@ -1,0 +1,135 @@
+// A run's journal, read: entries as the events that answer.js draws, as turns that a conversation is recalled from, and in words.
+
+import { dollars, lasting } from "./calls.js";
+import { counted } from "./words.js";
+
+const KINDS = {  // what an entry is called in lists
+  opened: "Opened", said: "Said", replied: "Replied", called: "Called inside", judged: "Judged", previewed: "Previewed",
+  approved: "Approved", refused: "Refused", started: "Started", returned: "Returned", noted: "Noted", shortened: "Shortened",
+  resumed: "Resumed", forked: "Forked", finished: "Finished",
+};
+
+const KEPT = 80;  // characters of a title
+
+/** Makes events of entries, in their order: what an entry leaves out, the ones before it have said. */
+export class Reading {
+  #names = new Map();  // of calls
+  #calls = new Map();
+  #isInside = false;   // of a reply that comes in pieces
+
+  eventsOf(entry) {
+    return this[`_${entry.kind}`]?.(entry) ?? [];
+  }
+
+  nameOf(id) {
+    return this.#names.get(id) ?? id;
+  }
+
+  _replied({ parts, more }) {
+    const begun = this.#isInside ? [] : [{ event: "model_asked" }];
+    this.#isInside = more ?? false;
+    return [...begun, ...parts.map((part) => this.#partOf(part))];
+  }
+
+  #partOf({ part, text, id, name }) {
+    if (part === "text") return { event: "text_arrived", text };
+    if (part === "thinking") return { event: "thinking_arrived", text };
+    this.#names.set(id, name);
+    return { event: "call_arrived", call_id: id, name };
+  }
+
+  _called({ call }) {
+    this.#names.set(call.id, call.name);
+    return [{ event: "call_arrived", call_id: call.id, name: call.name }];
+  }
+
+  _judged({ call, verdict, mended, at }) {
+    this.#names.set(call.id, call.name);
+    this.#calls.set(call.id, call);
+    const judged = { event: "call_judged", call, verdict, mended };
+    return verdict.verdict === "allow" ? [judged, { event: "call_started", call, at }] : [judged];
+  }
+
+  _approved({ call_id, by, arguments: changed, at }) {
+    const call = { id: call_id, name: this.nameOf(call_id), arguments: changed ?? this.#calls.get(call_id)?.arguments ?? {} };
+    return [{ event: "call_decided", call_id, name: call.name, approved: true, by }, { event: "call_started", call, at }];
+  }
+
+  _refused({ call_id, by, reason }) {
+    return [{ event: "call_decided", call_id, name: this.nameOf(call_id), approved: false, by, reason }];
+  }
+
+  _returned({ result, seconds = 0, cached, usage, at }) {
+    return [{ event: "call_returned", result, seconds, cached, usage, at }];
+  }
+
+  _shortened({ call_ids }) {
+    return [{ event: "noted", text: `${counted(call_ids.length, "result")} shortened, to make room.` }];
+  }
+
+  _forked({ run_id }) {
+    return [{ event: "noted", text: `Forked here from run ${run_id}.` }];
+  }
+}
+
+/** The turns of a journal whose last turn is over, for `Chat.recall`; `approvals` are what waits at its end. */
+export function turnsOf(entries, approvals = []) {
+  const turns = [], reading = new Reading();
+  let events = [];
+  for (const entry of entries) {
+    if (entry.kind === "said") turns.push({ message: entry.text, replies: [] });
+    else if (entry.kind === "opened") continue;
+    events = entry.kind === "said" ? [] : [...events, ...reading.eventsOf(entry)];
+    if (entry.kind === "finished") {
+      if (!turns.length) turns.push({ message: null, replies: [] });
+      turns.at(-1).replies.push({ ...replyOf(entry), events });
+      events = [];
+    }
+  }
+  const last = turns.at(-1)?.replies.at(-1);
+  if (last) last.approvals = approvals;
+  return turns;
+}
+
+function replyOf({ stopped, text = "", reason = "" }) {
+  return { stopped, reason, message: stopped === "failed" ? reason || text : text, approvals: [] };
+}
+
+/** What an entry is called. */
+export function kindOf({ kind }) {
+  return KINDS[kind] ?? kind;
+}
+
+/** What an entry says, in a line. */
+export function inBrief(entry, reading) {
+  const brief = {
+    opened: ({ agent, model }) => [agent, model].filter(Boolean).join(" with "),
+    said: ({ text }) => text,
+    replied: ({ parts }) => parts.map((part) => (part.part === "written" ? `${part.name}(…)` : part.text)).join(" "),
+    called: ({ call }) => call.name,
+    judged: ({ call, verdict }) => `${call.name}: ${verdict.verdict}${verdict.by === "default" ? "" : ` by ${verdict.by}`}`,
+    previewed: ({ call_id, text }) => `${reading.nameOf(call_id)}: ${text ?? ""}`,
+    approved: ({ call_id, by }) => `${reading.nameOf(call_id)}${by ? ` by ${by}` : ""}`,
+    refused: ({ call_id, reason }) => `${reading.nameOf(call_id)}${reason ? `: ${reason}` : ""}`,
+    started: ({ call_id, attempt }) => `${reading.nameOf(call_id)}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
+    returned: ({ result: { name, problem }, seconds = 0 }) => `${name}${problem ? ` (${problem})` : ""} after ${lasting(seconds)}`,
+    noted: ({ text }) => text || "time ran out",
+    shortened: ({ call_ids }) => counted(call_ids.length, "result"),
+    forked: ({ run_id, entries }) => `${counted(entries, "entry", "entries")} of ${run_id}`,
+    finished: ({ stopped, reason }) => (reason ? `${stopped}: ${reason}` : stopped),
+  }[entry.kind]?.(entry);
+  return (brief ?? "").replace(/\s+/g, " ").trim();
+}
+
+/** What a run is called: what was asked first, of which lists keep only the beginning. */
+export function titleOf({ title, run_id: id }) {
+  return title.length < KEPT ? title || id : `${title}…`;
+}
+
+/** What a run has used, in words. */
+export function usageInWords({ requests = 0, calls = 0, input_tokens = 0, output_tokens = 0, cost } = {}) {
+  const tokens = input_tokens + output_tokens;
+  return [
+    counted(requests, "request"), counted(calls, "call"), counted(tokens, "token"), cost == null ? "" : dollars(cost),
+  ].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,52 @@
+// Signing in: the token goes to the server once, and the browser's session stands for it from then on. It is kept nowhere here.
+import { ask } from "/static/treadle.js";
+
+const [form, token, said, enter, seen] = ["#signing", "#token", "#said", "#enter", "#seen"].map((name) => document.querySelector(name));
+
+/** Where somebody wanted to go: a place of this server, whatever the address says. */
+function wanted() {
+  const asked = new URLSearchParams(location.search).get("next") ?? "/";
+  try {
+    const place = new URL(asked, location.origin);
+    const isOurs = place.origin === location.origin && place.pathname !== location.pathname;
+    return isOurs ? place.pathname + place.search + place.hash : "/";
+  } catch {
+    return "/";
+  }
+}
+
+async function signIn(event) {
+  event.preventDefault();
+  enter.disabled = true;
+  tell("");
+  try {
+    await ask("/login", { token: token.value.trim() });
+    token.value = "";
+    location.replace(wanted());
+  } catch (error) {
+    tell(error.message);
+    enter.disabled = false;
+    token.focus();
+    token.select();
+  }
+}
+
+function tell(sentence) {
+  said.hidden = sentence === "";
+  said.className = sentence ? "notice bad" : "";
+  said.textContent = sentence;
+  token.setAttribute("aria-invalid", `${sentence !== ""}`);
+}
+
+function show() {
+  const isHidden = token.type === "password";
+  token.type = isHidden ? "text" : "password";
+  seen.setAttribute("aria-pressed", `${isHidden}`);
+  seen.textContent = isHidden ? "Hide the token" : "Show the token";
+}
+
+form.addEventListener("submit", signIn);
+seen.addEventListener("click", show);
+token.focus();
+// Whoever follows a link from elsewhere comes here although they are signed in: such a request has no cookie, but ours has.
+ask("/login").then(({ known }) => known && location.replace(wanted()), () => {});

@@ -1,0 +1,78 @@
+// Which model answers: a choice of those that the server has, what to do where it has none, and how far one is that is fetched.
+
+import { ask, element } from "./treadle.js";
+
+const LOOK = 1000;  // milliseconds between two looks at a model that is being fetched
+
+/** The choice in a `select`; what there is to say about it stands in `notices`. */
+export function modelPicker(select, notices) {
+  const place = element("div");
+  let looks = 0;
+
+  async function load() {
+    const mine = ++looks;
+    const said = await ask("/api/models").catch(({ message }) => ({ problem: message, models: [], fetching: null }));
+    if (mine !== looks) return;
+    fillModels(select, said, said.default ? `default (${titleOf(said, said.default)})` : "default");
+    select.closest(".field").hidden = said.models.length === 0;
+    draw(said);
+    if (said.fetching && !said.fetching.problem) setTimeout(() => mine === looks && load(), LOOK);
+  }
+
+  function draw({ problem, fetching, hint }) {
+    if (fetching?.problem) place.replaceChildren(failed(fetching, hint, again));
+    else if (fetching) showFetching(place, fetching, hint);
+    else place.replaceChildren(...(problem ? [element("p", { class: "notice warn" }, problem)] : []));
+  }
+
+  /** Have the model fetched that didn't come. */
+  async function again() {
+    await ask("/api/models/fetch", {}).catch(({ message }) => place.append(element("p", { class: "notice bad" }, message)));
+    await load();
+  }
+
+  notices.prepend(place);
+  return { load, chosen: () => (select.value ? { model: select.value } : {}) };
+}
+
+/** The models that may be chosen, after a first choice that is none of them. What was chosen stays so. */
+export function fillModels(select, { models }, first) {
+  const before = select.value;
+  select.replaceChildren(element("option", { value: "" }, first), ...models.map(({ name, title, note }) =>
+    element("option", { value: name }, note ? `${title || name} (${note})` : title || name)));
+  if (models.some(({ name }) => name === before)) select.value = before;
+}
+
+/** A bar that moves, and is the same one all the time. */
+function showFetching(place, { name, done, total }, hint) {
+  let bar = place.querySelector("progress");
+  if (!bar) {
+    bar = element("progress", { id: "fetching" });
+    place.replaceChildren(element("div", { class: "notice fetching" }, element("label", { for: "fetching" }), bar,
+      hint ? element("p", { class: "small" }, hint) : null));
+  }
+  const label = place.querySelector("label");
+  const words = total ? `Fetching ${name}: ${megabytes(done)} of ${megabytes(total)} MB` : `Fetching ${name}…`;
+  if (label.textContent !== words) label.textContent = words;
+  if (total) {
+    bar.max = total;
+    bar.value = done;
+  } else {
+    bar.removeAttribute("value");
+  }
+}
+
+/** Why a model didn't come, and what can be done about it. */
+function failed({ problem }, hint, again) {
+  return element("div", { class: "notice bad stack" }, element("p", { role: "alert" }, problem),
+    hint ? element("p", { class: "small" }, hint) : null,
+    element("p", { class: "actions" }, element("button", { type: "button", class: "quiet", onclick: again }, "Try again")));
+}
+
+function titleOf({ models }, name) {
+  return models.find((each) => each.name === name)?.title || name;
+}
+
+function megabytes(bytes) {
+  return Math.round(bytes / 1_000_000).toLocaleString("en");
+}

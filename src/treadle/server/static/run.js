@@ -1,0 +1,209 @@
+// The page of a run: what it is, its journal step by step with the conversation as it was then, what waits, and forking it.
+
+import { Approval } from "./approval.js";
+import { countApprovals } from "./bar.js";
+import { inBrief, kindOf, Reading, titleOf, usageInWords } from "./journal.js";
+import { fillModels } from "./models.js";
+import { Replay } from "./replay.js";
+import { facts, mark } from "./states.js";
+import { sure } from "./sure.js";
+import { ask, element } from "./treadle.js";
+import { ago } from "./words.js";
+
+const PACE = 900;     // milliseconds an entry is shown for while it plays
+const LOOK = 2000;    // milliseconds between two looks at a run that is under way
+const LONGEST = 100_000;  // characters of an entry that are shown
+const byId = (id) => document.getElementById(id);
+const runId = decodeURIComponent(location.pathname.split("/").at(-1));
+const path = `/api/runs/${encodeURIComponent(runId)}`;
+const bench = `/?run=${encodeURIComponent(runId)}`;
+const isJob = runId.startsWith("job-");
+let entries = [], replay = null, at = 0, playing = 0, run = null;
+
+async function load() {
+  const said = await ask(path), hasMore = said.entries.length !== entries.length;
+  const wanted = entries.length ? (isLast() ? Infinity : at) : placeInAddress() ?? Infinity;
+  run = said.run;
+  drawHead(said);
+  drawAsked(said.approvals);
+  byId("player").hidden = false;
+  if (hasMore) {
+    entries = said.entries;
+    replay = new Replay(entries);
+    byId("then").replaceChildren(replay.node);
+    drawEntries();
+    go(wanted);
+  }
+  if (run.status === "open") setTimeout(() => load().catch(complain), LOOK);
+}
+
+function placeInAddress() {
+  const wanted = /^#entry-(\d+)$/.exec(location.hash);
+  return wanted ? Number(wanted[1]) - 1 : null;
+}
+
+// what it is
+
+function drawHead({ usage, origin }) {
+  const title = byId("title");
+  title.className = "";
+  title.textContent = titleOf(run);
+  document.title = `${titleOf(run)} · Treadle`;
+  byId("about").replaceChildren(...facts({
+    Status: mark(run.status), Recorded: origin?.recording?.date, Assistant: run.agent, Model: run.model, User: run.user,
+    Began: ago(run.opened_at * 1000), Used: usageInWords(usage),
+    Inside: run.parent ? element("a", { href: `/runs/${encodeURIComponent(run.parent)}` }, run.parent) : null,
+    Run: element("code", {}, run.run_id),
+  }));
+  byId("doings").replaceChildren(...[
+    isJob ? element("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(runId)}` }, "Its job") : null,
+    isJob || run.parent ? null : element("a", { class: "button", href: bench }, "Go on in the workbench"),
+    run.status === "open" && !isJob ? element("button", { type: "button", class: "quiet", onclick: cancel }, "Stop it") : null,
+  ].filter(Boolean));
+}
+
+async function cancel() {
+  if (!await sure("Stop this run? What it has done stays done.", "Stop it")) return;
+  await ask(`${path}/cancel`, {}).then(load).catch(complain);
+}
+
+function drawAsked(approvals) {
+  const place = byId("asked"), open = approvals.map(({ call_id }) => call_id);
+  for (const box of [...place.children]) if (box.dataset.call && !open.includes(box.dataset.call)) box.remove();
+  for (const asked of approvals) if (!place.querySelector(`[data-call="${CSS.escape(asked.call_id)}"]`)) place.append(boxOf(asked));
+  place.hidden = place.childElementCount === 0;
+}
+
+function boxOf(asked) {
+  const box = new Approval(asked, async (said) => {
+    await ask(`/api/runs/${encodeURIComponent(asked.run_id)}/approvals/${encodeURIComponent(asked.call_id)}`,
+      { ...said, digest: asked.digest });
+    box.settle(said);
+    byId("main").focus();
+    countApprovals();
+    await load();
+  }, { edits: true });
+  box.node.dataset.call = asked.call_id;
+  return box.node;
+}
+
+// the journal
+
+function drawEntries() {
+  const reading = new Reading();
+  byId("entries").replaceChildren(...entries.map((entry, index) => {
+    reading.eventsOf(entry);
+    return element("li", {}, element("button", {
+      type: "button", class: "bare step-to", "data-kind": entry.kind, onclick: () => { pause(); go(index); },
+    }, element("span", { class: "kind" }, kindOf(entry)), element("span", { class: "brief" }, inBrief(entry, reading))));
+  }));
+  byId("slider").max = entries.length - 1;
+}
+
+/** Show an entry, and everything as it was then. */
+function go(index) {
+  at = Math.max(0, Math.min(index, entries.length - 1));
+  if (!entries.length) return;
+  replay.show(at + 1);
+  drawPlace();
+  drawEntry(entries[at]);
+  byId("then").scrollTop = byId("then").scrollHeight;
+}
+
+function drawPlace() {
+  const slider = byId("slider"), list = byId("entries"), words = `Entry ${at + 1} of ${entries.length}`;
+  slider.value = at;
+  slider.setAttribute("aria-valuetext", `${words}: ${kindOf(entries[at])}`);
+  byId("place").textContent = words;
+  list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+  const current = list.children[at].firstChild;
+  current.setAttribute("aria-current", "step");
+  list.scrollTop = current.offsetTop - list.clientHeight / 2;
+  for (const id of ["first", "back"]) byId(id).disabled = at === 0;
+  for (const id of ["next", "last"]) byId(id).disabled = isLast();
+  history.replaceState(null, "", `#entry-${at + 1}`);
+}
+
+function drawEntry(entry) {
+  const { at: moment, ...rest } = entry, whole = JSON.stringify(rest, null, 2);
+  byId("entry-title").textContent = `${at + 1}. ${kindOf(entry)}`;
+  byId("entry").replaceChildren(
+    moment ? element("p", { class: "small soft" }, new Date(moment * 1000).toLocaleString("en"), since(moment)) : "",
+    element("pre", { tabindex: "0", "aria-label": "The entry, as it is kept" },
+      whole.length > LONGEST ? `${whole.slice(0, LONGEST)}\n… ${whole.length - LONGEST} more characters` : whole));
+}
+
+function since(moment) {
+  const first = entries.find((each) => each.at)?.at ?? moment;
+  return ` · ${(moment - first).toFixed(2)} s after the first`;
+}
+
+// playing it
+
+function isLast() {
+  return at >= entries.length - 1;
+}
+
+function play() {
+  if (playing) return pause();
+  if (isLast()) go(0);
+  playing = setInterval(() => (isLast() ? pause() : go(at + 1)), PACE);
+  byId("play").textContent = "Pause";
+}
+
+function pause() {
+  clearInterval(playing);
+  playing = 0;
+  byId("play").textContent = "Play";
+}
+
+const KEYS = { ArrowRight: () => at + 1, ArrowLeft: () => at - 1, Home: () => 0, End: () => entries.length - 1 };
+
+function typed(event) {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, textarea, select, dialog, pre, #then")) return;
+  if (event.key === " " && event.target === document.body) play();
+  else if (KEYS[event.key]) step(KEYS[event.key]());
+  else return;
+  event.preventDefault();
+}
+
+function step(index) {
+  pause();
+  go(index);
+}
+
+// forking it
+
+async function fork(event) {
+  event.preventDefault();
+  const said = [...new FormData(byId("fork"))].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
+  byId("fork-said").textContent = "";
+  try {
+    const { run_id } = await ask(`${path}/fork`, { at: entries[at].position, ...Object.fromEntries(said) });
+    location.assign(`/?run=${encodeURIComponent(run_id)}`);
+  } catch (error) {
+    byId("fork-said").textContent = error.message;
+  }
+}
+
+async function drawModels() {
+  const models = await ask("/api/models").catch(() => null);
+  if (models) fillModels(byId("fork-model"), models, "the same");
+}
+
+function complain(error) {
+  byId("title").className = "";
+  if (!run) byId("title").textContent = "Run";
+  byId("said").replaceChildren(element("p", { class: "notice bad" }, error.message));
+}
+
+byId("first").addEventListener("click", () => step(0));
+byId("back").addEventListener("click", () => step(at - 1));
+byId("next").addEventListener("click", () => step(at + 1));
+byId("last").addEventListener("click", () => step(entries.length - 1));
+byId("play").addEventListener("click", play);
+byId("slider").addEventListener("input", ({ target }) => step(Number(target.value)));
+byId("fork").addEventListener("submit", fork);
+byId("forking").addEventListener("toggle", drawModels, { once: true });
+document.addEventListener("keydown", typed);
+await load().catch(complain);

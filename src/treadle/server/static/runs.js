@@ -1,0 +1,123 @@
+// The page of runs: searched, filtered, older ones on demand; what is under way is looked at again. What was picked is in the
+// address.
+
+import { regularly } from "./bar.js";
+import { titleOf } from "./journal.js";
+import { mark } from "./states.js";
+import { ask, element } from "./treadle.js";
+import { ago, counted } from "./words.js";
+
+const OFTEN = 4000;    // milliseconds between two looks
+const PAUSE = 250;     // milliseconds without a key after which what was typed is searched for
+const AT_ONCE = 30;
+const byId = (id) => document.getElementById(id);
+const form = byId("picking"), list = byId("runs"), said = byId("said"), older = byId("older");
+const rows = new Map();  // by run: { info, node }
+let asking = new AbortController(), typing = 0, following = "";
+
+async function begin() {
+  const wanted = new URLSearchParams(location.search);
+  const assistants = await ask("/api/assistants").catch(() => []);
+  form.elements.assistant.append(...assistants.map(({ name, title }) => element("option", { value: name }, title)));
+  for (const name of ["search", "status", "assistant"]) form.elements[name].value = wanted.get(name) ?? "";
+  for (const name of ["status", "assistant"]) if (form.elements[name].selectedIndex < 0) form.elements[name].value = "";
+  await show();
+}
+
+function picked(more = {}) {
+  const fields = [...new FormData(form)].map(([name, value]) => [name, value.trim()]).filter(([, value]) => value);
+  return new URLSearchParams([...fields, ...Object.entries(more)]);
+}
+
+/** What is asked for, from the newest on. */
+async function show() {
+  asking.abort();
+  asking = new AbortController();
+  history.replaceState(null, "", `${location.pathname}${picked().size ? `?${picked()}` : ""}`);
+  await careful(async (signal) => {
+    const { runs, more, next } = await ask(`/api/runs?${picked({ limit: AT_ONCE })}`, undefined, { signal });
+    following = next;
+    rows.clear();
+    put(runs);
+    list.replaceChildren(...[...rows.values()].map(({ node }) => node));
+    older.hidden = !more;
+    tell();
+  });
+}
+
+async function showOlder() {
+  older.disabled = true;
+  await careful(async (signal) => {
+    const { runs, more, next } = await ask(`/api/runs?${picked({ limit: AT_ONCE, before: following })}`, undefined, { signal });
+    following = next;
+    const fresh = runs.filter(({ run_id }) => !rows.has(run_id));
+    put(fresh);
+    list.append(...fresh.map(({ run_id }) => rows.get(run_id).node));
+    rows.get(fresh[0]?.run_id)?.node.querySelector("a").focus();
+    older.hidden = !more;
+    tell();
+  });
+  older.disabled = false;
+}
+
+/** Whatever is new or has changed, without a word: nobody is interrupted by it. */
+async function lookAgain() {
+  const { signal } = asking;
+  const news = await ask(`/api/runs?${picked({ limit: AT_ONCE })}`, undefined, { signal }).catch(() => null);
+  if (!news || signal.aborted) return;
+  const fresh = news.runs.filter(({ run_id }) => !rows.has(run_id));
+  put(news.runs);
+  list.prepend(...fresh.map(({ run_id }) => rows.get(run_id).node));
+  if (fresh.length) tell();
+}
+
+function put(runs) {
+  for (const info of runs) {
+    const row = rows.get(info.run_id);
+    if (row && row.info.status === info.status && row.info.entries === info.entries) continue;
+    const node = rowOf(info);
+    if (row) row.node.replaceChildren(...node.childNodes);
+    rows.set(info.run_id, { info, node: row?.node ?? node });
+  }
+}
+
+function rowOf({ run_id, agent, model, user, title, status, updated_at, entries }) {
+  return element("li", { class: "row-line" },
+    element("a", { class: "title", href: `/runs/${encodeURIComponent(run_id)}` }, titleOf({ title, run_id })), mark(status),
+    element("p", { class: "small soft facts-line" },
+      [agent, model, user, counted(entries, "entry", "entries")].filter(Boolean).map((each) => element("span", {}, each)),
+      ago(updated_at * 1000)));
+}
+
+function tell() {
+  const amount = rows.size;
+  list.hidden = amount === 0;
+  said.className = "soft small";
+  said.textContent = amount
+    ? `${counted(amount, "run")}${older.hidden ? "" : ", the newest"}.`
+    : picked().size ? "No run is like this." : "Nothing was asked yet.";
+}
+
+async function careful(act) {
+  const { signal } = asking;
+  try {
+    await act(signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    said.className = "notice bad";
+    said.textContent = error.message;
+  }
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  show();
+});
+form.addEventListener("change", show);
+form.elements.search.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(show, PAUSE);
+});
+older.addEventListener("click", showOlder);
+await begin();
+regularly(lookAgain, OFTEN);

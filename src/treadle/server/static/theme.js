@@ -1,0 +1,20 @@
+// Light or dark: as the system says, or as somebody chose, which is kept in this browser. A plain script for the head of a page, so
+// that nothing is drawn in the wrong colours first; as a module it works too. The switch itself is in bar.js.
+
+(() => {
+  const KEY = "treadle-theme", root = document.documentElement;
+
+  function apply() {
+    let chosen = null;
+    try {
+      chosen = localStorage.getItem(KEY);
+    } catch {
+      // a browser that keeps nothing follows the system
+    }
+    if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
+    else delete root.dataset.theme;
+  }
+
+  apply();
+  addEventListener("storage", ({ key }) => key === KEY && apply());
+})();

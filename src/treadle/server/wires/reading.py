@@ -1,0 +1,107 @@
+"""What both wires share in reading a request: its JSON, texts in blocks, the caller's tools. What can't be done is named."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from starlette.requests import Request
+
+from treadle.core.errors import BadTool
+from treadle.core.requests import ToolSpec
+from treadle.server.wires.asked import Choice
+from treadle.server.wires.refused import Refused
+from treadle.tools.validate import Validator
+
+T = TypeVar("T")
+
+_AT = re.compile(r" - at `\$\.?(.*)`\Z", re.DOTALL)
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class Block(Struct, frozen=True):
+    """A piece of a message."""
+
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+
+
+async def body_of(request: Request, kind: type[T]) -> T:
+    """The request's JSON as a value."""
+    body = await request.body()
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        where = _AT.search(str(error))
+        words = _AT.sub("", str(error))
+        raise Refused(400, f"{words}.", (where[1] or None) if where else None) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"The request isn't JSON that can be read here: {error}.") from error
+
+
+def words_of(content: str | Sequence[Block] | None, param: str) -> str:
+    """The text of a message, given as such or in blocks. Nothing but text can be read."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    for number, block in enumerate(content):
+        if block.type not in ("text", "refusal"):
+            what = "Images" if "image" in block.type else f"Parts of the type {block.type[:40]!r}"
+            raise Refused(400, f"{what} can't be read here; send text.", f"{param}.content[{number}]")
+    return "".join([block.text or block.refusal or "" for block in content])
+
+
+def tool_of(name: str, description: str | None, parameters: dict[str, Any] | None, param: str) -> ToolSpec:
+    """A tool of the caller's."""
+    if _NAME.fullmatch(name) is None:
+        raise Refused(400, "A tool's name has up to 64 letters, digits, _ and -.", f"{param}.name")
+    spec = ToolSpec(name, description or "", {"type": "object", "properties": {}} if parameters is None else parameters)
+    try:
+        Validator(spec.parameters)
+    except BadTool as error:
+        raise Refused(400, str(error), f"{param}.parameters") from error
+    return spec
+
+
+def distinct(specs: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """The caller's tools, no two by one name."""
+    seen: set[str] = set()
+    for number, spec in enumerate(specs):
+        if spec.name in seen:
+            raise Refused(400, f"There are two tools called {spec.name!r}.", f"tools[{number}]")
+        seen.add(spec.name)
+    return tuple(specs)
+
+
+def choice_of(names: Iterable[str], wanted: str, one: str, param: str = "tool_choice") -> Choice | None:
+    """What a caller says of which tools are to be called: `auto`, `none`, `any`, or `one` by its name."""
+    known = tuple(names)
+    match wanted:
+        case "auto":
+            return None
+        case "none":
+            return Choice(())
+        case "any" if known:
+            return Choice(known, must=True)
+        case "tool" if one in known:
+            return Choice((one,), must=True)
+        case "any" | "tool":
+            raise Refused(400, f"There is no such tool{f' as {one[:64]!r}' if one else ''} in `tools`.", param)
+        case _:
+            raise Refused(400, f"There is no choice {wanted[:40]!r} of tools.", param)
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """The arguments of a call in a conversation; what isn't an object is kept as it was written."""
+    try:
+        return msgspec.json.decode(text or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        return {"arguments": text}
+
+
+def unable(**given: object) -> None:
+    """Refuse what is asked for and can't be done."""
+    name = next((name for name, value in given.items() if value), None)
+    if name is not None:
+        raise Refused(400, f"{name} can't be done here; leave it out.", name, "unsupported_parameter")

@@ -1,0 +1,237 @@
+"""A day's budget: what counts, when it is looked up, and what happens when it is used up."""
+
+import asyncio
+
+import pytest
+
+from treadle.app.agent import Agent
+from treadle.app.budget import DAY, Budget, Spent, budgeted, spent_in, within
+from treadle.app.home import close_homes, open_home
+from treadle.core.errors import ModelRefused, ModelUnavailable
+from treadle.core.messages import History
+from treadle.core.requests import ReplyEnded, Request, TextDelta, Usage
+from treadle.models.scripted import Answer, Scripted
+from treadle.stores.people import Allowance
+
+NOON = 20_000 * DAY + DAY / 2
+NOTHING = Spent()
+REQUEST = Request("", History())
+
+
+def spends(tokens, cost=None):
+    return Answer(text="hello", usage=Usage(requests=1, input_tokens=tokens, cost=cost))
+
+
+class Clock:
+    def __init__(self):
+        self.now = NOON
+
+    def __call__(self):
+        return self.now
+
+
+class Journal:
+    """What was spent elsewhere, and how often somebody looked."""
+
+    def __init__(self, spent=NOTHING):
+        self.spent = spent
+        self.since = []
+
+    async def __call__(self, since):
+        self.since.append(since)
+        return self.spent
+
+
+async def heard(model):
+    return [delta async for delta in model.reply(REQUEST)]
+
+
+def gives(model):
+    async def make():
+        return model
+
+    return make
+
+
+def bounded(model, allowance, journal, clock):
+    return asyncio.run(budgeted(gives(model), allowance, journal, clock)())
+
+
+def test_without_a_limit_nothing_is_looked_up():
+    make = gives(Scripted("hello"))
+    assert budgeted(make, Allowance(), Journal()) is make
+
+
+def test_a_model_is_the_same_within_a_budget():
+    model = Scripted("hello")
+    made = bounded(model, Allowance(tokens=10), Journal(), Clock())
+    assert (made.name, made.traits) == (model.name, model.traits)
+    assert asyncio.run(heard(made))[0] == TextDelta("hello")
+
+
+@pytest.mark.parametrize(
+    ("allowance", "words"),
+    [
+        (Allowance(tokens=100_000), "Your 100,000 tokens of today are used up; they begin anew at midnight (UTC)."),
+        (Allowance(cost=5), "Your $5.00 of today are used up; they begin anew at midnight (UTC)."),
+    ],
+)
+def test_a_budget_that_is_used_up_is_a_sentence_and_the_model_is_not_asked(allowance, words):
+    model = Scripted("hello")
+    made = bounded(model, allowance, Journal(Spent(100_000, 5.0)), Clock())
+    with pytest.raises(ModelRefused) as refused:
+        asyncio.run(heard(made))
+    assert (str(refused.value), refused.value.status, refused.value.retryable) == (words, 429, False)
+    assert model.requests == []
+
+
+def test_nothing_at_all_may_be_spent_either():
+    made = bounded(Scripted("hello"), Allowance(tokens=0), Journal(), Clock())
+    with pytest.raises(ModelRefused, match="Your 0 tokens of today"):
+        asyncio.run(heard(made))
+
+
+def test_what_is_spent_here_counts_before_the_journal_says_so():
+    clock, journal = Clock(), Journal(Spent(40))
+    made = bounded(Scripted(spends(30), spends(30), "never"), Allowance(tokens=100), journal, clock)
+    asyncio.run(heard(made))
+    asyncio.run(heard(made))
+    with pytest.raises(ModelRefused):
+        asyncio.run(heard(made))
+    assert journal.since == [20_000 * DAY]  # one look for all three
+
+
+def test_the_journal_is_looked_at_again_after_a_few_seconds():
+    clock, journal = Clock(), Journal()
+    made = bounded(Scripted(*[spends(1)] * 3), Allowance(tokens=100), journal, clock)
+    asyncio.run(heard(made))
+    clock.now += 6
+    journal.spent = Spent(99)
+    asyncio.run(heard(made))
+    with pytest.raises(ModelRefused):
+        asyncio.run(heard(made))
+    assert len(journal.since) == 2
+
+
+def test_what_the_journal_never_hears_of_counts_all_the_same():
+    clock, journal = Clock(), Journal(Spent(10))
+    made = bounded(Scripted(*[spends(50)] * 3), Allowance(tokens=100), journal, clock)
+    asyncio.run(heard(made))
+    clock.now += 6
+    asyncio.run(heard(made))
+    clock.now += 6
+    with pytest.raises(ModelRefused):
+        asyncio.run(heard(made))
+
+
+def test_at_midnight_it_begins_anew():
+    clock, journal = Clock(), Journal(Spent(100))
+    made = bounded(Scripted("hello"), Allowance(tokens=100), journal, clock)
+    with pytest.raises(ModelRefused):
+        asyncio.run(heard(made))
+    clock.now, journal.spent = 20_001 * DAY + 1.0, Spent()
+    assert asyncio.run(heard(made))
+    assert journal.since == [20_000 * DAY, 20_001 * DAY]
+
+
+def test_what_a_failed_request_cost_counts_and_what_is_not_known_does_not():
+    paid = ModelUnavailable("Too many.", usage=Usage(requests=1, input_tokens=60))
+    clock, journal = Clock(), Journal()
+    made = bounded(Scripted(paid, ModelUnavailable("Gone."), spends(40), "never"), Allowance(tokens=100), journal, clock)
+    for _ in range(2):
+        with pytest.raises(ModelUnavailable):
+            asyncio.run(heard(made))
+    asyncio.run(heard(made))
+    with pytest.raises(ModelRefused):
+        asyncio.run(heard(made))
+
+
+def test_dollars_are_as_the_model_says_or_as_prices_say():
+    budget = Budget(Allowance(cost=1), Journal(), Clock())
+
+    async def spend(model, usage):
+        await budget.check()
+        budget.note(model, usage)
+
+    asyncio.run(spend("mine", Usage(input_tokens=10**9)))
+    asyncio.run(spend("mine", Usage(cost=0.4)))
+    asyncio.run(spend("openai:gpt-4o-mini", Usage(input_tokens=10_000_000)))
+    with pytest.raises(ModelRefused):
+        asyncio.run(budget.check())
+
+
+def test_many_who_ask_at_once_look_once():
+    journal = Journal()
+    made = bounded(Scripted(*["hello"] * 20), Allowance(tokens=100), journal, Clock())
+
+    async def all_at_once():
+        await asyncio.gather(*[heard(made) for _ in range(20)])
+
+    asyncio.run(all_at_once())
+    assert len(journal.since) == 1
+
+
+def test_a_model_that_is_named_is_within_the_same_budget():
+    journal = Journal()
+    make = budgeted(gives(Scripted(spends(100))), Allowance(tokens=100), journal, Clock())
+    asyncio.run(heard(asyncio.run(make())))
+    with pytest.raises(ModelRefused):
+        asyncio.run(heard(within(make, Scripted("hello"))))
+    free = Scripted("hello")
+    assert within(gives(free), free) is free
+
+
+def test_whoever_stops_listening_closes_the_model_too():
+    closed = []
+
+    async def reply():
+        try:
+            yield TextDelta("one")
+            yield ReplyEnded("done")
+        finally:
+            closed.append(True)
+
+    made = bounded(Scripted(reply()), Allowance(tokens=1), Journal(), Clock())
+
+    async def listen():
+        deltas = made.reply(REQUEST)
+        await anext(deltas)
+        await deltas.aclose()
+
+    asyncio.run(listen())
+    assert closed == [True]
+
+
+def test_a_model_whose_replies_are_no_generator_will_do():
+    class Plain:
+        name, traits = "plain", Scripted().traits
+
+        def reply(self, request):
+            return Replies()
+
+    class Replies:
+        def __init__(self):
+            self.left = [TextDelta("one"), ReplyEnded("done")]
+
+        def __aiter__(self):
+            return self
+
+        async def __anext__(self):
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop(0)
+
+    assert len(asyncio.run(heard(bounded(Plain(), Allowance(tokens=5), Journal(), Clock())))) == 2
+
+
+def test_runs_in_a_home_are_what_was_spent_there(tmp_path):
+    async def spend():
+        home = open_home(tmp_path)
+        assert await spent_in(home)(0.0) == Spent()
+        await Agent(Scripted(spends(70, cost=0.5))).run("Hello", journal=home.services())
+        return await spent_in(home)(0.0), await spent_in(home)(4e9)
+
+    try:
+        assert asyncio.run(spend()) == (Spent(70, 0.5), Spent())
+    finally:
+        close_homes()

@@ -1,0 +1,359 @@
+"""The panel in a real browser, over a real repository and a model whose replies are written in advance."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from assistants.coding.stage import MENDED, SHOP, TESTS, asks, mends, needs_git, project, reports
+from assistants.coding.table import PATIENCE, Gate, must_contain, named, served
+from browser import Browser, needs_browser
+
+pytestmark = [needs_browser, needs_git]
+
+MINUS = "\N{MINUS SIGN}"
+BAD = "<img src=x onerror=window.taken=1>"
+FITS = "document.documentElement.scrollWidth === innerWidth"
+FOCUS = "document.activeElement"
+READY = "document.querySelector('#workspace') !== null && !document.querySelector('#amount .busy')"
+OVER = "document.querySelector('.outcome') !== null"
+TITLES = "[...document.querySelectorAll('.step .name')].map(each => each.firstChild.data)"
+CARD = "[...document.querySelectorAll('.step')].find(each => each.innerText.includes('{}'))"
+JOBS = "document.querySelectorAll('#list li').length === {}"
+MANY = "".join(f"def price_{number}(count):\n    return count * {number}\n\n\n" for number in range(60)) + MENDED
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One browser for all of them, with the loop it lives in."""
+    with asyncio.Runner() as runner:
+        started = runner.run(Browser().__aenter__())
+        yield runner, started
+        runner.run(started.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project, and nobody's settings."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
+    (tmp_path / "own.toml").touch()
+    folder = project(tmp_path)
+    must_contain(folder)
+    return folder
+
+
+@pytest.fixture
+def visit(browser, shop, tmp_path):
+    """Shows the panel to `look(page)`; nothing may go wrong meanwhile. `before(table)` is done first, and gives the address."""
+    runner, started = browser
+
+    async def run(look, url, ready, how):
+        page = await started.open(url, **how)
+        await page.wait_for(ready, PATIENCE)
+        await look(page)
+        page.check()
+        await page.send("Page.close")
+
+    def visiting(look, *replies, before=None, ready=READY, **how):
+        with served(tmp_path, *replies) as table:
+            at = before(table) if before else ""
+            runner.run(run(look, f"{table.url}/coding/{at}", ready, how))
+
+    return visiting
+
+
+def done(shop: Path, *, title: str = "Prices are off by one", **more):
+    """A job that is over before anybody looks."""
+
+    def before(table):
+        job = table.begin(shop, what=title, **more)
+        table.over(job)
+        return f"?job={job}"
+
+    return before
+
+
+async def put(page, selector, value):
+    """Write into a field, in place of what is there."""
+    await page.click(selector)
+    await page.evaluate(f"{FOCUS}.select()")
+    await page.write(value)
+
+
+async def begin(page, shop, what="Prices are off by one"):
+    await put(page, "#workspace", str(shop))
+    await put(page, "#what", what)
+    await page.click("#go")
+
+
+async def says(page, selector, words):
+    await page.wait_for(f"document.querySelector({json.dumps(selector)})?.innerText.includes({json.dumps(words)})", PATIENCE)
+
+
+async def tab(page, to):
+    """Press Tab until the focus is where it is wanted."""
+    for _ in range(40):
+        if await page.evaluate(f"{FOCUS}.matches({json.dumps(to)})"):
+            return
+        await page.press("Tab")
+    raise AssertionError(f"{to} can't be reached; the focus is at {await page.evaluate(f'{FOCUS}.outerHTML')}")
+
+
+# beginning
+
+
+def test_a_newcomer_is_told_how_to_name_a_folder_and_can_try_a_sample(visit):
+    right = ("file", {"action": "replace", "path": "cart.py", "old": "prices[1:]", "new": "prices"})
+
+    async def look(page):
+        assert "workspaces = [" in await page.text("#notices")
+        assert await page.text("#amount") == "No jobs yet"
+        await page.click("#sample")
+        await page.wait_for(f"{FOCUS}.id === 'go'")
+        assert "the first price was left out" in await page.evaluate("document.querySelector('#what').value")
+        assert (await page.evaluate("document.querySelector('#workspace').value")).endswith("/samples/cart")
+        await page.press("Enter")
+        await says(page, ".outcome", "Completed, and verified: 4 tests pass.")
+        await says(page, "#list li", "Debug in cart")
+        assert await page.evaluate("document.querySelector('#list .pick').getAttribute('aria-current')") == "true"
+        await page.click("#new")
+        assert await page.evaluate("document.querySelector('#job').hidden")
+        assert "job=" not in await page.evaluate("location.href")
+
+    visit(look, asks(("file", {"action": "read", "path": "cart.py"}), right), reports("Count every price"))
+
+
+def test_what_is_missing_or_refused_is_said_where_one_writes(visit, shop):
+    async def look(page):
+        await page.click("#go")
+        await says(page, "#begin-said", "Say in which folder.")
+        await put(page, "#workspace", str(shop))
+        await page.click("#kinds label:nth-of-type(2)")
+        assert await page.text("#what-label") == "What should be built?"
+        await page.click("#go")
+        await says(page, "#begin-said", "Say in a few words what is wanted.")
+        assert await page.evaluate(f"{FOCUS}.id") == "what"
+        await put(page, "#workspace", "/nowhere")
+        await put(page, "#what", "A bridge")
+        await page.click("#go")
+        await says(page, "#begin-said", "There is no folder '/nowhere'.")
+        page.problems.clear()  # the browser says itself that the server didn't take it
+
+    visit(look)
+
+
+def test_a_review_reports_and_has_no_changes_to_show(visit, shop):
+    (shop / "shop.py").write_text(MENDED)
+    finding = {"severity": "warning", "message": "No test.", "path": "shop.py", "line": 2}
+
+    async def look(page):
+        await put(page, "#workspace", str(shop))
+        await page.click("#kinds label:nth-of-type(3)")
+        assert await page.evaluate("document.querySelector('#branch').checkVisibility()")
+        await page.click("#go")
+        await says(page, ".outcome", "shop.py:2")
+        assert not await page.evaluate("document.querySelector('#changes').checkVisibility()")
+
+    visit(look, asks(("give_answer", {"summary": "It is right.", "verdict": "COMMENT", "findings": [finding]})))
+
+
+# a job at work
+
+
+def test_steps_and_changes_come_while_it_works_and_nothing_jumps(visit, shop):
+    gates = [
+        Gate(named(answer))
+        for answer in (
+            asks(
+                ("file", {"action": "read", "path": "shop.py"}), ("file", {"action": "write", "path": "shop.py", "content": MANY})
+            ),
+            asks(
+                ("file", {"action": "write", "path": "shop.py", "content": f"{MANY}\n\nLAST = 1\n"}),
+                ("test", {}),
+                text="And **now**.",
+            ),
+            asks(("bash", {"command": "echo hello > note.txt; exit 3"})),
+            reports("Many prices"),
+        )
+    ]
+
+    async def look(page):
+        await begin(page, shop)
+        await says(page, "#doing", "The model is thinking…")
+        assert await page.text("#changes-amount") == "Nothing has been changed yet."
+        await page.wait_for("document.querySelectorAll('.step').length === 2")
+        assert await page.evaluate(TITLES) == ["Ran the tests before the first change", "What the model was told"]
+        gates[0].open()
+        await page.wait_for("document.querySelectorAll('.file').length === 1", PATIENCE)
+        assert await page.text("#changes-amount") == f"1 file, +241 {MINUS}1"
+        await page.evaluate("document.querySelector('.step').open = true")
+        await page.evaluate("document.querySelector('#changes').scrollTop = 700")
+        await page.evaluate(
+            "window.line = document.querySelectorAll('.diff ins')[60]; window.top0 = line.getBoundingClientRect().top"
+        )
+        gates[1].open()
+        await page.wait_for(f"{CARD.format('2 passed')} !== undefined", PATIENCE)
+        await says(page, "#changes-amount", f"+244 {MINUS}1")
+        assert await page.evaluate("line.isConnected && line.getBoundingClientRect().top === top0")
+        assert await page.evaluate("document.querySelector('.step').open")
+        assert await page.text("#steps .words strong") == "now"
+        gates[2].open()
+        await page.wait_for("document.querySelectorAll('.file').length === 2", PATIENCE)
+        card = CARD.format("exit code 3")
+        assert await page.evaluate(f"[{card}.dataset.state, {card}.querySelector('.outcome').innerText]") == [
+            "failed",
+            "exit code 3, note.txt",
+        ]
+        gates[3].open()
+        await says(page, ".outcome", "Completed, and verified: 2 tests pass.")
+        assert "note.txt" in await page.text("#files")
+        assert await page.text("#doing") == ""
+        await page.evaluate(f"{card}.open = true")
+        await page.click(".step[open] button.chip")
+        assert await page.evaluate(f"{FOCUS}.matches('.file > summary')")
+
+    visit(look, *gates)
+
+
+def test_lines_are_marked_by_sign_and_number_and_not_by_colour_alone(visit, shop):
+    async def look(page):
+        lines = (
+            "[...document.querySelectorAll('.diff > *')].map(each => [each.tagName, each.dataset.number, each.innerText.trimEnd()])"
+        )
+        await page.wait_for("document.querySelectorAll('.diff > *').length === 4")
+        assert await page.evaluate(lines) == [
+            ["SPAN", "", "@@ -1,2 +1,2 @@"],
+            ["SPAN", "1", " def price(count):"],
+            ["DEL", "2", "-    return count * 3 + 1"],
+            ["INS", "2", "+    return count * 3"],
+        ]
+        assert await page.text(".file .counts") == f"+1 {MINUS}1"
+        assert (await page.text(".file summary")).startswith("M")
+
+    visit(look, mends(), reports(), before=done(shop), ready=OVER)
+
+
+def test_a_job_is_stopped_from_the_page(visit, shop):
+    async def look(page):
+        await begin(page, shop)
+        await says(page, "#doing", "The model is thinking…")
+        await page.click("[data-does=cancel]")
+        await says(page, ".outcome", "Cancelled.")
+        await says(page, "#list", "cancelled")
+        assert await page.evaluate("document.querySelector('[data-does=cancel]') === null")
+
+    visit(look, Gate(reports()))
+
+
+def test_a_push_is_approved_with_the_keyboard(visit, shop):
+    async def look(page):
+        await begin(page, shop)
+        await page.wait_for("document.querySelector('.approval') !== null", PATIENCE)
+        assert "This sends what it changed to another machine." in await page.text(".approval")
+        assert await page.evaluate(f"{FOCUS} === document.querySelector('.approval')")
+        assert await page.text("#report") == ""
+        await tab(page, ".deny")
+        await page.press("Enter")
+        await says(page, ".outcome", "Completed, and verified")
+        assert await page.evaluate(f"{CARD.format('git push')}.dataset.state") == "denied"
+
+    visit(look, mends(), asks(("git", {"action": "push"})), reports())
+
+
+# taking back
+
+
+def test_what_it_changed_is_taken_back_after_one_is_sure(visit, shop):
+    async def look(page):
+        await page.wait_for("document.querySelector('.file') !== null")
+        await page.click("[data-does=all]")
+        await page.click("dialog .quiet")
+        assert (shop / "shop.py").read_text() == MENDED
+        await page.click("[data-does=all]")
+        await page.click("dialog button[value=yes]")
+        await says(page, "#said", "Put back: shop.py")
+        await says(page, "#changes-amount", "Everything was taken back.")
+        assert (shop / "shop.py").read_text() == SHOP
+        assert await page.evaluate("document.querySelector('[data-does=all]') === null")
+
+    visit(look, mends(), reports(), before=done(shop), ready=OVER)
+
+
+def test_what_one_has_changed_since_is_asked_about_once_more(visit, shop):
+    async def look(page):
+        (shop / "shop.py").write_text("mine\n")
+        for answer in (".quiet", "button[value=yes]"):
+            await page.click("[data-does=last]")
+            await page.click("dialog button[value=yes]")
+            await page.wait_for("document.querySelector('dialog')?.innerText.includes('You have changed shop.py since the job')")
+            assert (shop / "shop.py").read_text() == "mine\n"
+            await page.click(f"dialog {answer}")
+            await page.wait_for("document.querySelector('#said').innerText !== ''")
+        await says(page, "#said", "Put back: shop.py")
+        assert (shop / "shop.py").read_text() == SHOP
+        assert len(page.problems) == 2
+        page.problems.clear()  # the browser says itself that the server didn't take it
+
+    visit(look, mends(), reports(), before=done(shop), ready=OVER)
+
+
+# what must not happen
+
+
+def test_what_looks_like_html_stays_text(visit, shop):
+    (shop / "test_shop.py").write_text(TESTS)
+    writes = ("file", {"action": "write", "path": f"{BAD.replace('/', '')}.txt", "content": f"{BAD}\n"})
+
+    async def look(page):
+        await page.wait_for("document.querySelectorAll('.file').length === 2", PATIENCE)
+        await page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        for place in ("#job-title", "#list", "#steps", "#files", ".outcome"):
+            assert BAD in await page.text(place), place
+        assert await page.evaluate("[window.taken === undefined, document.querySelectorAll('img').length]") == [True, 1]
+
+    again = mends()
+    calls = asks(*[(call.name, call.arguments) for call in again.calls], writes, ("bash", {"command": f"echo '{BAD}'"}), text=BAD)
+    visit(look, calls, reports(BAD), before=done(shop, title=BAD), ready=OVER)
+
+
+def test_a_job_that_isnt_there_is_said(visit):
+    async def look(page):
+        await says(page, "#said", "There is no job 'job-00000000' of yours.")
+        assert len(page.problems) == 2
+        page.problems.clear()
+
+    visit(look, before=lambda table: "?job=job-00000000")
+
+
+def test_a_telephone_shows_it_without_scrolling_sideways_and_with_tabs(visit, shop):
+    long = "Donaudampfschifffahrtsgesellschaftskapitänsmützenhersteller" * 3
+
+    async def look(page):
+        assert await page.evaluate(FITS)
+        assert not await page.evaluate("document.querySelector('#changes').checkVisibility()")
+        await page.evaluate("document.querySelectorAll('.step').forEach(each => each.open = true)")
+        assert await page.evaluate(FITS)
+        await page.click("#tab-changes")
+        await page.wait_for("document.querySelector('.file')?.checkVisibility()")
+        assert not await page.evaluate("document.querySelector('#work').checkVisibility()")
+        assert await page.text("#tab-changes") == "Changes (2)"
+        assert await page.evaluate(FITS)
+        await page.press("ArrowLeft")
+        assert await page.evaluate("document.querySelector('#work').checkVisibility()")
+        await page.click("#fold")
+        assert await page.evaluate(FITS)
+        await page.click("#list .pick")
+        assert await page.evaluate("document.querySelector('#fold').getAttribute('aria-expanded')") == "false"
+        await page.click("#new")
+        assert await page.evaluate(FITS)
+
+    calls = mends(f"{MENDED}{long} = 1\n")
+    more = asks(
+        ("file", {"action": "write", "path": f"{long[:100]}.txt", "content": long}),
+        ("bash", {"command": f"echo {long}"}),
+        text=long,
+    )
+    visit(look, calls, more, reports(long), before=done(shop, title=long), ready=OVER, width=360, height=740)

@@ -1,0 +1,428 @@
+"""The workbench in a real browser, over a real server and a model whose replies are written in advance."""
+
+import asyncio
+import threading
+
+import pytest
+
+from browser import needs_browser
+from server.pages.cable import Cable
+from server.pages.shop import BAD, LAMPS, LOOK, ORDER, QUESTIONS, Held, clerk
+from server.running import Serving, assistant, panel
+from treadle import Agent, tool
+from treadle.core.errors import UnknownModel
+from treadle.core.requests import ReplyEnded, TextDelta, Usage
+from treadle.models.scripted import Answer
+from treadle.server.models import Fetching
+from treadle.testing import calls
+
+pytestmark = needs_browser
+
+READY = "document.querySelectorAll('.assistant').length === 2 && document.querySelectorAll('.chip').length === 2"
+DONE = "document.querySelectorAll('.facts').length === {}"
+RUN = "new URLSearchParams(location.search).get('run')"
+STATES = "[...document.querySelectorAll('.call')].map(each => [each.querySelector('.name').innerText, each.dataset.state])"
+LANES = "[...document.querySelectorAll('.lane')].map(each => each.querySelector('.name').innerText)"
+COUNT = "(document.querySelector('#waiting').hidden ? 0 : parseInt(document.querySelector('#waiting').innerText))"
+BROKEN = ("network: net::", "network: Failed to load resource", "net::ERR")
+
+
+async def ask(page, words):
+    await page.click("#message")
+    await page.write(words)
+    await page.press("Enter")
+
+
+def test_an_assistant_is_chosen_asked_and_answers_with_its_calls(serve, visit, shop):
+    async def look(page):
+        await page.wait_for(READY)
+        assert await page.evaluate("[...document.querySelectorAll('.chip')].map(each => each.innerText)") == list(QUESTIONS)
+        assert await page.evaluate("document.querySelector('[aria-current]').innerText") == "Workbench"
+        await page.click(".chip")
+        await page.wait_for(DONE.format(1))
+        assert await page.text(".said p") == QUESTIONS[0]
+        assert await page.evaluate("document.querySelector('.words em').innerText") == "look"
+        assert await page.evaluate("[...document.querySelectorAll('.words strong, .words td')].map(each => each.innerText)") == [
+            "3 lamps",
+            "lamp",
+            "3",
+        ]
+        assert await page.evaluate(STATES) == [["count_items", "done"], ["price_of", "done"], ["next_delivery", "failed"]]
+        assert await page.evaluate("window.taken") is None
+        await page.click(".call summary")
+        assert "item\nlamp\nWhat came back\n3" in (await page.text(".call .inside")).replace("\n\n", "\n")
+        assert await page.text(".facts") == f"{(await page.text('.facts')).split(' · ')[0]} · 30 tokens · $0.0040"
+        assert await page.text("#subject strong") == "Shop"
+
+    priced = Answer(text=LAMPS, usage=Usage(1, 0, 10, 20, cost=0.004))
+    with serve(clerk(LOOK, priced)) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_calls_at_once_are_side_by_side_on_a_time_line(serve, visit):
+    async def look(page):
+        await page.wait_for(READY)
+        await page.click(".chip")
+        await page.wait_for(DONE.format(1))
+        assert sorted(await page.evaluate(LANES)) == ["count_items", "next_delivery", "price_of"]
+        bars = "[...document.querySelectorAll('.lane')].map(each => [each.querySelector('.name').innerText, parseFloat({})])"
+        widths = dict(await page.evaluate(bars.format("each.querySelector('.stretch').style.width")))
+        assert widths["count_items"] > 2 * widths["price_of"] > 0
+        assert "count_items from 0.0 to 0.2 s" in await page.evaluate("document.querySelector('.timeline').ariaLabel ?? ''")
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelectorAll('.lane').length === 3")
+        again = dict(await page.evaluate(bars.format("each.querySelector('.stretch').style.width")))
+        assert again["count_items"] > 2 * again["price_of"] > 0
+
+    with serve(clerk(LOOK, LAMPS)) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_a_conversation_goes_on_after_the_page_was_loaded_again_with_another_model(serve, visit):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "How many lamps?")
+        await page.wait_for(DONE.format(1))
+        run = await page.evaluate(RUN)
+        assert run
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelectorAll('.turn').length === 1")
+        assert await page.text(".words") == "Three."
+        await page.evaluate("document.querySelector('#model').selectedIndex = 1")
+        await ask(page, "And chairs?")
+        await page.wait_for("document.querySelectorAll('.words')[1]?.innerText === 'The other model says so.'")
+        assert await page.evaluate(RUN) == run
+        await page.click("#anew")
+        await page.wait_for("document.querySelectorAll('.turn').length === 0")
+        assert await page.evaluate(RUN) is None
+
+    with serve(clerk("Three.")) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_what_a_call_would_do_is_shown_changed_and_approved(serve, visit, shop):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, QUESTIONS[1])
+        await page.wait_for("!!document.querySelector('.approval')")
+        shown = await page.text(".approval")
+        assert [words in shown for words in ("order_items", "Orders cost money.", "Orders 10 of lamp.")] == [True] * 3
+        assert (await page.text(".approval ins")).strip() == '+  "lamp": 10'
+        assert await page.evaluate("document.activeElement === document.querySelector('.approval')")
+        await page.wait_for(f"{COUNT} === 1")
+        await page.click(".approval .edit")
+        for words, problem in (('{"item": ', "This is no JSON"), ("[1]", "This has to be an object")):
+            await page.evaluate(f"document.querySelector('.json').value = {words!r}")
+            await page.click(".approval .approve")
+            assert problem in await page.text(".approval .field .bad")
+        assert shop.ordered == []
+        await page.evaluate('document.querySelector(\'.json\').value = \'{"item": "lamp", "amount": 4}\'')
+        await page.click(".approval .approve")
+        await page.wait_for(DONE.format(1))
+        assert shop.ordered == [("lamp", 4)]
+        assert await page.text(".decided") == "You changed and approved order_items."
+        await page.wait_for(f"{COUNT} === 0")
+
+    with serve(clerk(calls(("order_items", ORDER)), "Done.")) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_arguments_that_do_not_fit_the_tool_are_not_taken(serve, visit, shop):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, QUESTIONS[1])
+        await page.click(".approval .edit")
+        await page.evaluate('document.querySelector(\'.json\').value = \'{"item": "lamp", "amount": "many"}\'')
+        await page.click(".approval .approve")
+        await page.wait_for("document.querySelector('.approval [role=alert]').innerText.includes('amount')")
+        await page.evaluate('document.querySelector(\'.json\').value = \'{"item": "lamp", "amount": 2}\'')
+        await page.click(".approval .approve")
+        await page.wait_for(DONE.format(1))
+        assert shop.ordered == [("lamp", 2)]
+
+    with serve(clerk(calls(("order_items", ORDER)), "Done.")) as server:
+        visit(f"{server.url}/", look, expected=("status of 4",))
+
+
+def test_what_is_denied_is_not_done_and_the_model_reads_why(serve, visit, shop):
+    model = clerk(calls(("order_items", ORDER)), "Then I won't.")
+
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, QUESTIONS[1])
+        await page.click(".approval .why input")
+        await page.write("Too many.")
+        await page.press("Enter")
+        await page.wait_for(DONE.format(1))
+        assert await page.text(".decided") == "You denied order_items: Too many."
+        assert await page.evaluate(STATES) == [["order_items", "denied"]]
+
+    with serve(model) as server:
+        visit(f"{server.url}/", look)
+    assert shop.ordered == []
+    assert "Too many." in str(model.requests[-1].history[-1])
+
+
+def test_two_things_that_wait_are_answered_one_after_the_other(serve, visit, shop):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "Order lamps, twice.")
+        await page.wait_for("document.querySelectorAll('.approval').length === 2")
+        await page.click(".approval .approve")
+        await page.wait_for("document.querySelectorAll('.approval').length === 1")
+        assert shop.ordered == []
+        assert await page.evaluate("document.querySelector('.send').disabled")
+        await page.wait_for("!document.querySelector('.approval .deny').disabled")
+        await page.click(".approval .deny")
+        await page.wait_for(DONE.format(1))
+        assert shop.ordered == [("lamp", 10)]
+
+    twice = calls(("order_items", ORDER), ("order_items", {"item": "lamp", "amount": 1}))
+    with serve(clerk(twice, "Half done.")) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_stopping_stops_the_run_itself(serve, visit):
+    held = Held("One, ", "two, ", "three.")
+
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        held.free()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One,'")
+        await page.click(".stop")
+        await page.wait_for("document.querySelector('.doing')?.innerText === 'This answer was stopped.'")
+        run = await page.evaluate(RUN)
+        said = await page.evaluate(f"fetch('/api/runs/{run}').then(answer => answer.json())")
+        assert said["run"]["status"] == "cancelled"
+
+    with serve(clerk(held)) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_after_a_broken_connection_nothing_is_missing_and_nothing_comes_twice(serve, visit):
+    held = Held("One, ", "two, ", "three, ", "four.")
+
+    async def look(page, cable):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        held.free()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One,'")
+        cable.pull()
+        await page.wait_for("document.querySelector('.doing').innerText === 'Connection lost; trying again…'")
+        held.free()
+        held.free()
+        cable.plug()
+        await page.wait_for("document.querySelector('.words').innerText === 'One, two, three,'")
+        assert await page.text(".doing") != "Connection lost; trying again…"
+        held.free()
+        await page.wait_for(DONE.format(1))
+        assert await page.text(".words") == held.words
+        assert await page.evaluate("document.querySelectorAll('.turn').length") == 1
+
+    with serve(clerk(held)) as server, Cable(server.port) as cable:
+        visit(f"{cable.url}/", lambda page: look(page, cable), expected=BROKEN)
+
+
+def test_what_a_reader_was_too_slow_for_is_there_at_the_end(serve, visit):
+    go, over = threading.Event(), threading.Event()
+
+    async def flood():
+        for gate, words in ((go, ["One."]), (over, ["."] * 6000)):
+            await asyncio.to_thread(gate.wait, 20)
+            for word in words:
+                yield TextDelta(word)
+        yield ReplyEnded("done", Usage(requests=1))
+
+    async def look(page, cable):
+        await page.wait_for(READY)
+        await ask(page, "Count.")
+        go.set()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One.'")
+        cable.pull()
+        await page.wait_for("document.querySelector('.doing').innerText === 'Connection lost; trying again…'")
+        over.set()
+        await asyncio.sleep(0.5)  # for the model to be ahead of what is kept for readers
+        cable.plug()
+        await page.wait_for("document.querySelector('.words')?.innerText.length === 6004")
+        assert await page.evaluate("document.querySelectorAll('.turn').length") == 1
+
+    with serve(clerk(flood())) as server, Cable(server.port) as cable:
+        visit(f"{cable.url}/", lambda page: look(page, cable), expected=BROKEN)
+
+
+def test_what_an_agent_does_for_another_is_told_in_its_card(visit, tmp_path):
+    @tool(effect="read")
+    def depth(river: str) -> int:
+        """How deep it is."""
+        return 7
+
+    diver = Agent(clerk(calls(("depth", {"river": "Elbe"})), "Seven metres, says the diver."), tools=[depth], name="diver")
+    rivers = assistant("rivers", questions=("How deep?",), toolsets=lambda host: [diver.as_tool("dive", "Ask a diver.")])
+
+    async def look(page):
+        await page.click(".chip")
+        await page.wait_for(DONE.format(1))
+        assert await page.evaluate(STATES) == [["dive", "done"]]
+        await page.click(".call summary")
+        assert "How far it is\nUsing depth" in (await page.text(".call .inside")).replace("\n\n", "\n")
+        assert await page.evaluate("[...document.querySelectorAll('.words')].map(each => each.innerText)") == ["", "It is 7 m."]
+
+    with Serving(tmp_path, [rivers], clerk(calls(("dive", {"prompt": "How deep is the Elbe?"})), "It is 7 m.")) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_a_run_survives_that_the_server_is_started_again_while_the_page_is_open(visit, shop, tmp_path):
+    before, after = Held("One, ", "never."), Held("Uno, ", "due.")
+
+    async def look(page, cable, servers):
+        await page.wait_for("document.querySelectorAll('.assistant').length === 1")
+        await ask(page, "Count.")
+        before.free()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One,'")
+        await asyncio.to_thread(servers[0].__exit__)
+        await page.wait_for("document.querySelector('.doing').innerText === 'Connection lost; trying again…'")
+        await asyncio.to_thread(servers[1].__enter__)
+        cable.port = servers[1].port
+        after.free()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'Uno,'")
+        after.free()
+        await page.wait_for(DONE.format(1))
+        assert await page.evaluate("[...document.querySelectorAll('.said p')].map(each => each.innerText)") == ["Count."]
+        assert await page.text(".words") == after.words
+
+    servers = [Serving(tmp_path, [shop.assistant], clerk(reply)) for reply in (before, after)]
+    servers[0].__enter__()
+    with Cable(servers[0].port) as cable:
+        visit(f"{cable.url}/", lambda page: look(page, cable, servers), expected=(*BROKEN, "status of 5"))
+    servers[1].__exit__()
+
+
+def test_a_run_that_is_under_way_is_shown_to_whoever_opens_its_page(serve, visit):
+    held = Held("One, ", "two.")
+
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "First?")
+        await page.wait_for(DONE.format(1))
+        await ask(page, "Second?")
+        held.free()
+        await page.wait_for("document.querySelectorAll('.words')[1]?.innerText === 'One,'")
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelectorAll('.words')[1]?.innerText === 'One,'")
+        held.free()
+        await page.wait_for("document.querySelectorAll('.words')[1]?.innerText === 'One, two.'")
+        shown = await page.evaluate("[...document.querySelectorAll('.said p, .words')].map(each => each.innerText)")
+        assert shown == ["First?", "Yes.", "Second?", "One, two."]
+
+    with serve(clerk("Yes.", held)) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_whatever_a_model_says_stays_text(serve, visit):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, BAD)
+        await page.wait_for(DONE.format(1))
+        assert await page.text(".words") == BAD
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelectorAll('.turn').length === 1")
+        assert await page.text(".said p") == BAD
+        assert await page.evaluate("window.taken") is None
+
+    with serve(clerk(BAD)) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_whatever_assistants_say_of_themselves_stays_text(visit, tmp_path):
+    odd = assistant(
+        "rivers", title=f"Rivers {BAD}", summary=f'"&{{0}} {BAD}', questions=(f"How {BAD}?",), panel=panel(tmp_path / "p")
+    )
+
+    async def look(page):
+        await page.wait_for("document.querySelectorAll('.chip').length === 1 && !document.querySelector('#panels').hidden")
+        shown = await page.text("#chat")
+        assert [words in shown for words in (f"Rivers {BAD}", f'"&{{0}} {BAD}', f"How {BAD}?")] == [True] * 3
+        assert await page.evaluate("window.taken") is None
+
+    with Serving(tmp_path, [odd]) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_where_no_assistant_is_installed_that_is_said(visit, tmp_path):
+    async def look(page):
+        await page.wait_for("document.querySelector('.choice').innerText.includes('No assistant is installed here yet.')")
+
+    with Serving(tmp_path) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_what_goes_wrong_is_said_and_can_be_tried_again(serve, visit):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "How many?")
+        await page.wait_for("!!document.querySelector('.foot .notice.bad')")
+        assert "no reply left" in await page.text(".foot .notice")
+        await page.click(".foot .notice button")
+        await page.wait_for("document.querySelector('.facts') === null && !!document.querySelector('.foot .notice.bad')")
+
+    with serve(clerk()) as server:
+        visit(f"{server.url}/", look)
+
+
+class NoModel:
+    """What a server has where no model was found."""
+
+    @property
+    def name(self):
+        raise UnknownModel("There is no model yet. Start Ollama.")
+
+
+def test_where_there_is_no_model_people_are_told_what_to_do(serve, visit):
+    async def look(page):
+        await page.wait_for(
+            "document.querySelector('#notices .notice')?.innerText.includes('There is no model yet. Start Ollama.')"
+        )
+
+    with serve(NoModel()) as server:
+        visit(f"{server.url}/", look)
+
+
+def test_a_model_that_is_being_fetched_shows_how_far_it_is(serve, visit):
+    fetching = Fetching()
+    fetching.begin("qwen", 400_000_000)
+    fetching.progress(100_000_000, 400_000_000)
+
+    async def look(page):
+        await page.wait_for("document.querySelector('#fetching')?.value === 100000000")
+        assert await page.text(".fetching label") == "Fetching qwen: 100 of 400 MB"
+        assert await page.evaluate("document.querySelector('#fetching').max") == 400_000_000
+        fetching.done()
+        await page.wait_for("document.querySelector('#fetching') === null")
+
+    with serve(clerk("Hello."), fetching=fetching) as server:
+        visit(f"{server.url}/", look)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_everything_works_by_keyboard_alone(serve, visit, width):
+    async def look(page):
+        await page.wait_for(READY)
+        await page.press("Tab")
+        assert await page.evaluate("document.activeElement.className") == "skip"
+        await page.press("Enter")
+        assert await page.evaluate("document.activeElement.id") == "main"
+        seen = set()
+        for _ in range(12):
+            await page.press("Tab")
+            seen.add(
+                await page.evaluate("document.activeElement.name || document.activeElement.id || document.activeElement.className")
+            )
+        assert {"model", "assistant", "chip", "message", "send"} <= seen
+        await page.evaluate("document.querySelector('[name=assistant]').focus()")
+        await page.press("ArrowDown")
+        assert await page.evaluate("document.querySelector('[name=assistant]:checked').value") == "courses"
+        assert await page.evaluate("document.documentElement.scrollWidth") == width
+
+    with serve(clerk()) as server:
+        visit(f"{server.url}/", look, width=width)

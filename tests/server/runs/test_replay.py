@@ -1,0 +1,201 @@
+"""Journals told as events."""
+
+import pytest
+
+from treadle.core.calls import Allow, Ask, Call, Deny, Result, Written
+from treadle.core.entries import (
+    Approved,
+    Called,
+    Finished,
+    Forked,
+    Judged,
+    Noted,
+    Opened,
+    Previewed,
+    Refused,
+    Replied,
+    Resumed,
+    Returned,
+    Said,
+    Shortened,
+    Started,
+)
+from treadle.core.messages import Text, Thinking
+from treadle.core.requests import Usage
+from treadle.guard.policy import digest
+from treadle.server.runs.events import MOST_CONTENT
+from treadle.server.runs.replay import reply_of, told, waiting_in, whole
+
+SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def names(events):
+    return [event.__struct_config__.tag for event in events]
+
+
+def journal(*entries):
+    """With a time for each."""
+    return {"r": [_at(entry, float(number)) for number, entry in enumerate((Opened(agent="rivers", model="m"), *entries))]}
+
+
+def _at(entry, at):
+    from msgspec.structs import replace
+
+    return replace(entry, at=at)
+
+
+def asked(*ids, **more):
+    return Replied(parts=tuple([Written(each, "look", "{}") for each in ids]), usage=Usage(requests=1), **more)
+
+
+def judged(call_id, verdict=Allow(), **arguments):  # noqa: B008 - a value
+    return Judged(call=Call(call_id, "look", arguments), verdict=verdict)
+
+
+def returned(call_id, content="seen", problem=None):
+    return Returned(result=Result(call_id, "look", content, problem), seconds=0.5)
+
+
+def test_a_reply_in_pieces_is_one_reply():
+    events = told(
+        "r",
+        journal(
+            Said(text="x"),
+            Replied(parts=(Thinking("Hm."), Text("I look."), Written("c1", "look", "{}")), more=True),
+            judged("c1"),
+            Replied(parts=(Text("And wait."),), usage=Usage(requests=1, input_tokens=3)),
+            returned("c1"),
+        ),
+    )
+    assert names(events) == [
+        *("run_started", "said", "model_asked", "thinking_arrived", "text_arrived", "call_arrived", "call_judged"),
+        *("text_arrived", "reply_arrived", "call_started", "call_returned"),
+    ]
+    assert (events[2].round, events[2].model) == (1, "m")
+    assert events[8].usage.input_tokens == 3
+
+
+def test_secrets_among_arguments_are_masked():
+    events = told("r", journal(Said(text="x"), asked("c1"), judged("c1", token=SECRET), Started(call_id="c1"), returned("c1")))
+    assert SECRET not in str(events)
+    assert [event.call.arguments for event in events if hasattr(event, "call")] == [{"token": "[redacted:token]"}] * 2
+
+
+def test_results_that_are_too_large_are_cut_and_say_so():
+    (event,) = told("r", journal(Said(text="x"), asked("c1"), judged("c1"), returned("c1", "y" * (MOST_CONTENT + 1234))))[-1:]
+    assert event.result.content.endswith("[… 1,234 more characters aren't shown …]")
+    assert len(event.result.content) < MOST_CONTENT + 100
+
+
+def test_a_call_that_never_ran_never_began():
+    for verdict, ending in (
+        (Deny(reason="No."), []),
+        (Ask(), [Refused(call_id="c1", reason="No.")]),
+        (Allow(), [returned("c1", problem="cancelled")]),
+    ):
+        events = told("r", journal(Said(text="x"), asked("c1"), judged("c1", verdict), *ending))
+        assert "call_started" not in names(events)
+        assert names(events).count("call_returned") == len(ending)
+
+
+def test_an_answer_to_a_call_that_is_over_tells_nothing():
+    late = [Refused(call_id="c1"), Refused(call_id="never"), Started(call_id="never")]
+    events = told("r", journal(Said(text="x"), asked("c1", "c2"), judged("c1"), returned("c1"), *late))
+    assert names(events).count("call_returned") == 1
+
+
+def test_what_waits_is_asked_with_its_digest_and_its_preview():
+    journals = journal(
+        Said(text="x"),
+        asked("c1", "c2"),
+        judged("c1", Ask(reason="It is dear."), token=SECRET),
+        judged("c2", Ask()),
+        Previewed(call_id="c1", text="-1 €"),
+        Finished(stopped="waiting"),
+    )
+    events = whole("r", journals)
+    needed = [event for event in events if names([event]) == ["approval_needed"]]
+    assert [(event.call.id, event.reason, event.preview) for event in needed] == [("c1", "It is dear.", "-1 €"), ("c2", "", "")]
+    assert needed[0].digest == digest({"token": SECRET})
+    assert SECRET not in str(events)
+    assert [approval.arguments for approval in waiting_in(journals)] == [{"token": SECRET}, {}]
+    reply = events[-1]
+    assert (reply.stopped, [approval.call_id for approval in reply.approvals]) == ("waiting", ["c1", "c2"])
+    assert reply.approvals[0].expires_at - reply.approvals[0].asked_at == 7 * 24 * 3600
+
+
+def test_every_turn_ends_and_the_last_one_ends_all():
+    turn = [
+        Said(text="x"),
+        Replied(parts=(Text("y"),), usage=Usage(requests=1, input_tokens=5, cost=0.5)),
+        Finished(stopped="answered", text="y"),
+    ]
+    journals = journal(*turn, *turn, Forked(run_id="other", entries=6))
+    assert names(told("r", journals)).count("run_ended") == 2
+    events = whole("r", journals)
+    assert (names(events).count("run_ended"), names(events).count("reply"), names(events)[-1]) == (1, 1, "reply")
+    assert (events[-1].tokens_used, events[-1].cost, events[-1].seconds) == (5, 0.5, 2.0)
+
+
+def test_what_is_answered_after_a_turn_ended_comes_before_the_reply():
+    events = whole(
+        "r",
+        journal(
+            Said(text="x"),
+            asked("c1", "c2"),
+            judged("c1", Ask()),
+            judged("c2", Ask()),
+            Finished(stopped="waiting"),
+            Refused(call_id="c1", reason="No."),
+            Approved(call_id="c2"),
+        ),
+    )
+    assert names(events)[-2:] == ["call_returned", "reply"]
+    assert (events[-1].stopped, events[-1].approvals) == ("waiting", ())
+
+
+def test_what_no_event_tells_of_is_not_told():
+    silent = [Noted(text="n"), Shortened(call_ids=()), Called(call=Call("c1.1", "look", {}), within="c1"), Resumed()]
+    assert names(told("r", journal(Said(text="x"), *silent))) == ["run_started", "said", "run_started"]
+
+
+def test_a_run_without_its_beginning_is_told_as_far_as_it_goes():
+    assert names(told("r", {"r": [Said(text="x"), Replied(parts=(Text("y"),))]})) == [
+        *("run_started", "said", "model_asked", "text_arrived", "reply_arrived")
+    ]
+
+
+def nested(inner_from=3.5):
+    inner = [
+        Opened(agent="helper", parent="r", at=inner_from),
+        Said(text="Look there.", at=inner_from),
+        Replied(parts=(Text("There."),), at=inner_from + 0.1),
+        Finished(stopped="answered", text="There.", at=inner_from + 0.2),
+    ]
+    outer = journal(
+        Said(text="x"), asked("c1"), judged("c1"), returned("c1"), Replied(parts=(Text("y"),)), Finished(stopped="answered")
+    )
+    return {**outer, "r.c1": inner, "r.c9": inner}
+
+
+def test_runs_inside_are_told_where_they_happened():
+    events = told("r", nested())
+    inside = [event.run_id for event in events]
+    assert "r.c9" not in inside  # nobody called it
+    assert inside.index("r.c1") < names(events).index("call_returned")
+    assert names([event for event in events if event.run_id == "r.c1"]) == [
+        *("run_started", "model_asked", "text_arrived", "reply_arrived", "run_ended")
+    ]
+
+
+@pytest.mark.parametrize("position", range(8))
+def test_the_first_entries_tell_the_beginning_of_what_all_tell(position):
+    events = told("r", nested())
+    assert told("r", nested(), position) == events[: len(told("r", nested(), position))]
+
+
+def test_how_a_run_stands_is_its_last_word():
+    journals = journal(Said(text="x"))
+    assert (reply_of("r", journals).stopped, reply_of("r", journals).approvals) == ("open", ())
+    failed = journal(Said(text="x"), Finished(stopped="failed", reason="No."))
+    assert (reply_of("r", failed).stopped, reply_of("r", failed).reason) == ("failed", "No.")

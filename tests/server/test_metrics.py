@@ -1,0 +1,100 @@
+"""Figures for Prometheus."""
+
+import re
+
+from msgspec.structs import replace
+
+from server.running import Serving
+from server.runs.asking import Gate, rivers, with_server
+from treadle.core.requests import Usage
+from treadle.models.scripted import Answer, Asked, Scripted, calls
+from treadle.server.metrics import Metric, text_of
+from treadle.stores.people import Person
+
+
+async def figures(ask):
+    async with ask._session.get(f"{ask.url}/metrics") as answer:
+        assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+        return read(await answer.text())
+
+
+def read(text):
+    """The values by their names and labels; what isn't in the format has none."""
+    lines = [line for line in text.splitlines() if not line.startswith("# ")]
+    found = [re.fullmatch(r'([a-z_]+(?:\{(?:[a-z]+="[^"]*",?)+\})?) ([0-9.e+-]+)', line) for line in lines]
+    return {each[1]: float(each[2]) for each in found}
+
+
+def test_runs_calls_and_readers_are_counted(tmp_path):
+    gate = Gate()
+    used = Usage(requests=1, input_tokens=10, output_tokens=2)
+    replies = (
+        replace(calls(("wait", {}), ("nothing", {})), usage=used),
+        Answer(text="Done.", usage=used),
+        Answer(calls=(Asked("dam", {"river": "Elbe"}),), usage=used),
+        Answer(text="Dammed.", usage=used),
+    )
+
+    async def work(ask):
+        run_id = (await ask("POST", "/api/runs", {"assistant": "rivers", "message": "SECRET WORDS"}))[1]["run_id"]
+        await ask.until(f"/api/runs/{run_id}/events", "call_started")
+        during = await figures(ask)
+        gate.let_through()
+        await ask.ended(run_id)
+        waiting = await ask.events("/api/runs", {"run_id": run_id, "message": "Dam it"})
+        between = await figures(ask)
+        asked = waiting[-1].data["approvals"][0]
+        await ask.events(f"/api/runs/{run_id}/approvals/{asked['call_id']}", {"approved": True, "digest": asked["digest"]})
+        return during, between, await figures(ask)
+
+    from server.runs.asking import dam
+
+    with Serving(tmp_path, [rivers(tools=[gate.tool, dam])], Scripted(*replies)) as server:
+        during, between, after = with_server(server, work)
+    assert during['treadle_turns_under_way{assistant="rivers"}'] == 1
+    assert during['treadle_turns_started_total{assistant="rivers"}'] == 1
+    assert between["treadle_runs_waiting"] == 1
+    assert after["treadle_runs_waiting"] == 0
+    assert after['treadle_turns_under_way{assistant="rivers"}'] == 0
+    assert after['treadle_turns_ended_total{assistant="rivers",stopped="answered"}'] == 2
+    assert after['treadle_turns_ended_total{assistant="rivers",stopped="waiting"}'] == 1
+    assert after['treadle_calls_total{effect="read",problem="none"}'] == 1
+    assert after['treadle_calls_total{effect="other",problem="unknown_tool"}'] == 1
+    assert after['treadle_calls_total{effect="write",problem="none"}'] == 1
+    assert after["treadle_model_requests_total"] == 4
+    assert after['treadle_tokens_total{kind="input"}'] == 40
+    assert after["treadle_events_sent_total"] > 10
+    assert after["treadle_readers"] == 0
+    for name in ("process_resident_memory_bytes", "process_open_fds", "process_cpu_seconds_total", "process_start_time_seconds"):
+        assert after[name] > 0
+    assert "SECRET" not in str(after)
+
+
+def test_they_are_for_those_who_see_to_the_server(tmp_path):
+    def around(app):
+        async def known(scope, receive, send):
+            await app(scope, receive, send)
+
+        app.user_middleware.append(_as(Person("ada", "user")))
+        return known
+
+    async def work(ask):
+        async with ask._session.get(f"{ask.url}/metrics") as answer:
+            return answer.status, await answer.text()
+
+    with Serving(tmp_path, around=around) as server:
+        status, said = with_server(server, work)
+    assert (status, "These figures are for admins." in said) == (403, True)
+
+
+def _as(person):
+    from starlette.middleware import Middleware
+
+    from treadle.server.app import Known
+
+    return Middleware(Known, person=person)
+
+
+def test_labels_are_written_so_that_they_can_be_read():
+    odd = Metric("odd", "gauge", "Odd.", {(("name", 'a"b\\c\nd'),): 1})
+    assert text_of([odd]) == '# HELP odd Odd.\n# TYPE odd gauge\nodd{name="a\\"b\\\\c\\nd"} 1\n'

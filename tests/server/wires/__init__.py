@@ -1,0 +1,1 @@
+"""The wires, spoken by the official clients."""

@@ -1,0 +1,287 @@
+"""The users of a server: what is kept of them, and what lets them in."""
+
+import hmac
+import sqlite3
+import stat
+import threading
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.core.errors import SettingsError
+from treadle.guard.redaction import Redactor
+from treadle.stores.people import Allowance, Person
+from treadle.stores.users import FILE, LASTS, Users, UsersError, is_name
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def users(tmp_path):
+    return Users(tmp_path / "home" / FILE)
+
+
+def bytes_in(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+# tokens
+
+
+def test_a_token_says_whose_it_is(users):
+    anna, ben = users.add("anna"), users.add("ben", "reader", Allowance(tokens=5))
+    assert users.person_of(anna) == Person("anna")
+    assert users.person_of(ben) == Person("ben", "reader", Allowance(tokens=5))
+    assert users.all() == [Person("anna"), Person("ben", "reader", Allowance(tokens=5))]
+    assert users.get("anna") == Person("anna")
+
+
+def test_a_token_has_the_name_in_it_and_no_two_are_the_same(users):
+    first, second = users.add("a_b-c.d"), users.renew("a_b-c.d")
+    assert first.startswith("treadle_a_b-c.d_")
+    assert len(first.removeprefix("treadle_a_b-c.d_")) == 43
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda token: token[:-1],
+        lambda token: token + "A",
+        lambda token: token[:-1] + ("A" if token[-1] != "A" else "B"),
+        lambda token: token.replace("anna", "ben"),
+        lambda token: token.replace("anna", "nobody"),
+        lambda token: token.upper(),
+        lambda token: "",
+        lambda token: "treadle_anna_",
+        lambda token: "\udc80\ud800",
+        lambda token: token + "\n",
+        lambda token: "x" * 100_000,
+    ],
+)
+def test_any_other_token_is_nobodys(users, change):
+    token = users.add("anna")
+    users.add("ben")
+    assert users.person_of(change(token)) is None
+    assert users.person_of(token) == Person("anna")
+
+
+def test_the_same_comparison_is_made_whether_there_is_such_a_user_or_not(tmp_path):
+    compared = []
+
+    def same(one, other):
+        compared.append((len(one), len(other)))
+        return hmac.compare_digest(one, other)
+
+    users = Users(tmp_path / FILE, same=same)
+    token = users.add("anna")
+    for shown in (token, token.replace("anna", "nobody"), "garbage", ""):
+        users.person_of(shown)
+    Users(tmp_path / "nowhere" / FILE, same=same).person_of(token)
+    assert compared == [(32, 32)] * 5
+
+
+def test_a_proof_of_nobody_lets_nobody_in(tmp_path):
+    users = Users(tmp_path / FILE, same=lambda one, other: True)
+    token = users.add("anna")
+    assert users.person_of(token.replace("anna", "nobody")) is None
+
+
+def test_a_new_token_ends_the_old_one_and_every_session(users):
+    old = users.add("anna")
+    session = users.begin_session("anna")
+    new = users.renew("anna")
+    assert (users.person_of(old), users.person_of_session(session)) == (None, None)
+    assert users.person_of(new) == Person("anna")
+
+
+def test_nothing_that_lets_somebody_in_is_kept(users):
+    shown = [users.add("anna"), users.renew("anna"), users.begin_session("anna")]
+    kept = bytes_in(users.path.parent)
+    assert b"anna" in kept
+    for secret in shown:
+        assert secret.removeprefix("treadle_anna_").encode() not in kept
+
+
+def test_a_token_is_masked_wherever_it_turns_up(users):
+    for name in ("anna", "a", "x" * 40, "a_b-c.d"):
+        token = users.add(name)
+        for text in (token, f"it is {token}.", f'["{token}"]', f"/api?x={token}&y"):
+            assert token[-20:] not in Redactor().text(text)
+    assert Redactor().text("treadle_home_folder is where it is") == "treadle_home_folder is where it is"
+
+
+# names
+
+
+@pytest.mark.parametrize("name", ["a", "0", "anna", "anna.b", "a-b_c", "x" * 40, "con", "a.b.c"])
+def test_a_name_is_small_and_plain(users, name):
+    assert users.person_of(users.add(name)) == Person(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "a..b",
+        "../anna",
+        "a/b",
+        "a\\b",
+        "/etc",
+        ".hidden",
+        "-x",
+        "_x",
+        "Anna",
+        "änna",
+        "a b",
+        "a\n",
+        "a\0",
+        "x" * 41,
+        "~",
+    ],
+)
+def test_a_name_that_could_be_a_path_is_none(users, name):
+    with pytest.raises(SettingsError, match=r"can't be a user's name: that has up to 40 of a-z"):
+        users.add(name)
+    assert not users.path.exists()
+
+
+@given(st.text())
+def test_no_name_leads_out_of_a_folder(name):
+    if is_name(name):
+        assert "/" not in name
+        assert name not in (".", "..")
+
+
+def test_the_name_of_a_server_without_users_is_taken(users):
+    with pytest.raises(SettingsError, match="'local' is what a server without users calls its one person"):
+        users.add("local")
+
+
+def test_a_name_is_given_once(users):
+    token = users.add("anna")
+    with pytest.raises(SettingsError, match="There is a user anna already; `treadle users token anna`"):
+        users.add("anna")
+    assert users.person_of(token) == Person("anna")
+
+
+@pytest.mark.parametrize("act", ["renew", "remove", "change", "get", "begin_session"])
+def test_who_is_not_there_is_told(users, act):
+    with pytest.raises(SettingsError, match=r"There is no user 'nobody'; `treadle users list` says who there is\."):
+        getattr(users, act)("nobody")
+
+
+def test_a_role_that_is_none_is_told(users):
+    with pytest.raises(SettingsError, match="There is no role 'king'; there are reader, user, admin"):
+        users.add("anna", "king")
+
+
+# changes
+
+
+def test_what_is_changed_counts_at_once_for_whoever_else_has_the_file_open(users):
+    token, other = users.add("anna"), Users(users.path)
+    session = users.begin_session("anna")
+    assert other.change("anna", role="reader") == Person("anna", "reader")
+    assert users.person_of(token) == users.person_of_session(session) == Person("anna", "reader")
+    other.change("anna", allowance=Allowance(runs=1))
+    assert users.person_of(token) == Person("anna", "reader", Allowance(runs=1))
+
+
+def test_who_is_removed_is_gone_at_once_and_may_come_back_as_somebody_new(users):
+    token, session = users.add("anna"), users.begin_session("anna")
+    users.remove("anna")
+    assert (users.person_of(token), users.person_of_session(session), users.all()) == (None, None, [])
+    users.add("anna")
+    assert (users.person_of(token), users.person_of_session(session)) == (None, None)
+
+
+# sessions
+
+
+def test_a_session_stands_for_its_user_until_it_ends(users):
+    users.add("anna")
+    first, second = users.begin_session("anna"), users.begin_session("anna")
+    assert users.person_of_session(first) == users.person_of_session(second) == Person("anna")
+    users.end_session(first)
+    assert (users.person_of_session(first), users.person_of_session(second)) == (None, Person("anna"))
+    assert users.person_of_session("") is None
+    assert users.person_of(second) is None
+
+
+def test_a_session_lasts_thirty_days_and_is_then_forgotten(tmp_path):
+    clock = Clock()
+    users = Users(tmp_path / FILE, clock=clock)
+    users.add("anna")
+    session = users.begin_session("anna")
+    clock.now += LASTS - 1
+    assert users.person_of_session(session) == Person("anna")
+    clock.now += 1
+    assert users.person_of_session(session) is None
+    users.begin_session("anna")
+    with closing(sqlite3.connect(users.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
+
+
+# the file
+
+
+def test_looking_makes_no_file(users):
+    assert (users.all(), users.person_of("x"), users.person_of_session("x")) == ([], None, None)
+    assert not users.path.parent.exists()
+
+
+def test_the_file_is_its_owners_alone(users):
+    users.add("anna")
+    assert stat.S_IMODE(users.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(users.path.parent.stat().st_mode) == 0o700
+
+
+def test_many_may_write_at_once(users):
+    errors = []
+
+    def add(number):
+        try:
+            Users(users.path).add(f"user{number}")
+        except UsersError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(users.all()) == 12
+
+
+def test_a_file_of_a_newer_treadle_is_left_alone(users):
+    users.add("anna")
+    with closing(sqlite3.connect(users.path)) as connection:
+        connection.execute("PRAGMA user_version=99")
+    with pytest.raises(UsersError, match="was made by a newer Treadle; update Treadle to use it"):
+        users.all()
+
+
+def test_a_damaged_file_lets_nobody_in(users):
+    token = users.add("anna")
+    users.path.write_bytes(b"nothing of the kind" * 100)
+    with pytest.raises(UsersError, match="can't be read or changed"):
+        users.person_of(token)
+
+
+def test_a_change_that_fails_changes_nothing(users):
+    token = users.add("anna")
+    with pytest.raises(SettingsError):
+        users.change("anna", role="king")
+    assert users.person_of(token) == Person("anna")
