@@ -176,7 +176,7 @@ async def floor() -> float:
         late.extend([(time.time() - float(line)) * 1000 async for line in reader])
         writer.close()
 
-    server = await asyncio.start_server(come, "127.0.0.1", 0)
+    server = await asyncio.start_server(come, "127.0.0.1", 0, backlog=RUNS * READERS)
     reading = [asyncio.create_task(read(server.sockets[0].getsockname()[1])) for _ in range(RUNS * READERS)]
     await everybody.wait()
     for _ in range(20):

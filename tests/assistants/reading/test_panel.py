@@ -444,8 +444,8 @@ def test_the_address_brings_back_the_file_and_the_pinned_block(visit):
         assert await page.evaluate(PINNED) == [10, 11, 12]
         await page.click(".block:nth-child(1) .head")
         await page.wait_for("location.hash === '#file=stock.py&block=counting-items'")
-        await page.evaluate("location.reload()")
-        await page.wait_for(f"{COUNT} === '1/3'")
+        await page.evaluate("window.isOld = true; location.reload()")
+        await page.wait_for(f"!window.isOld && {COUNT} === '1/3'")
         await page.press("Escape")
         await page.wait_for("location.hash === '#file=stock.py'")
         await page.press("/")
