@@ -1,9 +1,25 @@
-"""How properties are searched: the same cases in every run, so that one run says what the next will; not in `make explore`."""
+"""What all tests share: how properties are searched, and a browser.
 
+Properties are searched by the same cases in every run, so that one run says what the next will; not in `make explore`.
+"""
+
+import asyncio
 import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("same", derandomize=True)
 settings.register_profile("explore", derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("TREADLE_PROPERTIES", "same"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """One browser for all tests of a file, with the loop it lives in."""
+    from browser import Browser  # few tests need it
+
+    with asyncio.Runner() as runner:
+        started = runner.run(Browser().__aenter__())
+        yield runner, started
+        runner.run(started.__aexit__(None, None, None))

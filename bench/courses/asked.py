@@ -129,7 +129,7 @@ UNSEEN = (
     ),
     Question(
         "lesson 0",
-        "How many bits does an IPv6 address have, according to lesson 0 of How Networks Find Things?",
+        "How many bits does an IPv6 address have, according to lesson 0 of How networks find things?",
         (r"\b128\b",),
         (),
         ((NETWORKS, 0),),
@@ -154,7 +154,7 @@ UNSEEN = (
     Question("instructor", "Who is the instructor of Statistics without Fear?", ("Leilani Petrov",), (), ((STATISTICS, None),)),
     Question(
         "link",
-        "Where do I find the course How Networks Find Things online?",
+        "Where do I find the course How networks find things online?",
         ("example.org/courses/how-networks-find-things",),
         (),
         ((NETWORKS, None),),

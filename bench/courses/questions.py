@@ -8,7 +8,7 @@ from msgspec import Struct
 BREAD = "Baking Bread at Home"
 BOTS = "Chatbots That Look Things Up"
 DATABASES = "Talking to Databases"
-NETWORKS = "How Networks Find Things"
+NETWORKS = "How networks find things"
 GARDEN = "A Garden on the Balcony"
 GIT = "Git from the start"
 STATISTICS = "Statistics without Fear"

@@ -9,7 +9,7 @@ from treadle._version import __version__
 
 if TYPE_CHECKING:
     from treadle.app.agent import Agent, Discovery, Results
-    from treadle.app.assistant import Assistant, Command, Host, Panel, Terminal, later
+    from treadle.app.assistant import Assistant, Command, Host, Panel, Terminal, later, typed
     from treadle.app.assistants import agent_of
     from treadle.app.home import Home, open_home
     from treadle.app.jobs import Job, Jobs
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from treadle.stores.journal import RunInfo
     from treadle.tools.tool import tool
     from treadle.toolsets.python import Functions
+    from treadle.toolsets.wrap import LateTools, only
 
 _HOMES = {
     "Agent": "app.agent",
@@ -61,6 +62,7 @@ _HOMES = {
     "Job": "app.jobs",
     "Jobs": "app.jobs",
     "Kept": "app.talk",
+    "LateTools": "toolsets.wrap",
     "Led": "models.led",
     "Limits": "loop.limits",
     "Message": "core.messages",
@@ -110,9 +112,11 @@ _HOMES = {
     "mcp_toolsets": "app.mcp_servers",
     "model_of": "app.models",
     "one_call": "models.one_call",
+    "only": "toolsets.wrap",
     "open_home": "app.home",
     "settings_of": "app.settings",
     "tool": "tools.tool",
+    "typed": "app.assistant",
 }
 
 __all__ = [
@@ -138,6 +142,7 @@ __all__ = [
     "Job",
     "Jobs",
     "Kept",
+    "LateTools",
     "Led",
     "Limits",
     "Message",
@@ -188,9 +193,11 @@ __all__ = [
     "mcp_toolsets",
     "model_of",
     "one_call",
+    "only",
     "open_home",
     "settings_of",
     "tool",
+    "typed",
 ]
 
 

@@ -38,6 +38,7 @@ PUBLIC = [
     "Job",
     "Jobs",
     "Kept",
+    "LateTools",
     "Led",
     "Limits",
     "Message",
@@ -88,9 +89,11 @@ PUBLIC = [
     "mcp_toolsets",
     "model_of",
     "one_call",
+    "only",
     "open_home",
     "settings_of",
     "tool",
+    "typed",
 ]
 
 

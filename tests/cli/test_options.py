@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from treadle.app.reserved import COMMANDS
-from treadle.cli.options import ACTIONS, EPILOG, MODEL_ACTIONS, Parser, parser
+from treadle.cli.commands import Parser
+from treadle.cli.options import ACTIONS, EPILOG, MODEL_ACTIONS, parser
 from treadle.cli.options import COMMANDS as OWN
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"

@@ -1,6 +1,7 @@
 """Toolsets made of toolsets."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -8,7 +9,7 @@ from treadle import Agent, Functions, RunContext, Scripted, tool
 from treadle.core.calls import Call
 from treadle.core.errors import BadTool
 from treadle.models.scripted import calls
-from treadle.toolsets.wrap import Together, cached, only, prefixed, preview, renamed, untrusted
+from treadle.toolsets.wrap import LateTools, Together, cached, only, prefixed, preview, renamed, untrusted
 
 
 @tool(effect="read")
@@ -129,3 +130,45 @@ def test_a_toolset_that_cant_tell_says_nothing():
             return FILES.tools()
 
     assert asyncio.run(preview(Silent(), Call("c", "write", {"name": "x"}), RunContext())).text == ""
+
+
+def test_tools_that_are_made_when_they_are_needed():
+    seen = []
+
+    @asynccontextmanager
+    async def opened():
+        seen.append("opened")
+        try:
+            yield FILES
+        finally:
+            seen.append("closed")
+
+    async def inside(late):
+        async with late:
+            assert (names(late), seen) == (["read", "write"], ["opened"])
+            asked = Call("c", "write", {"name": "a"})
+            said = [await each(asked, RunContext()) for each in (late.call, late.reconcile, late.preview)]
+            assert (*said[:2], said[2].text) == ("wrote a", "found a", "would write a")
+            raise RuntimeError("stop")
+
+    late = LateTools(opened)
+    assert names(late) == []
+    with pytest.raises(RuntimeError, match="stop"):
+        asyncio.run(inside(late))
+    assert (names(late), seen) == ([], ["opened", "closed"])
+
+
+def test_tools_that_are_entered_by_two_are_made_for_each():
+    made = iter([FILES, only(FILES, "read")])
+
+    @asynccontextmanager
+    async def opened():
+        yield next(made)
+
+    async def inside(late):
+        async with late:
+            async with late:
+                assert names(late) == ["read"]
+            assert names(late) == ["read", "write"]
+
+    asyncio.run(inside(LateTools(opened)))

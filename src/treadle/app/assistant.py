@@ -4,13 +4,16 @@ Packages register one under the entry-point group `treadle.assistants`; ours do 
 whatever is heavy is imported by the functions it names. How they are found and become agents is `assistants`.
 """
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
+from treadle.core.errors import SettingsError
 from treadle.core.seams import Model, Policy, Toolset, Watcher
 from treadle.engine.setup import Approver, Instructions
 from treadle.guard.policy import Rule
@@ -95,10 +98,22 @@ class Host(Struct, frozen=True):
         assert self.terminal is not None, "only servers have none"
         return self.terminal
 
+    def show(self, value: Any) -> None:
+        """Print a value as JSON, for commands."""
+        self.shown_at.line(msgspec.json.format(msgspec.json.encode(value)).decode())
+
     def talking(self, agent: "Agent[Any]", kept: "Kept") -> "Talk":
         """A conversation, for commands: they can always hold one."""
         assert self.talk is not None, "only servers can't"
         return self.talk(agent, kept)
+
+
+def typed(words: Sequence[str]) -> str:
+    """What was typed after a command, or came through a pipe where that is `-`; `SettingsError` where it says nothing."""
+    text = sys.stdin.read() if list(words) == ["-"] else " ".join(words)
+    if not text.strip():
+        raise SettingsError("There is nothing to ask: type it, or pipe it and write - for it.")
+    return text.strip()
 
 
 def later(path: str) -> Callable[..., Any]:

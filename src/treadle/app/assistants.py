@@ -15,6 +15,7 @@ from treadle.app.assistant import Assistant, Command, Host
 from treadle.app.models import model_of
 from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
+from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.engine.setup import Instructions
@@ -109,6 +110,20 @@ def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) 
 def instructions_of(assistant: Assistant, host: Host) -> Instructions:
     """What its model is told, for the person whose host it is."""
     return assistant.instructions if assistant.instruct is None else assistant.instruct(host)
+
+
+def instructed(own: Instructions, added: str) -> Instructions:
+    """What an assistant's model is told, with what a person adds after it."""
+    if not added:
+        return own
+    if isinstance(own, str):
+        return f"{own}\n\n{added}".strip()
+
+    async def both(context: RunContext[Any]) -> str:
+        said = own(context)
+        return f"{said if isinstance(said, str) else await said}\n\n{added}"
+
+    return both
 
 
 def _led(assistant: Assistant, host: Host, model: str | Model) -> str | Model:

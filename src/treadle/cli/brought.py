@@ -5,8 +5,9 @@ from msgspec.structs import replace
 from treadle.app.assistant import Command
 from treadle.app.assistants import Broken, Installed, Offer, add_options, commands, find
 from treadle.cli.carrying import carry_out_either
+from treadle.cli.commands import Entry, Parser, add_commands
 from treadle.cli.host import host_for_command
-from treadle.cli.options import Entry, Parser, add_commands, parser
+from treadle.cli.options import parser
 from treadle.cli.screen import Screen
 from treadle.core.errors import SettingsError
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import agent_of, assistant, instructions_of
+from treadle.app.assistants import agent_of, assistant, instructed, instructions_of
 from treadle.app.home import open_home
 from treadle.app.talk import Kept, Slash
 from treadle.cli.agents import model_from, shown, with_model
@@ -21,11 +21,9 @@ from treadle.cli.face import Face
 from treadle.cli.lines import lines
 from treadle.cli.talking import After, converse
 from treadle.cli.telling import Teller
-from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
-from treadle.engine.setup import Instructions
 from treadle.guard.policy import policy_from
 
 
@@ -96,24 +94,12 @@ def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
         made,
         host,
         model,
-        instructions=_told(instructions_of(made, host), chosen.instructions),
+        instructions=instructed(instructions_of(made, host), chosen.instructions),
         policy=policy_with(made, chosen),
         limits=replace(made.limits, **chosen.limits),
         dialect=chosen.dialect,
         **how,
     )
-
-
-def _told(own: Instructions, added: str) -> Instructions:
-    """What its model is told, with what was typed after it."""
-    if isinstance(own, str) or not added:
-        return f"{own}\n\n{added}".strip() if isinstance(own, str) else own
-
-    async def both(context: RunContext[Any]) -> str:
-        said = own(context)
-        return f"{said if isinstance(said, str) else await said}\n\n{added}"
-
-    return both
 
 
 def policy_with(made: Assistant, chosen: Chosen) -> Any:

@@ -1,11 +1,12 @@
 """What can be typed: every command with its options. Imports next to nothing, so that help comes at once."""
 
 import argparse
-import math
-import os
 from collections.abc import Callable, Sequence
 
 from treadle.app.reserved import add_common_options, add_model_options
+from treadle.cli.commands import Entry, Parser, add_commands, width
+from treadle.cli.numbers import count, number
+from treadle.cli.serving_options import serve_options, users_options
 
 EPILOG = """\
 exit codes:
@@ -35,10 +36,6 @@ assistants:
 
 """
 
-Parser = argparse.ArgumentParser
-
-UNLIMITED = "unlimited"
-
 
 def parser(more: "Sequence[Entry]" = (), assistants: Sequence[str] = ()) -> Parser:
     """All commands, with `more` that assistants bring; help names the `assistants`."""
@@ -46,39 +43,12 @@ def parser(more: "Sequence[Entry]" = (), assistants: Sequence[str] = ()) -> Pars
         prog="treadle",
         description="Any language model working with any tools, safely and durably.",
         epilog=(ASSISTANTS.format(", ".join(assistants)) if assistants else "") + EPILOG,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=_width()),
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width()),
         allow_abbrev=False,
     )
     top.add_argument("--version", action="store_true", help="print the version")
     add_commands(top, "COMMAND", (*COMMANDS, *more))
     return top
-
-
-Entry = tuple[str, str, str, Callable[[Parser], None]]  # name, what it does, more about it, its options
-
-
-def add_commands(parent: Parser, metavar: str, entries: Sequence[Entry], *, required: bool = False) -> None:
-    """Commands below another one. Which one was typed is under the name of `metavar`."""
-    word = metavar.lower()
-    commands = parent.add_subparsers(dest=word, metavar=metavar, title=f"{word}s", prog=parent.prog, required=required)
-    for name, summary, more, fill in entries:
-        description = f"{summary[:1].upper()}{summary[1:]}. {more}".rstrip()
-        shown = summary.replace("%", "%%")  # argparse formats it once more
-        fill(commands.add_parser(name, help=shown, description=description, formatter_class=_formatter, allow_abbrev=False))
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, width=_width())
-
-
-def _width() -> int:
-    """Columns for help. Argparse would load much to find out, and not only when it shows help."""
-    chosen = os.environ.get("COLUMNS", "")
-    try:
-        found = int(chosen) if chosen.isdecimal() else os.get_terminal_size().columns
-    except OSError:
-        found = 80
-    return min(max(found, 40), 120) - 2
 
 
 # talking
@@ -111,8 +81,8 @@ def _agent(command: Parser) -> None:
     how = "how the model calls: native, held, or the name of a dialect (default: what suits it)"
     group.add_argument("--dialect", metavar="NAME", help=how)
     group.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told first; @FILE reads it from a file")
-    group.add_argument("--temperature", type=_number(0), metavar="T", help="how freely the model writes")
-    group.add_argument("--max-tokens", type=_count(1), metavar="N", help="the longest reply")
+    group.add_argument("--temperature", type=number(0), metavar="T", help="how freely the model writes")
+    group.add_argument("--max-tokens", type=count(1), metavar="N", help="the longest reply")
     _tools(command)
     _policy(command)
     _limits(command)
@@ -142,12 +112,12 @@ def _policy(command: Parser) -> None:
 
 def _limits(command: Parser) -> None:
     group = command.add_argument_group("limits", "At a limit the model is asked once more, without tools, and that answer counts.")
-    group.add_argument("--rounds", type=_count(0), metavar="N", help="replies that ask for tools (default: 50)")
-    group.add_argument("--calls", type=_count(0), metavar="N", help="tool calls")
-    group.add_argument("--seconds", type=_number(0.001), metavar="S", help="working time")
-    group.add_argument("--tokens", type=_count(1), metavar="N", help="input and output together")
-    group.add_argument("--cost", type=_number(0), metavar="USD", help="US dollars, where the price is known")
-    group.add_argument("--tries", type=_count(1), metavar="N", help="how often a request is tried (default: 5)")
+    group.add_argument("--rounds", type=count(0), metavar="N", help="replies that ask for tools (default: 50)")
+    group.add_argument("--calls", type=count(0), metavar="N", help="tool calls")
+    group.add_argument("--seconds", type=number(0.001), metavar="S", help="working time")
+    group.add_argument("--tokens", type=count(1), metavar="N", help="input and output together")
+    group.add_argument("--cost", type=number(0), metavar="USD", help="US dollars, where the price is known")
+    group.add_argument("--tries", type=count(1), metavar="N", help="how often a request is tried (default: 5)")
 
 
 def _run(command: Parser) -> None:
@@ -209,7 +179,7 @@ def _answer(command: Parser) -> None:
 
 def _fork(command: Parser) -> None:
     command.add_argument("run", metavar="RUN", help="the run's id")
-    command.add_argument("--at", type=_count(1), metavar="N", help="how many entries to take over (default: all)")
+    command.add_argument("--at", type=count(1), metavar="N", help="how many entries to take over (default: all)")
     _json(command)
 
 
@@ -248,7 +218,7 @@ def _jobs_list(action: Parser) -> None:
     states = ("pending", "running", "waiting", "completed", "failed", "cancelled")
     action.add_argument("--state", choices=states, default=argparse.SUPPRESS, help="only these")
     words = "how many at most (default: 20)"
-    action.add_argument("-n", type=_count(1), metavar="N", dest="most", default=argparse.SUPPRESS, help=words)
+    action.add_argument("-n", type=count(1), metavar="N", dest="most", default=argparse.SUPPRESS, help=words)
     action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
 
@@ -279,7 +249,7 @@ def _tool_call(action: Parser) -> None:
     action.add_argument("--json", metavar="JSON", default="{}", dest="arguments", help="its arguments (default: {})")
     action.add_argument("--as-json", action="store_true", dest="json", help="one JSON object instead of the result alone")
     action.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
-    action.add_argument("--seconds", type=_number(0.001), metavar="S", help="working time")
+    action.add_argument("--seconds", type=number(0.001), metavar="S", help="working time")
     _keeping(action.add_argument)
     _quiet(action.add_argument)
     _tools(action)
@@ -292,7 +262,7 @@ def _tool_call(action: Parser) -> None:
 def _parse(command: Parser) -> None:
     command.add_argument("--dialect", default="auto", metavar="NAME", help="how the reply writes calls (default: auto)")
     command.add_argument("--tools", metavar="FILE", help="the tools on offer: a JSON list of schemas")
-    command.add_argument("--stream", type=_count(1), metavar="N", help="read it in pieces of N characters")
+    command.add_argument("--stream", type=count(1), metavar="N", help="read it in pieces of N characters")
     command.add_argument("--batch", action="store_true", help="JSON objects, a line each: text, tools, dialect, reasoning_open")
 
 
@@ -322,55 +292,13 @@ def _models_probe(action: Parser) -> None:
     _quiet(action.add_argument)
 
 
-# the server
-
-
-def _serve(command: Parser) -> None:
-    where = "where to listen; 0.0.0.0 is every address of this machine, which needs users (default: 127.0.0.1)"
-    command.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=where)
-    command.add_argument("--port", type=_count(0), metavar="N", default=8080, help="the port; 0 picks a free one (default: 8080)")
-    command.add_argument("--anyone", action="store_true", help="let in whoever comes, where there are no users")
-    command.add_argument(
-        "--name", action="append", metavar="HOST", help="a name it may be called by: treadle.example.org; repeatable"
-    )
-    words = "a page elsewhere that may call it with a token: https://example.org; repeatable"
-    command.add_argument("--cors", action="append", metavar="ORIGIN", help=words)
-    words = "a proxy stands before it and says for whom it asks (X-Forwarded-For, X-Forwarded-Proto)"
-    command.add_argument("--behind-proxy", action="store_true", help=words)
-    words = "try it: samples of every assistant and recorded runs, in a folder of their own, and a model where there is none"
-    command.add_argument("--demo", action="store_true", help=words)
-    add_model_options(command.add_argument)
-
-
-def _users(command: Parser) -> None:
-    _json(command)
-    add_commands(command, "ACTION", USER_ACTIONS)
-
-
-def _users_list(action: Parser) -> None:
-    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
-
-
-def _users_one(action: Parser) -> None:
-    action.add_argument("name", metavar="NAME", help="the user's name")
-    _users_list(action)
-
-
-def _users_change(action: Parser) -> None:
-    _users_one(action)
-    words = "what they may do: reader looks, user also asks and decides, admin also sees to the server"
-    action.add_argument("--role", choices=("reader", "user", "admin"), help=words)
-    action.add_argument("--requests", type=_at_most(_count(1)), metavar="N", help="requests a minute (default: 600)")
-    action.add_argument("--runs", type=_at_most(_count(0)), metavar="N", help="runs under way at once (default: 20)")
-    action.add_argument("--tokens", type=_at_most(_count(0)), metavar="N", help="tokens of models a day (default: unlimited)")
-    words = "US dollars a day, where prices are known (default: unlimited)"
-    action.add_argument("--cost", type=_at_most(_number(0)), metavar="USD", help=words)
+# the server is `serving_options`; what other programs are offered
 
 
 def _mcp(command: Parser) -> None:
     command.add_argument("-a", "--assistant", metavar="NAME", help="offer the tools of one that is installed")
     command.add_argument("--workspace", metavar="DIR", help="the folder they work in (default: this one)")
-    command.add_argument("--http", type=_count(0), metavar="PORT", help="over HTTP, on this machine; 0 picks a free port")
+    command.add_argument("--http", type=count(0), metavar="PORT", help="over HTTP, on this machine; 0 picks a free port")
     add_model_options(command.add_argument)
     _keeping(command.add_argument)
     _tools(command)
@@ -385,36 +313,7 @@ def _json(command: Parser) -> None:
 
 
 def _most(command: Parser) -> None:
-    command.add_argument("-n", type=_count(1), default=20, metavar="N", dest="most", help="how many at most (default: 20)")
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def count(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} up")
-        return int(text)
-
-    return count
-
-
-def _number(least: float) -> Callable[[str], float]:
-    def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value) or value < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least:g} up")
-        return value
-
-    return number
-
-
-def _at_most(number: Callable[[str], float]) -> Callable[[str], float | str]:
-    def most(text: str) -> float | str:
-        return text if text == UNLIMITED else number(text)
-
-    return most
+    command.add_argument("-n", type=count(1), default=20, metavar="N", dest="most", help="how many at most (default: 20)")
 
 
 JOB_ACTIONS: tuple[Entry, ...] = (
@@ -434,13 +333,6 @@ MODEL_ACTIONS: tuple[Entry, ...] = (
     ("remove", "remove a local model", "", _models_change),
     ("probe", "find out how a model calls best", "A few questions in each way; the best is used from then on.", _models_probe),
 )
-USER_ACTIONS: tuple[Entry, ...] = (
-    ("list", "list all that `treadle users` does", "", _users_list),
-    ("add", "add a user; prints their token, once", "`unlimited` is a number too.", _users_change),
-    ("change", "change what a user may do, and how much", "From the next request on. `unlimited` is a number too.", _users_change),
-    ("token", "give a user a new token; the old one ends", "Prints it, once.", _users_one),
-    ("remove", "remove a user; what is theirs stays in its folder", "", _users_one),
-)
 COMMANDS: tuple[Entry, ...] = (
     ("ask", "ask one question", "The answer goes to stdout, everything else to stderr.", _ask),
     ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat),
@@ -458,8 +350,13 @@ COMMANDS: tuple[Entry, ...] = (
     ("models", "list the kinds of models, what is configured and what is here; fetch local ones", "", _models),
     ("settings", "show what counts here of treadle.toml, and where each value comes from", "", _json),
     ("assistants", "list the assistants that are installed", "", _json),
-    ("serve", "serve the assistants and their pages to browsers and programs", "Ctrl-C stops it.", _serve),
-    ("users", "list who may use the server; add, change or remove users", "Without users, it serves this machine alone.", _users),
+    ("serve", "serve the assistants and their pages to browsers and programs", "Ctrl-C stops it.", serve_options),
+    (
+        "users",
+        "list who may use the server; add, change or remove users",
+        "Without users, it serves this machine alone.",
+        users_options,
+    ),
     ("mcp", "offer tools to other programs over MCP", "On stdin and stdout, until the client ends.", _mcp),
     ("plugins", "list what installed packages offer", "", _json),
     ("version", "print the version", "", _json),

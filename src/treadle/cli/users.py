@@ -7,7 +7,7 @@ from msgspec.structs import asdict, replace
 
 from treadle.app.home import home_folder
 from treadle.cli.codes import FINE
-from treadle.cli.options import UNLIMITED
+from treadle.cli.numbers import UNLIMITED
 from treadle.cli.render import table, to_json
 from treadle.cli.screen import Screen
 from treadle.stores.people import Allowance, Person

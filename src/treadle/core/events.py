@@ -67,9 +67,10 @@ class CallJudged(_Event, frozen=True, tag="call_judged"):
 
 
 class CallStarted(_Event, frozen=True, tag="call_started"):
-    """A call is being carried out. Arguments are redacted."""
+    """A call is being carried out, since `at`: seconds since 1970, by the engine's clock. Arguments are redacted."""
 
     call: Call
+    at: float = 0.0
 
 
 class CallProgressed(_Event, frozen=True, tag="call_progressed"):

@@ -126,7 +126,8 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
         run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
         await run.flush()
     if run.watched:
-        run.emit(CallStarted(run_id=run.id, call=Call(call.id, call.name, run.redactor.value(call.arguments))))
+        shown = Call(call.id, call.name, run.redactor.value(call.arguments))
+        run.emit(CallStarted(run_id=run.id, call=shown, at=run.now()))
     run.inner_counts.pop(call.id, None)
     context = run.context(
         call,

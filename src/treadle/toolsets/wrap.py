@@ -1,7 +1,10 @@
-"""Toolsets made of toolsets: several as one, only some of the tools, other names, other settings. Add behaviour by wrapping."""
+"""Toolsets made of toolsets: several as one, only some of the tools, other names, other settings, or made when they are needed.
+
+Add behaviour by wrapping.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Any
@@ -103,6 +106,42 @@ class Wrapped:
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
         """Ask by the name it has inside."""
         return await preview(self._inner, Call(call.id, self._names[call.name], call.arguments), context)
+
+
+class LateTools:
+    """A toolset that is made when it is entered, and gone when it is left: for tools that work on what has to be opened first.
+
+    `open` gives it as a context: a function under `@asynccontextmanager`.
+    """
+
+    def __init__(self, open: Callable[[], AbstractAsyncContextManager[Toolset]]) -> None:  # noqa: A002 - it is what it does
+        self._open = open
+        self._entered: list[tuple[AbstractAsyncContextManager[Toolset], Toolset]] = []
+
+    async def __aenter__(self) -> "LateTools":
+        context = self._open()
+        self._entered.append((context, await context.__aenter__()))
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        context, _ = self._entered.pop()
+        await context.__aexit__(kind, error, trace)
+
+    def tools(self) -> Sequence[Tool]:
+        """What there is, once it is entered."""
+        return self._entered[-1][1].tools() if self._entered else ()
+
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Carry a call out."""
+        return await self._entered[-1][1].call(call, context)
+
+    async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
+        """Whether an interrupted call happened."""
+        return await _reconcile(self._entered[-1][1], call, context)
+
+    async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
+        """What a call would do."""
+        return await preview(self._entered[-1][1], call, context)
 
 
 async def _reconcile(toolset: Toolset, call: Call, context: RunContext[Any]) -> Any:

@@ -1,6 +1,5 @@
 """The panel in a real browser, over a real repository and a model whose replies are written in advance."""
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -8,13 +7,13 @@ import pytest
 
 from assistants.coding.stage import MENDED, SHOP, TESTS, asks, mends, needs_git, project, reports
 from assistants.coding.table import PATIENCE, Gate, must_contain, named, served
-from browser import Browser, needs_browser
+from browser import needs_browser
 
 pytestmark = [needs_browser, needs_git]
 
 MINUS = "\N{MINUS SIGN}"
 BAD = "<img src=x onerror=window.taken=1>"
-FITS = "document.documentElement.scrollWidth === innerWidth"
+FITS = "document.documentElement.scrollWidth === document.documentElement.clientWidth"
 FOCUS = "document.activeElement"
 READY = "document.querySelector('#workspace') !== null && !document.querySelector('#amount .busy')"
 OVER = "document.querySelector('.outcome') !== null"
@@ -22,15 +21,6 @@ TITLES = "[...document.querySelectorAll('.step .name')].map(each => each.firstCh
 CARD = "[...document.querySelectorAll('.step')].find(each => each.innerText.includes('{}'))"
 JOBS = "document.querySelectorAll('#list li').length === {}"
 MANY = "".join(f"def price_{number}(count):\n    return count * {number}\n\n\n" for number in range(60)) + MENDED
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for all of them, with the loop it lives in."""
-    with asyncio.Runner() as runner:
-        started = runner.run(Browser().__aenter__())
-        yield runner, started
-        runner.run(started.__aexit__(None, None, None))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from browser import Browser, needs_browser
+from browser import needs_browser
 from server.running import Serving
 from treadle import ModelError, Scripted, open_home
 from treadle.assistants.courses import assistant
@@ -51,15 +51,6 @@ READY = "document.querySelectorAll('#courses > li').length === {} && document.qu
 SHOWN = "[...document.querySelectorAll('{}')].filter(each => each.checkVisibility()).map(each => each.innerText)"
 TURNS = "document.querySelectorAll('.turn').length === {}"
 KNEAD = calls(("search_course_content", {"query": "kneading the dough", "course_name": "bread", "lesson_number": 1}))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for all of them, with the loop it lives in."""
-    with asyncio.Runner() as runner:
-        started = runner.run(Browser().__aenter__())
-        yield runner, started
-        runner.run(started.__aexit__(None, None, None))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from browser import Browser, needs_browser
+from browser import needs_browser
 from server.running import Serving
 from treadle import ModelError, Scripted
 from treadle.assistants.guidance import assistant
@@ -24,19 +24,10 @@ CARDS = "[...document.querySelectorAll('.call')].map(card => [card.dataset.state
 CHIPS = "[...document.querySelectorAll('.turn:last-child .chip')].map(chip => chip.innerText)"
 CONSTRAINTS = """Object.fromEntries([...document.querySelectorAll('#spec .constraint')].map(row =>
     [row.querySelector('.name').innerText, Number(row.querySelector('.weight').childNodes[1].data)]))"""
-FITS = "document.documentElement.scrollWidth === innerWidth"
+FITS = "document.documentElement.scrollWidth === document.documentElement.clientWidth"
 FOCUS = "document.activeElement"
 NOISE = {"constraints": [{"name": "Noise", "description": "Quiet after 22:00", "weight": 40}]}
 READY = "!document.querySelector('#state').hidden && document.querySelectorAll('.start .chip').length === 3"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for all of them, with the loop it lives in."""
-    with asyncio.Runner() as runner:
-        started = runner.run(Browser().__aenter__())
-        yield runner, started
-        runner.run(started.__aexit__(None, None, None))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from urllib.request import Request, urlopen
 import pytest
 from msgspec.structs import replace
 
-from browser import Browser, needs_browser
+from browser import needs_browser
 from server.running import Serving
 from treadle import Scripted, SettingsError
 from treadle.assistants.platform import assistant
@@ -33,18 +33,9 @@ WRITTEN = f"Here it is:\n\n```yaml\n{SPEC}```\n\nIt has a database."
 BAD = "<img src=x onerror=window.taken=1>"
 DONE = "document.querySelectorAll('.facts').length === {}"
 ASKED = "document.querySelector('#chat .approval') !== null"
-FITS = "document.documentElement.scrollWidth === innerWidth"
+FITS = "document.documentElement.scrollWidth === document.documentElement.clientWidth"
 CARDS = "[...document.querySelectorAll('.call')].map(card => [card.dataset.state, card.querySelector('.name').innerText])"
 FOCUS = "document.activeElement"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for all of them, with the loop it lives in."""
-    with asyncio.Runner() as runner:
-        started = runner.run(Browser().__aenter__())
-        yield runner, started
-        runner.run(started.__aexit__(None, None, None))
 
 
 @pytest.fixture

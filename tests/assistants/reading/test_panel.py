@@ -1,11 +1,9 @@
 """The panel in a real browser, over routes whose answers are laid down here."""
 
-import asyncio
-
 import pytest
 
 from assistants.reading.pretend import Pretended, answer, block
-from browser import Browser, needs_browser
+from browser import needs_browser
 from server.running import Serving
 
 pytestmark = needs_browser
@@ -27,15 +25,6 @@ SEEN = """(number => {{
     return line.height > 0 && line.top >= pane.top - 1 && line.bottom <= pane.bottom + 1;
 }})({})"""
 COUNT = "document.querySelector('.count')?.textContent"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for all of them, with the loop it lives in."""
-    with asyncio.Runner() as runner:
-        started = runner.run(Browser().__aenter__())
-        yield runner, started
-        runner.run(started.__aexit__(None, None, None))
 
 
 @pytest.fixture

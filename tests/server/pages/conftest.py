@@ -1,21 +1,9 @@
 """One browser for the pages, and a way to show one of them to a test."""
 
-import asyncio
-
 import pytest
 
-from browser import Browser
 from server.pages.shop import Shop, courses, script_file
 from server.running import Serving
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for all tests of a file, with the loop it lives in."""
-    with asyncio.Runner() as runner:
-        started = runner.run(Browser().__aenter__())
-        yield runner, started
-        runner.run(started.__aexit__(None, None, None))
 
 
 @pytest.fixture

@@ -75,6 +75,12 @@ def test_a_reply_in_pieces_is_one_reply():
     assert events[8].usage.input_tokens == 3
 
 
+def test_a_call_began_when_its_journal_says():
+    calls = [asked("c1", "c2"), judged("c1"), judged("c2"), Started(call_id="c1"), returned("c1"), returned("c2")]
+    events = told("r", journal(Said(text="x"), *calls))  # an entry a second; each call took half a second
+    assert [(event.call.id, event.at) for event in events if names([event]) == ["call_started"]] == [("c1", 5.0), ("c2", 6.5)]
+
+
 def test_secrets_among_arguments_are_masked():
     events = told("r", journal(Said(text="x"), asked("c1"), judged("c1", token=SECRET), Started(call_id="c1"), returned("c1")))
     assert SECRET not in str(events)

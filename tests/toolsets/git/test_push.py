@@ -140,6 +140,8 @@ def test_without_git_outside_nothing_is_pushed(room, tmp_path):
         ("init", "fatal: no room", "Preparing the push failed: no room"),
         ("index-pack", "fatal: pack is corrupted", "Taking the commits out of the sandbox failed: pack is corrupted"),
         ("push", "git@host: Permission denied (publickey).", "refused access.*publickey"),
+        ("push", "fatal: The requested URL returned error: 403", "refused access.*403"),
+        ("push", "!\tab52ed9449401791f91b5199c798abaec08c402e: declined", "The push to .* failed"),
         ("push", "fatal: something else", "The push to .* failed: something else"),
     ],
 )

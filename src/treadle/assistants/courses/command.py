@@ -1,6 +1,5 @@
 """`treadle courses`: material added, listed, searched and asked about at a terminal."""
 
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -10,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from treadle import Host, Kept, RunResult, SettingsError, Slash, Terminal, exit_code
+from treadle import Host, Kept, RunResult, SettingsError, Slash, Terminal, exit_code, typed
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.sessions import Sessions
@@ -136,7 +135,7 @@ async def search(args: Namespace, host: Host) -> int:
         if searched.unknown:
             raise _not_there(args.course, searched.near or catalogue.courses)
         if args.json:
-            _print(host, [{"score": round(each.score, 3), **msgspec.to_builtins(each.passage)} for each in searched.found])
+            host.show([{"score": round(each.score, 3), **msgspec.to_builtins(each.passage)} for each in searched.found])
             return 0
         for each in searched.found:
             host.shown_at.line(f"{catalogue.name_of(each.passage)}, {each.passage.place}  ({each.score:.2f})", "bold")
@@ -149,12 +148,12 @@ async def search(args: Namespace, host: Host) -> int:
 
 async def ask(args: Namespace, host: Host) -> int:
     """One question."""
-    question = _typed(args.words)
+    question = typed(args.words)
     async with _tutor(host) as (tutor, sessions):
         session = await _session(sessions, host.user, args.session)
         if args.json:
             reply = await tutor.ask(question, session)
-            _print(host, reply)
+            host.show(reply)
             return 1 if reply.stopped == "failed" else 0
         talk = host.talking(await tutor.agent(await host.model()), _kept(host, tutor, lambda: session))
         result = await talk.ask(question)
@@ -273,7 +272,7 @@ def _sentence(report: Report, courses: int) -> str:
 
 def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
     if args.json:
-        _print(host, courses)
+        host.show(courses)
     elif args.course:
         host.shown_at.line("\n\n".join([outline(course) for course in courses]))
     elif not courses:
@@ -298,14 +297,3 @@ def _told(source: Source) -> str:
 def _shortened(text: str) -> str:
     words = " ".join(text.split())
     return words if len(words) <= EXCERPT else f"{words[: EXCERPT - 1]}…"
-
-
-def _typed(words: list[str]) -> str:
-    text = sys.stdin.read() if words == ["-"] else " ".join(words)
-    if not text.strip():
-        raise SettingsError("There is nothing to ask: type it, or pipe it and write - for it.")
-    return text.strip()
-
-
-def _print(host: Host, value: Any) -> None:
-    host.shown_at.line(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -1,10 +1,10 @@
 """For faces that know nothing of courses (`treadle ask -a courses`): the tools and instructions, on the person's own material."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from types import TracebackType
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
-from treadle import Call, Functions, Host, Request, RunContext, Tool, Toolset
+from treadle import Host, LateTools, Request, RunContext, Toolset
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.plan import Plan as Steps
 from treadle.assistants.courses.plan import plan_of
@@ -15,8 +15,15 @@ from treadle.assistants.courses.tools import course_tools
 
 
 def local_tools(host: Host) -> Sequence[Toolset]:
-    """The tools, on what this person has added."""
-    return (LocalTools(host),)
+    """The tools, on what this person has added, which is opened and brought up to date for each turn."""
+
+    @asynccontextmanager
+    async def tools() -> AsyncGenerator[Toolset]:
+        async with Library(host.home.folder, settled()) as library:
+            await library.look()
+            yield course_tools(library, Looks())
+
+    return (LateTools(tools),)
 
 
 def instructions_for(host: Host) -> Callable[[RunContext[Any]], Awaitable[str]]:
@@ -37,30 +44,3 @@ def local_plan(host: Host) -> Callable[[Request], Awaitable[Steps]]:
             return plan_of(await library.catalogue())(request)
 
     return plan
-
-
-class LocalTools:
-    """The tools, whose material is opened, and brought up to date, for each turn."""
-
-    def __init__(self, host: Host) -> None:
-        self._folder = host.home.folder
-        self._library: Library | None = None
-        self._functions = Functions((), name="courses")
-
-    async def __aenter__(self) -> "LocalTools":
-        self._library = Library(self._folder, settled())
-        self._functions = course_tools(self._library, Looks())
-        await self._library.look()
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._library is not None:
-            self._library.close()
-
-    def tools(self) -> tuple[Tool, ...]:
-        """What there is, once it is entered."""
-        return self._functions.tools()
-
-    async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """Carry a call out."""
-        return await self._functions.call(call, context)

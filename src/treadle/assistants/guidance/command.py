@@ -4,8 +4,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from treadle import Host, Kept, ModelError, RunResult, SettingsError, UnknownModel, exit_code
 from treadle.assistants.guidance.changes import told
 from treadle.assistants.guidance.guide import Asked, Guide, user_of
@@ -66,7 +64,7 @@ async def projects(args: Namespace, host: Host) -> int:
     async with Opened(host) as store:
         found = await store.list_projects(user_of(host))
         if args.json:
-            _print(host, found)
+            host.show(found)
             return 0
         for project in found:
             state = await state_of(store, user_of(host), project.id)
@@ -90,7 +88,7 @@ async def show(args: Namespace, host: Host) -> int:
     async with Opened(host) as store:
         project = await _project(store, user_of(host), args.project)
         if args.json:
-            _print(host, await store.export_project(user_of(host), project.id))
+            host.show(await store.export_project(user_of(host), project.id))
         else:
             await _show(store, host, project)
     return 0
@@ -103,7 +101,7 @@ async def ask(args: Namespace, host: Host) -> int:
         guide, asked = await _asked(store, host, args.project, query)
         if args.json:
             guided = await guide.provide_guidance(asked.project_id, query, asked.session_id)
-            _print(host, guided)
+            host.show(guided)
             return {"waiting": 3, "failed": 1}.get(guided.stopped, 0)
         try:
             model = await host.model()
@@ -212,7 +210,3 @@ async def _show(store: "Store", host: Host, project: Project) -> None:
 
 def _typed(words: list[str]) -> str:
     return (sys.stdin.read() if words == ["-"] else " ".join(words)).strip()
-
-
-def _print(host: Host, value: Any) -> None:
-    host.shown_at.line(msgspec.json.format(msgspec.json.encode(value)).decode())

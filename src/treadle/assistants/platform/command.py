@@ -6,9 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import msgspec
-
-from treadle import Host, Kept, RunResult, SettingsError, Slash, Talk, Terminal, exit_code
+from treadle import Host, Kept, RunResult, SettingsError, Slash, Talk, Terminal, exit_code, typed
 from treadle.assistants.platform.desk import Desk
 from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.generate import as_json
@@ -54,7 +52,7 @@ async def ask(args: Namespace, host: Host) -> int:
     """One question."""
     async with _desk(args, host) as (desk, _):
         talk = await _talk(desk, host)
-        result = await talk.ask(_typed(args.words))
+        result = await talk.ask(typed(args.words))
         await _after(desk, host, result)
     return exit_code(result)
 
@@ -84,10 +82,10 @@ async def generate(args: Namespace, host: Host) -> int:
     if args.output and not args.force and _is_there(args.output):
         raise SettingsError(f"{args.output} is there already; choose another name, or replace it with --force.")
     async with _desk(args, host) as (desk, _):
-        made = await desk.generate(_typed(args.words))
+        made = await desk.generate(typed(args.words))
     terminal = host.shown_at
     if args.json:
-        terminal.line(msgspec.json.format(msgspec.json.encode(as_json(made))).decode())
+        host.show(as_json(made))
     elif args.output:
         write_new(Path(args.output), made.spec, force=args.force)
         terminal.tell(f"Written to {args.output}.")
@@ -105,7 +103,7 @@ def validate(args: Namespace, host: Host) -> int:
     found = {name: check(_read(name), types) for name in args.files}
     if args.json:
         told = {name: {"valid": each.ok, "findings": each.findings} for name, each in found.items()}
-        terminal.line(msgspec.json.format(msgspec.json.encode(told)).decode())
+        host.show(told)
         return 0 if all(each.ok for each in found.values()) else 1
     for name, each in found.items():
         for finding in each.findings:
@@ -188,13 +186,6 @@ def write_new(path: Path, spec: str, *, force: bool = False) -> None:
         raise SettingsError(f"{path} is there already; choose another name.") from error
     except OSError as error:
         raise SettingsError(f"{path} can't be written: {error.strerror}.") from error
-
-
-def _typed(words: list[str]) -> str:
-    text = sys.stdin.read() if words == ["-"] else " ".join(words)
-    if not text.strip():
-        raise SettingsError("There is nothing to ask: type it, or pipe it and write - for it.")
-    return text.strip()
 
 
 def _read(name: str) -> str:

@@ -12,11 +12,9 @@ from starlette.exceptions import HTTPException
 
 from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import agent_of, instructions_of
-from treadle.core.context import RunContext
+from treadle.app.assistants import agent_of, instructed, instructions_of
 from treadle.core.entries import Opened
 from treadle.core.seams import Model
-from treadle.engine.setup import Instructions
 
 FACE = "server"
 WIRE = "wire"  # the face of those who come by OpenAI's wire or Anthropic's: what they wait for can be approved here
@@ -75,17 +73,3 @@ def make_agent(assistant: Assistant, host: Host, model: Model, begun: Begun) -> 
     lent = msgspec.structs.replace(host, model=same, about=begun.about)
     told = instructed(instructions_of(assistant, lent), begun.instructions)
     return agent_of(assistant, lent, model, instructions=told, priced=True)
-
-
-def instructed(own: Instructions, added: str) -> Instructions:
-    """What an assistant's model is told, with what a person adds after it."""
-    if not added:
-        return own
-    if isinstance(own, str):
-        return f"{own}\n\n{added}".strip()
-
-    async def both(context: RunContext[Any]) -> str:
-        said = own(context)
-        return f"{said if isinstance(said, str) else await said}\n\n{added}"
-
-    return both

@@ -166,7 +166,7 @@ class _Teller:
             case Judged():
                 yield CallJudged(run_id=self._run_id, call=_shown(entry.call), verdict=entry.verdict, mended=entry.mended)
             case Started():
-                yield from self._begins(entry.call_id, before)
+                yield from self._begins(entry.call_id, before, entry.at)
             case Returned():
                 yield from self._returned(entry, before)
             case Refused():
@@ -203,17 +203,17 @@ class _Teller:
             case _:
                 assert_never(part)
 
-    def _begins(self, call_id: str, before: RunState) -> Iterator[Told]:
+    def _begins(self, call_id: str, before: RunState, at: float) -> Iterator[Told]:
         found = find_call(before, call_id)
         if found is not None and found.call is not None:
             self._started.add(call_id)
-            yield CallStarted(run_id=self._run_id, call=_shown(found.call))
+            yield CallStarted(run_id=self._run_id, call=_shown(found.call), at=at)
 
     def _returned(self, entry: Returned, before: RunState) -> Iterator[Told]:
         """A call that only reads has no entry for its beginning."""
         call_id = entry.result.call_id
         if call_id not in self._started and entry.result.problem not in ("denied", "cancelled", "interrupted"):
-            yield from self._begins(call_id, before)
+            yield from self._begins(call_id, before, entry.at - entry.seconds)
         self._started.discard(call_id)
         yield self._came_back(entry.result, entry.seconds, cached=entry.cached)
 

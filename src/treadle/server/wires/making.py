@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent, Discovery
 from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import agent_of, instructions_of
+from treadle.app.assistants import agent_of, instructed, instructions_of
 from treadle.app.output import output_of
 from treadle.core.calls import Call, Result
 from treadle.core.requests import ToolSpec
@@ -16,7 +16,7 @@ from treadle.core.seams import Model, Toolset
 from treadle.guard.policy import policy_of
 from treadle.server.closing import close_one
 from treadle.server.rates import Turnstile
-from treadle.server.runs.begun import WIRE, instructed
+from treadle.server.runs.begun import WIRE
 from treadle.server.wires.answer import Telling
 from treadle.server.wires.asked import Asked, Batch
 from treadle.server.wires.foreign import Foreign, Handed, bare

@@ -33,7 +33,7 @@ git pack-objects --revs --stdout --delta-base-offset -q > ".git/treadle/$1"
 """
 _REMOTE = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*")
 _NO_ACCESS = re.compile(
-    r"could not read (?:Username|Password)|Authentication failed|Permission denied|Host key verification|403|401"
+    r"could not read (?:Username|Password)|Authentication failed|Permission denied|Host key verification|\berror: 40[13]\b"
 )
 _NO_WAY = re.compile(
     r"Could not resolve host|unable to access|Connection (?:refused|timed out)|Network is unreachable|Temporary failure"
