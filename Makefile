@@ -5,13 +5,14 @@ BIN := .venv/bin
 READY := .venv/.ready
 BENCH := .venv-bench/.ready
 BFCL := .venv-bench/.bfcl
+AGENTDOJO := .venv-agentdojo/.ready
 MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 .DEFAULT_GOAL := test
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl modules lock clean
+.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl agentdojo modules lock clean
 
 run: $(READY)  ## serve the pages with samples of every assistant: http://127.0.0.1:8080/
 	$(BIN)/treadle serve --demo
@@ -62,18 +63,21 @@ bench: $(BENCH)  ## speed and memory against a bare socket and against other fra
 bfcl: $(BFCL)  ## how often calls are right on the public Berkeley cases, beside other frameworks: make bfcl MODEL=…
 	.venv-bench/bin/python -m bench.bfcl --model $(MODEL) --resume
 
+agentdojo: $(AGENTDOJO)  ## AgentDojo's attacks as a fully hijacked model: what is stopped, and what honest people are asked
+	.venv-agentdojo/bin/python -m bench.agentdojo
+
 modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 	$(BIN)/python scripts/modules.py
 
 lock:  ## renew requirements/dev.lock from pyproject.toml
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip install --quiet uv
-	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --extra reading --extra server --extra coding --extra courses --extra mcp --extra guidance --extra openapi --extra platform --extra retrieval --universal --python-version 3.11 \
+	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --extra reading --extra server --extra coding --extra cluster --extra courses --extra mcp --extra guidance --extra openapi --extra platform --extra retrieval --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --output-file requirements/dev.lock
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-bench .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-agentdojo .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
 
 $(READY): requirements/dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -89,4 +93,9 @@ $(BENCH): bench/requirements.txt pyproject.toml
 
 $(BFCL): bench/bfcl/requirements.txt $(BENCH)
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check --no-deps -r bench/bfcl/requirements.txt
+	touch $@
+
+$(AGENTDOJO): bench/agentdojo/requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv-agentdojo
+	.venv-agentdojo/bin/pip install --quiet --disable-pip-version-check -r bench/agentdojo/requirements.txt --editable .
 	touch $@

@@ -20,7 +20,7 @@ from treadle.core.calls import Allow, Call, ProblemKind, Result, Written
 from treadle.core.entries import Entry, Finished, Judged, Opened, Replied, Returned, Said, decode, encode
 from treadle.core.messages import Text
 from treadle.core.requests import Usage
-from treadle.stores.database import open_database
+from treadle.stores.sqlite import open_database
 from treadle.stores.stats.asking import report
 from treadle.stores.stats.keeping import keep_up
 from treadle.stores.stats.values import Question

@@ -7,16 +7,18 @@ import asyncio
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("same", derandomize=True)
-settings.register_profile("explore", derandomize=False, print_blob=True)
+# How fast a machine is says nothing about what is right on it.
+_HOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", derandomize=True, **_HOW)
+settings.register_profile("explore", derandomize=False, print_blob=True, **_HOW)
 settings.load_profile(os.environ.get("TREADLE_PROPERTIES", "same"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser():
-    """One browser for all tests of a file, with the loop it lives in."""
+    """One browser for all tests, with the loop it lives in."""
     from browser import Browser  # few tests need it
 
     with asyncio.Runner() as runner:

@@ -31,9 +31,10 @@ def database() -> Generator[str]:
     address, name = server(), f"treadle_test_{uuid4().hex}"
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
-        try:
-            yield urlsplit(address)._replace(path=f"/{name}").geturl()
-        finally:
+    try:
+        yield urlsplit(address)._replace(path=f"/{name}").geturl()
+    finally:
+        with psycopg.connect(address, autocommit=True) as connection:  # the server may have been restarted in between
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
     from treadle.stores.journal import RunInfo
+    from treadle.stores.write_ahead import write_ahead
     from treadle.tools.tool import tool
     from treadle.toolsets.python import Functions
     from treadle.toolsets.wrap import LateTools, only
@@ -117,6 +118,7 @@ _HOMES = {
     "settings_of": "app.settings",
     "tool": "tools.tool",
     "typed": "app.assistant",
+    "write_ahead": "stores.write_ahead",
 }
 
 __all__ = [
@@ -198,6 +200,7 @@ __all__ = [
     "settings_of",
     "tool",
     "typed",
+    "write_ahead",
 ]
 
 

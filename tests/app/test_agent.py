@@ -94,6 +94,7 @@ PUBLIC = [
     "settings_of",
     "tool",
     "typed",
+    "write_ahead",
 ]
 
 

@@ -391,7 +391,7 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
         ("[tests]\nqqq = 1\n", "tests.qqq in FILE means nothing. There are: command, runner."),
         (
             "zzz = 1\n",
-            "zzz in FILE means nothing. There are: model, limits, git, commands, tests, project, mcp, context, server, assistants.",
+            f"zzz in FILE means nothing. There are: {', '.join(SECTIONS)}.",
         ),
         ('"model.name" = "openai:x"\n', "model.name in FILE means nothing. Did you mean model.name?"),
         ('[mcp.x]\nurl = "https://e.org"\n"y.url" = "z"\n', "mcp.x.y.url in FILE means nothing."),

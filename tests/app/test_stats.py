@@ -7,7 +7,7 @@ import pytest
 from treadle.app.home import close_home, open_home
 from treadle.app.stats import moment, stats_of
 from treadle.core.errors import SettingsError
-from treadle.stores.stats.store import SqliteStats
+from treadle.stores.stats.store import DatabaseStats
 
 NOW = 1_793_885_400.0  # 2026-11-05T13:30Z
 
@@ -67,5 +67,5 @@ def test_what_is_no_time_is_told_with_what_would_be_one(words):
 
 def test_the_figures_are_of_the_file_that_runs_are_kept_in(tmp_path):
     home = open_home(tmp_path)
-    assert isinstance(stats_of(home), SqliteStats)
+    assert isinstance(stats_of(home), DatabaseStats)
     close_home(home)

@@ -4,9 +4,11 @@ import asyncio
 import json
 
 import pytest
+from msgspec.structs import replace
 
 import wire
 from treadle import allow, deny, open_home, tool
+from treadle.core.errors import JournalError
 from wire import call
 
 KEY = "AKIA" + "ABCDEFGHIJKLMNOP"
@@ -35,7 +37,7 @@ def kept(story, tmp_path, arguments):
         return await home.audit.records("r")
 
     with wire.WireServer(script) as server:
-        return home, [link.record for link in asyncio.run(tale(server))]
+        return home, [link.record for link in asyncio.run(tale(server)) if link.record.stage == "ended"]
 
 
 def test_audit_record(story, tmp_path):
@@ -65,7 +67,7 @@ def test_audit_record__whose_answer_it_was(story, tmp_path):
         await agent.deny("r", no, "not there", by="Cy", journal=home.services())
         agent = story.agent(server, [connect], approver=lambda approval: False)
         await agent.resume("r", user="ann", journal=home.services())
-        return [link.record for link in await home.audit.records("r")]
+        return [link.record for link in await home.audit.records("r") if link.record.stage == "ended"]
 
     script = [tuple(call("connect", {"host": host}) for host in "abc"), "done"]
     with wire.WireServer(script) as server:
@@ -95,8 +97,58 @@ def test_audit_chain(story, tmp_path, tamper, first_bad):
         return before, await home.audit.verify()
 
     before, after = asyncio.run(tale())
-    assert (before.records, before.broken_at) == (3, None)
+    assert (before.records, before.broken_at) == (4, None)
     assert after.broken_at == first_bad
+
+
+def test_audit_first(story, tmp_path):
+    """Nothing has an effect before the record that it begins is on disk."""
+    home = open_home(tmp_path)
+    done = []
+
+    @tool
+    async def pay(amount: int) -> str:
+        """Pay."""
+        found = [link.record.stage for link in await home.audit.records("r")]
+        done.append((amount, found))
+        return "paid"
+
+    class Full:
+        """An audit whose disk is full."""
+
+        def record(self, record):
+            return self
+
+        def __await__(self):
+            yield from ()
+            raise JournalError("The disk is full.")
+
+    def run(amount, run_id, services):
+        with wire.WireServer([(call("pay", {"amount": amount}),), "done"]) as server:
+            agent = story.agent(server, [pay], policy=[allow("*")])
+            return asyncio.run(agent.run("Go.", run_id=run_id, journal=services))
+
+    run(1, "r", home.services())
+    with pytest.raises(JournalError, match="full"):
+        run(2, "s", replace(home.services(), audit=Full()))
+    assert done == [(1, ["begins"])]
+
+
+def test_audit_anchor(story, tmp_path):
+    """A chain that was cut short, or made anew with fitting hashes, doesn't hold with what was noted outside of it."""
+    home, _ = kept(story, tmp_path, {"host": "db"})
+
+    def cut(connection):
+        connection.execute("DELETE FROM audit WHERE seq > 2")
+        connection.execute("UPDATE audit_head SET seq = 2, hash = (SELECT hash FROM audit WHERE seq = 2)")
+
+    async def tale():
+        await home.database.submit(cut)
+        return await home.audit.verify()
+
+    found = asyncio.run(tale())
+    assert (found.broken_at, found.reason) == (3, "the chain ends at record 2, but record 4 was there when run r ended")
+    assert (tmp_path / "audit.anchors").stat().st_mode & 0o777 == 0o600
 
 
 def test_redaction_by_name(story, tmp_path):

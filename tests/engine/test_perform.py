@@ -56,7 +56,12 @@ def test_inner_calls_are_journaled_and_audited_and_the_model_sees_one_result(tmp
         ("price", "call_1_1"),
         ("pay", "call_1_1"),
     ]
-    assert [link.record.tool_name for link in records] == ["price", "pay", "buy"]
+    assert [(link.record.tool_name, link.record.stage) for link in records] == [
+        ("price", "ended"),
+        ("pay", "begins"),
+        ("pay", "ended"),
+        ("buy", "ended"),
+    ]
     assert [type(entry) for entry in result.entries if isinstance(entry, Called | Started)] == [Called, Called, Started]
     assert result.usage.calls == 3
 

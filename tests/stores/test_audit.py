@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from treadle.core.seams import AuditRecord
-from treadle.stores.audit import GENESIS, Link, MemoryAudit, SqliteAudit, verify
-from treadle.stores.database import Database
+from treadle.stores.audit import GENESIS, DatabaseAudit, Link, MemoryAudit, Sought, verify
 
 
 def record(number: int, run_id: str = "r1") -> AuditRecord:
@@ -71,16 +71,9 @@ def test_a_record_forged_with_a_fitting_hash_breaks_the_one_after_it():
     assert verify(links, head(links)).broken_at == 3
 
 
-@pytest.fixture
-def database(tmp_path):
-    database = Database(tmp_path / "t.db")
-    yield database
-    database.close()
-
-
 def test_records_are_kept_and_can_be_asked_for_by_run(database):
     async def story():
-        audit = SqliteAudit(database)
+        audit = DatabaseAudit(database)
         for number in range(5):
             await audit.record(record(number, "r1" if number % 2 else "r2"))
         return await audit.records(limit=2), await audit.records("r1"), await audit.verify()
@@ -94,32 +87,97 @@ def test_records_are_kept_and_can_be_asked_for_by_run(database):
 @pytest.mark.parametrize(
     ("tamper", "where"),
     [
-        ("UPDATE audit SET line = CAST(replace(CAST(line AS TEXT), 'ann', 'bob') AS BLOB) WHERE seq = 2", 2),
+        ("UPDATE audit SET line = {changed} WHERE seq = 2", 2),
         ("DELETE FROM audit WHERE seq = 3", 3),
         ("DELETE FROM audit WHERE seq = 5", 5),
         ("UPDATE audit SET seq = 9 WHERE seq = 1", 1),
+        ("UPDATE audit SET seq = -1 WHERE seq = 1", 1),
         ("UPDATE audit_head SET seq = 4", 6),
     ],
 )
-def test_tampering_with_the_file_is_found(database, tamper, where):
+def test_tampering_with_what_is_kept_is_found(place, tamper, where):
+    changed = {
+        "sqlite": "CAST(replace(CAST(line AS TEXT), 'ann', 'bob') AS BLOB)",
+        "postgres": "convert_to(replace(convert_from(line, 'UTF8'), 'ann', 'bob'), 'UTF8')",
+    }
+
     async def story():
-        audit = SqliteAudit(database)
+        database = place.open()
+        audit = DatabaseAudit(database)
         for number in range(5):
             await audit.record(record(number))
-        await database.submit(lambda connection: connection.execute(tamper))
+        await database.submit(lambda connection: connection.execute(tamper.format(changed=changed[place.kind])))
         return await audit.verify()
 
     assert asyncio.run(story()).broken_at == where
 
 
-def test_two_writers_make_one_chain(database):
+def test_two_writers_make_one_chain(place):
     async def story():
-        other = SqliteAudit(second)
-        audit = SqliteAudit(database)
+        audit, other = DatabaseAudit(place.open()), DatabaseAudit(place.open())
         for number in range(20):
             await (audit if number % 2 else other).record(record(number))
         return await audit.verify()
 
-    second = Database(database.path)
     assert asyncio.run(story()).records == 20
-    second.close()
+
+
+def test_many_writers_at_once_make_one_chain(place):
+    async def story():
+        audits = [DatabaseAudit(place.open()) for _ in range(4)]
+        await asyncio.gather(*[many(audit) for audit in audits])
+        return await audits[0].verify()
+
+    async def many(audit):
+        for number in range(25):
+            await audit.record(record(number))
+
+    found = asyncio.run(story())
+    assert (found.records, found.broken_at) == (100, None)
+
+
+def test_a_chain_longer_than_what_is_read_at_once_is_verified_whole(database):
+    async def story():
+        audit = DatabaseAudit(database)
+        for number in range(2500):
+            audit.record(record(number))
+        whole = await audit.verify()
+        await database.submit(lambda connection: connection.execute("DELETE FROM audit WHERE seq = 2000"))
+        return whole, await audit.verify()
+
+    whole, broken = asyncio.run(story())
+    assert (whole.records, whole.broken_at, broken.broken_at) == (2500, None, 2000)
+
+
+def test_nothing_recorded_is_a_chain_that_holds(database):
+    assert asyncio.run(DatabaseAudit(database).verify()).records == 0
+
+
+def test_records_are_found_by_run_tool_and_user(place):
+    async def story():
+        audit = DatabaseAudit(place.open())
+        assert await audit.listed(Sought()) == []
+        assert place.kind == "postgres" or not place.path.exists()
+        for number, (tool, user) in enumerate(
+            [("read_file", "ann"), ("read\0\\u0000", "b'ob"), ("Read_file", "ann"), ("pay%_!", "ann")]
+        ):
+            await audit.record(replace(record(number, f"r{number}"), tool_name=tool, user=user))
+        for sought, numbers in SOUGHT:
+            assert [link.seq for link in await audit.listed(sought)] == numbers, sought
+
+    asyncio.run(story())
+
+
+SOUGHT = [
+    (Sought(), [4, 3, 2, 1]),
+    (Sought(limit=2), [4, 3]),
+    (Sought(before=3), [2, 1]),
+    (Sought(run_id="r1"), [2]),
+    (Sought(user="b'ob"), [2]),
+    (Sought(user="ann", before=4), [3, 1]),
+    (Sought(tool="read*"), [2, 1]),
+    (Sought(tool="?ead_file"), [3, 1]),
+    (Sought(tool="pay%_!"), [4]),
+    (Sought(tool="[rp]*"), []),
+    (Sought(tool="%"), []),
+]

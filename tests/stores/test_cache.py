@@ -1,18 +1,17 @@
-"""Both caches keep the same promises."""
+"""All caches keep the same promises."""
 
 import asyncio
 
 import pytest
 
-from treadle.stores.cache import MemoryCache, SqliteCache
-from treadle.stores.database import Database
+from treadle.stores.cache import DatabaseCache, MemoryCache
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def cache(request, tmp_path):
-    database = Database(tmp_path / "t.db")
-    yield MemoryCache() if request.param == "memory" else SqliteCache(database)
-    database.close()
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def cache(request):
+    if request.param == "memory":
+        return MemoryCache()
+    return DatabaseCache(request.getfixturevalue(f"in_{request.param}").open())
 
 
 def test_what_was_put_is_got_until_its_time_is_over(cache):
@@ -30,6 +29,14 @@ def test_the_newest_value_counts(cache):
         return await cache.get("k", 15.0)
 
     assert asyncio.run(story()) == "new"
+
+
+def test_any_text_comes_back(cache):
+    async def story():
+        await cache.put("k'", "g%", "\0 ' % ? \u2028 \U0001f9f5", until=10.0)
+        return await cache.get("k'", 0.0)
+
+    assert asyncio.run(story()) == "\0 ' % ? \u2028 \U0001f9f5"
 
 
 def test_a_group_is_forgotten_together_and_alone(cache):

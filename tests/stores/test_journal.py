@@ -1,29 +1,28 @@
-"""Both journals keep the same promises."""
+"""All journals keep the same promises: in memory, in a SQLite file, in PostgreSQL."""
 
 import asyncio
-import sqlite3
-import stat
+import subprocess
+import sys
 
 import pytest
 
 from treadle.core.entries import Finished, Opened, Resumed, Said
-from treadle.core.errors import JournalDamaged, JournalError, RunNotFound, RunTaken
-from treadle.stores.database import SCHEMA_VERSION, Database, open_database
-from treadle.stores.journal import MemoryJournal, SqliteJournal, Wanted, place_of
+from treadle.core.errors import RunNotFound, RunTaken
+from treadle.stores.journal import DatabaseJournal, MemoryJournal, Wanted, place_of
 
 OPENED = Opened(agent="clerk", model="m", user="ann", at=1.0)
 
 
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def any_kind(request):
+    return request.param
+
+
 @pytest.fixture
-def database(tmp_path):
-    database = Database(tmp_path / "data" / "treadle.db")
-    yield database
-    database.close()
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def journal(request, database):
-    return MemoryJournal() if request.param == "memory" else SqliteJournal(database)
+def journal(any_kind, request):
+    if any_kind == "memory":
+        return MemoryJournal()
+    return DatabaseJournal(request.getfixturevalue(f"in_{any_kind}").open())
 
 
 def test_entries_come_back_in_order(journal):
@@ -43,6 +42,8 @@ def test_writing_where_somebody_else_has_written_is_refused(journal):
             await journal.append("r1", 1, [Said(text="theirs")])
         with pytest.raises(RunTaken):
             await journal.append("r1", 7, [Said(text="a gap")])
+        with pytest.raises(RunTaken):
+            await journal.append("r1", 0, [OPENED])
         return await journal.read("r1")
 
     assert asyncio.run(story()) == [OPENED, Said(text="mine")]
@@ -51,6 +52,16 @@ def test_writing_where_somebody_else_has_written_is_refused(journal):
 def test_a_run_that_is_not_there_is_not_found(journal):
     with pytest.raises(RunNotFound, match="no run r9"):
         asyncio.run(journal.read("r9"))
+
+
+def test_whatever_a_person_says_comes_back(journal):
+    said = Said(text="\0 ' \" % ? \\ \u2028 \U0001f9f5 $1 %s", at=2.0)
+
+    async def story():
+        await journal.append("r'%?1", 0, [OPENED, said])
+        return await journal.read("r'%?1")
+
+    assert asyncio.run(story()) == [OPENED, said]
 
 
 def test_runs_inside_of_a_run_are_its_children(journal):
@@ -73,9 +84,12 @@ def test_memory_can_forget_a_run_with_all_inside_of_it():
     assert asyncio.run(story()) == [False, False, True, True]
 
 
+# writes that are gathered
+
+
 def test_nobody_has_to_wait_for_a_write_to_be_carried_out_in_order(database):
     async def story():
-        journal = SqliteJournal(database)
+        journal = DatabaseJournal(database)
         journal.append("r1", 0, [OPENED])
         for number in range(200):
             last = journal.append("r1", 1 + number, [Said(text=str(number))])
@@ -88,7 +102,7 @@ def test_nobody_has_to_wait_for_a_write_to_be_carried_out_in_order(database):
 
 def test_what_is_appended_to_a_run_within_a_moment_is_one_write(database):
     async def story():
-        journal = SqliteJournal(database)
+        journal = DatabaseJournal(database)
         first = journal.append("r1", 0, [OPENED])
         assert journal.append("r1", 1, [Said(text="a")]) is first
         other = journal.append("r2", 0, [OPENED])
@@ -105,7 +119,7 @@ def test_what_is_appended_to_a_run_within_a_moment_is_one_write(database):
 
 def test_a_refused_write_does_not_disturb_the_others_of_its_commit(database):
     async def story():
-        journal = SqliteJournal(database)
+        journal = DatabaseJournal(database)
         tickets = [journal.append("r1", 0, [OPENED]), journal.append("r1", 0, [OPENED]), journal.append("r2", 0, [OPENED])]
         await tickets[0]
         with pytest.raises(RunTaken):
@@ -116,23 +130,79 @@ def test_a_refused_write_does_not_disturb_the_others_of_its_commit(database):
     assert asyncio.run(story()) == (1, 1)
 
 
-def test_two_processes_cannot_carry_on_the_same_run(database):
+# other processes
+
+
+def test_what_was_written_is_there_for_whoever_comes_later(place):
+    asyncio.run(append_one(place.open()))
+    assert asyncio.run(DatabaseJournal(place.open()).read("r1")) == [OPENED]
+
+
+async def append_one(database):
+    await DatabaseJournal(database).append("r1", 0, [OPENED])
+
+
+def test_two_who_carry_on_the_same_run_are_told(place):
     async def story():
-        mine, theirs = SqliteJournal(database), SqliteJournal(other)
+        mine, theirs = DatabaseJournal(place.open()), DatabaseJournal(place.open())
         await mine.append("r1", 0, [OPENED])
         seen = len(await theirs.read("r1"))
         await mine.append("r1", 1, [Said(text="mine")])
         with pytest.raises(RunTaken):
             await theirs.append("r1", seen, [Said(text="theirs")])
 
-    other = Database(database.path)
     asyncio.run(story())
-    other.close()
+
+
+RACE = """
+import asyncio, sys
+from pathlib import Path
+from treadle.core.entries import Opened, Said
+from treadle.core.errors import RunTaken
+from treadle.stores.journal import DatabaseJournal
+from treadle.stores.postgres.database import PostgresDatabase
+from treadle.stores.sqlite import SqliteDatabase
+kind, where, schema, me = sys.argv[1:]
+async def race():
+    database = PostgresDatabase(where, schema) if kind == "postgres" else SqliteDatabase(Path(where))
+    journal, won = DatabaseJournal(database), 0
+    await journal.append(f"warm {me}", 0, [Opened()])
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(60):
+        try:
+            await journal.append("r1", number, [Said(text=me) if number else Opened()])
+            won += 1
+        except RunTaken:
+            while len(await journal.read("r1")) <= number:
+                pass
+    database.close()
+    return won
+print(asyncio.run(race()))
+"""
+
+
+def test_of_two_processes_that_append_at_the_same_place_one_wins(place):
+    where = [place.kind, place.url or str(place.path), place.schema]
+    args = [[sys.executable, "-c", RACE, *where, me] for me in ("left", "right")]
+    racers = [subprocess.Popen(each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for each in args]
+    for racer in racers:
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        racer.stdin.write("go\n")
+        racer.stdin.flush()
+    won = [int(racer.communicate(timeout=60)[0]) for racer in racers]
+    entries = asyncio.run(DatabaseJournal(place.open()).read("r1"))
+    assert len(entries) == sum(won) == 60
+    assert sum(1 for entry in entries[1:] if entry.text == "left") in (won[0], won[0] - 1)
+
+
+# lists
 
 
 def test_lists_show_what_a_person_started_and_how_it_stands(database):
     async def story():
-        journal = SqliteJournal(database)
+        journal = DatabaseJournal(database)
         await journal.append("r1", 0, [OPENED, Said(text="What is\n in stock?", at=2.0)])
         await journal.append("r1.c1", 0, [Opened(parent="r1")])
         await journal.append("r2", 0, [OPENED])
@@ -155,175 +225,62 @@ def test_lists_show_what_a_person_started_and_how_it_stands(database):
     assert (newest.run_id, newest.status, newest.entries, newest.agent, newest.user) == ("r2", "open", 4, "clerk", "ann")
 
 
-def test_what_was_written_is_there_after_a_restart(tmp_path):
-    async def write():
-        database = Database(tmp_path / "t.db")
-        await SqliteJournal(database).append("r1", 0, [OPENED])
-        database.close()
-
-    async def read():
-        database = Database(tmp_path / "t.db")
-        try:
-            return await SqliteJournal(database).read("r1")
-        finally:
-            database.close()
-
-    asyncio.run(write())
-    assert asyncio.run(read()) == [OPENED]
-
-
-def test_closing_finishes_what_was_handed_in_and_closing_twice_is_fine(tmp_path):
-    async def story():
-        database = Database(tmp_path / "t.db")
-        journal = SqliteJournal(database)
-        for number in range(50):
-            journal.append("r1", number, [OPENED])
-        database.close()
-        database.close()
-        return len(await journal.read("r1")), database
-
-    count, database = asyncio.run(story())
-    database.close()
-    assert count == 50
-
-
-def test_a_loop_that_is_gone_leaves_the_writer_alive(database):
-    async def forgetful():
-        SqliteJournal(database).append("r1", 0, [OPENED])
-
-    asyncio.run(forgetful())
-    assert asyncio.run(SqliteJournal(database).read("r1")) == [OPENED]
-
-
-def test_the_file_is_its_owners_alone(database):
-    asyncio.run(append_one(database))
-    assert stat.S_IMODE(database.path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(database.path.parent.stat().st_mode) == 0o700
-
-
-async def append_one(database):
-    await SqliteJournal(database).append("r1", 0, [OPENED])
-
-
-def test_a_damaged_file_is_refused_with_a_sentence_and_left_as_it_is(tmp_path):
-    path = tmp_path / "t.db"
-    path.write_bytes(b"this is no database, whatever its name says" * 100)
-    database = Database(path)
-    with pytest.raises(JournalDamaged, match="Move it aside or restore a backup"):
-        asyncio.run(append_one(database))
-    database.close()
-    assert path.read_bytes().startswith(b"this is no database")
-
-
-def test_a_file_of_a_newer_treadle_is_refused(tmp_path):
-    connection = sqlite3.connect(tmp_path / "t.db")
-    connection.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
-    connection.close()
-    database = Database(tmp_path / "t.db")
-    with pytest.raises(JournalError, match="newer Treadle"):
-        asyncio.run(append_one(database))
-    database.close()
-
-
-def test_a_folder_that_cannot_be_written_is_told_in_a_sentence(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    database = Database(tmp_path / "file" / "t.db")
-    with pytest.raises(JournalError, match="TREADLE_HOME"):
-        asyncio.run(append_one(database))
-    database.close()
-
-
-def test_a_full_disk_fails_the_write_and_the_run_can_go_on_once_there_is_room(database):
-    async def story():
-        await append_one(database)
-        await database.submit(lambda connection: connection.execute("PRAGMA max_page_count=1"))
-        journal = SqliteJournal(database)
-        with pytest.raises(JournalError, match="Make room"):
-            await journal.append("r1", 1, [Said(text="x" * 1_000_000)])
-        await database.submit(lambda connection: connection.execute("PRAGMA max_page_count=1000000"))
-        await journal.append("r1", 1, [Said(text="x" * 1_000_000)])
-        return len(await journal.read("r1"))
-
-    assert asyncio.run(story()) == 2
-
-
-def test_a_bug_in_a_job_reaches_whoever_waits_for_it(database):
-    def job(connection):
-        raise ZeroDivisionError("a bug")
-
-    async def story():
-        await database.submit(job)
-
-    with pytest.raises(ZeroDivisionError):
-        asyncio.run(story())
-
-
-def test_opening_an_existing_file_keeps_what_is_in_it(tmp_path):
-    open_database(tmp_path / "t.db").close()
-    connection = open_database(tmp_path / "t.db")
-    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
-    assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2
-    connection.close()
-
-
-# lists
-
-
-def listed(tmp_path, *wanted):
-    """The ids of each list, of five runs of which the last two were changed at the same time."""
-    runs = {
-        "a": [
-            Opened(agent="rivers", at=1.0),
-            Said(text="How deep is 50% of the Elbe?", at=1.0),
-            Finished(stopped="answered", at=9.0),
-        ],
-        "b": [Opened(agent="seas", at=2.0), Said(text="How DEEP is the sea?", at=2.0), Finished(stopped="failed", at=2.0)],
-        "c": [Opened(agent="rivers", at=3.0), Said(text="elbe_x", at=3.0)],
-        "d": [Opened(agent="rivers", at=4.0), Said(text="elbe!x", at=5.0)],
-        "e": [Opened(agent="rivers", at=4.0), Said(text="elbe x", at=5.0)],
-        "a.c1": [Opened(agent="helper", parent="a", at=8.0)],
-    }
-
-    async def asking():
-        database = Database(tmp_path / "treadle.db")
-        journal = SqliteJournal(database)
-        assert await journal.listed(Wanted()) == []
-        assert not (tmp_path / "treadle.db").exists()
-        for run_id, entries in runs.items():
-            await journal.append(run_id, 0, entries)
-        found = [await journal.listed(each) for each in wanted]
-        database.close()
-        return found
-
-    return asyncio.run(asking())
-
-
-@pytest.mark.parametrize(
-    ("wanted", "ids"),
-    [
-        (Wanted(), "aedcb"),
-        (Wanted(limit=2), "ae"),
-        (Wanted(status="open"), "edc"),
-        (Wanted(agent="seas"), "b"),
-        (Wanted(search="deep how"), "ab"),
-        (Wanted(search="50%"), "a"),
-        (Wanted(search="elbe_x"), "c"),
-        (Wanted(search="elbe!x"), "d"),
-        (Wanted(search="elbe", agent="rivers", status="open"), "edc"),
-        (Wanted(search="b"), "aedcb"),
-        (Wanted(search="  "), "aedcb"),
-        (Wanted(search=" ".join(["deep"] * 5000)), "ab"),
-        (Wanted(before=(5.0, "e")), "dcb"),
-        (Wanted(before=(5.0, "d")), "cb"),
-        (Wanted(before=(2.0, "b")), ""),
+RUNS = {
+    "a": [
+        Opened(agent="rivers", at=1.0),
+        Said(text="How deep is 50% of the Elbe?", at=1.0),
+        Finished(stopped="answered", at=9.0),
     ],
-)
-def test_runs_are_listed_by_time_and_id_and_by_what_is_wanted(tmp_path, wanted, ids):
-    (found,) = listed(tmp_path, wanted)
-    assert "".join([run.run_id for run in found]) == ids
+    "b": [Opened(agent="seas", at=2.0), Said(text="How DEEP is the sea?", at=2.0), Finished(stopped="failed", at=2.0)],
+    "c": [Opened(agent="rivers", at=3.0), Said(text="elbe_x", at=3.0)],
+    "d": [Opened(agent="rivers", at=4.0), Said(text="elbe!x", at=5.0)],
+    "e": [Opened(agent="rivers", at=4.0), Said(text="elbe x", at=5.0)],
+    "a.c1": [Opened(agent="helper", parent="a", at=8.0)],
+}  # the last two that a person started were changed at the same time
+
+LISTS = [
+    (Wanted(), "aedcb"),
+    (Wanted(limit=2), "ae"),
+    (Wanted(status="open"), "edc"),
+    (Wanted(agent="seas"), "b"),
+    (Wanted(search="deep how"), "ab"),
+    (Wanted(search="50%"), "a"),
+    (Wanted(search="elbe_x"), "c"),
+    (Wanted(search="elbe!x"), "d"),
+    (Wanted(search="elbe", agent="rivers", status="open"), "edc"),
+    (Wanted(search="b"), "aedcb"),
+    (Wanted(search="  "), "aedcb"),
+    (Wanted(search=" ".join(["deep"] * 5000)), "ab"),
+    (Wanted(before=(5.0, "e")), "dcb"),
+    (Wanted(before=(5.0, "d")), "cb"),
+    (Wanted(before=(2.0, "b")), ""),
+]
 
 
-def test_a_list_goes_on_where_another_ended(tmp_path):
-    (first,) = listed(tmp_path, Wanted(limit=2))
-    (rest,) = listed(tmp_path / "again", Wanted(before=place_of(first[-1])))
-    assert [run.run_id for run in (*first, *rest)] == [*"aedcb"]
+def test_runs_are_listed_by_time_and_id_and_by_what_is_wanted(database):
+    async def story():
+        journal = DatabaseJournal(database)
+        for run_id, entries in RUNS.items():
+            await journal.append(run_id, 0, entries)
+        for wanted, ids in LISTS:
+            assert "".join([run.run_id for run in await journal.listed(wanted)]) == ids, wanted
+        first = await journal.listed(Wanted(limit=2))
+        rest = await journal.listed(Wanted(before=place_of(first[-1])))
+        return [run.run_id for run in (*first, *rest)]
+
+    assert asyncio.run(story()) == [*"aedcb"]
+
+
+def test_where_nothing_was_ever_written_a_list_is_empty_and_makes_no_file(place):
+    assert asyncio.run(DatabaseJournal(place.open()).listed(Wanted())) == []
+    assert not place.path.parent.exists()
+
+
+def test_ids_are_ordered_by_their_bytes(database):
+    async def story():
+        journal = DatabaseJournal(database)
+        for run_id in ("b", "B", "a", "_", "ä"):
+            await journal.append(run_id, 0, [Opened(at=1.0)])
+        return "".join([run.run_id for run in await journal.listed(Wanted())])
+
+    assert asyncio.run(story()) == "äba_B"

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from treadle.core.errors import SettingsError
 from treadle.guard.redaction import Redactor
 from treadle.stores.people import Allowance, Person
-from treadle.stores.users import FILE, LASTS, Users, UsersError, is_name
+from treadle.stores.postgres.database import PostgresDatabase
+from treadle.stores.postgres.users import UsersSchema
+from treadle.stores.users import FILE, LASTS, SESSIONS, Users, is_name
+from treadle.stores.users_file import UsersError
 
 
 class Clock:
@@ -24,9 +27,46 @@ class Clock:
         return self.now
 
 
+class Kept:
+    """Where users are kept, which any number of stores of users can be opened on, as any number of processes would."""
+
+    def __init__(self, place):
+        self.place = place
+        self.path = place.path.parent / FILE
+        self._opened = []
+
+    def open(self, **how):
+        if self.place.kind == "sqlite":
+            return Users(self.path, **how)
+        self._opened.append(UsersSchema(self.place.open()))
+        return Users(self._opened[-1], **how)
+
+    def sessions(self):
+        if self.place.kind == "postgres":
+            return self.place.execute("SELECT count(*) FROM sessions")[0]
+        with closing(sqlite3.connect(self.path)) as connection:
+            return connection.execute("SELECT count(*) FROM sessions").fetchone()
+
+    def close(self):
+        for each in self._opened:
+            each.close()
+
+
 @pytest.fixture
-def users(tmp_path):
-    return Users(tmp_path / "home" / FILE)
+def kept(place):
+    kept = Kept(place)
+    yield kept
+    kept.close()
+
+
+@pytest.fixture
+def users(kept):
+    return kept.open()
+
+
+@pytest.fixture
+def in_file(in_sqlite):
+    return Kept(in_sqlite).open()
 
 
 def bytes_in(folder):
@@ -74,14 +114,14 @@ def test_any_other_token_is_nobodys(users, change):
     assert users.person_of(token) == Person("anna")
 
 
-def test_the_same_comparison_is_made_whether_there_is_such_a_user_or_not(tmp_path):
+def test_the_same_comparison_is_made_whether_there_is_such_a_user_or_not(kept, tmp_path):
     compared = []
 
     def same(one, other):
         compared.append((len(one), len(other)))
         return hmac.compare_digest(one, other)
 
-    users = Users(tmp_path / FILE, same=same)
+    users = kept.open(same=same)
     token = users.add("anna")
     for shown in (token, token.replace("anna", "nobody"), "garbage", ""):
         users.person_of(shown)
@@ -89,8 +129,8 @@ def test_the_same_comparison_is_made_whether_there_is_such_a_user_or_not(tmp_pat
     assert compared == [(32, 32)] * 5
 
 
-def test_a_proof_of_nobody_lets_nobody_in(tmp_path):
-    users = Users(tmp_path / FILE, same=lambda one, other: True)
+def test_a_proof_of_nobody_lets_nobody_in(kept):
+    users = kept.open(same=lambda one, other: True)
     token = users.add("anna")
     assert users.person_of(token.replace("anna", "nobody")) is None
 
@@ -103,9 +143,9 @@ def test_a_new_token_ends_the_old_one_and_every_session(users):
     assert users.person_of(new) == Person("anna")
 
 
-def test_nothing_that_lets_somebody_in_is_kept(users):
-    shown = [users.add("anna"), users.renew("anna"), users.begin_session("anna")]
-    kept = bytes_in(users.path.parent)
+def test_nothing_that_lets_somebody_in_is_kept(in_file):
+    shown = [in_file.add("anna"), in_file.renew("anna"), in_file.begin_session("anna")]
+    kept = bytes_in(in_file.path.parent)
     assert b"anna" in kept
     for secret in shown:
         assert secret.removeprefix("treadle_anna_").encode() not in kept
@@ -150,10 +190,10 @@ def test_a_name_is_small_and_plain(users, name):
         "~",
     ],
 )
-def test_a_name_that_could_be_a_path_is_none(users, name):
+def test_a_name_that_could_be_a_path_is_none(in_file, name):
     with pytest.raises(SettingsError, match=r"can't be a user's name: that has up to 40 of a-z"):
-        users.add(name)
-    assert not users.path.exists()
+        in_file.add(name)
+    assert not in_file.path.exists()
 
 
 @given(st.text())
@@ -189,8 +229,8 @@ def test_a_role_that_is_none_is_told(users):
 # changes
 
 
-def test_what_is_changed_counts_at_once_for_whoever_else_has_the_file_open(users):
-    token, other = users.add("anna"), Users(users.path)
+def test_what_is_changed_counts_at_once_for_whoever_else_has_the_file_open(users, kept):
+    token, other = users.add("anna"), kept.open()
     session = users.begin_session("anna")
     assert other.change("anna", role="reader") == Person("anna", "reader")
     assert users.person_of(token) == users.person_of_session(session) == Person("anna", "reader")
@@ -219,9 +259,9 @@ def test_a_session_stands_for_its_user_until_it_ends(users):
     assert users.person_of(second) is None
 
 
-def test_a_session_lasts_thirty_days_and_is_then_forgotten(tmp_path):
+def test_a_session_lasts_thirty_days_and_is_then_forgotten(kept):
     clock = Clock()
-    users = Users(tmp_path / FILE, clock=clock)
+    users = kept.open(clock=clock)
     users.add("anna")
     session = users.begin_session("anna")
     clock.now += LASTS - 1
@@ -229,30 +269,42 @@ def test_a_session_lasts_thirty_days_and_is_then_forgotten(tmp_path):
     clock.now += 1
     assert users.person_of_session(session) is None
     users.begin_session("anna")
-    with closing(sqlite3.connect(users.path)) as connection:
-        assert connection.execute("SELECT count(*) FROM sessions").fetchone() == (1,)
+    assert kept.sessions() == (1,)
+
+
+def test_a_person_has_twenty_sessions_and_the_oldest_end_first(kept):
+    clock = Clock()
+    users = kept.open(clock=clock)
+    users.add("anna")
+    users.add("ben")
+    of_ben, sessions = users.begin_session("ben"), []
+    for _ in range(SESSIONS + 2):
+        clock.now += 1
+        sessions.append(users.begin_session("anna"))
+    assert [users.person_of_session(each) is None for each in sessions] == [True, True, *[False] * SESSIONS]
+    assert users.person_of_session(of_ben) == Person("ben")
 
 
 # the file
 
 
-def test_looking_makes_no_file(users):
-    assert (users.all(), users.person_of("x"), users.person_of_session("x")) == ([], None, None)
-    assert not users.path.parent.exists()
+def test_looking_makes_no_file(in_file):
+    assert (in_file.all(), in_file.person_of("x"), in_file.person_of_session("x")) == ([], None, None)
+    assert not in_file.path.parent.exists()
 
 
-def test_the_file_is_its_owners_alone(users):
-    users.add("anna")
-    assert stat.S_IMODE(users.path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(users.path.parent.stat().st_mode) == 0o700
+def test_the_file_is_its_owners_alone(in_file):
+    in_file.add("anna")
+    assert stat.S_IMODE(in_file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(in_file.path.parent.stat().st_mode) == 0o700
 
 
-def test_many_may_write_at_once(users):
+def test_many_may_write_at_once(users, kept):
     errors = []
 
     def add(number):
         try:
-            Users(users.path).add(f"user{number}")
+            kept.open().add(f"user{number}")
         except UsersError as error:
             errors.append(error)
 
@@ -265,19 +317,19 @@ def test_many_may_write_at_once(users):
     assert len(users.all()) == 12
 
 
-def test_a_file_of_a_newer_treadle_is_left_alone(users):
-    users.add("anna")
-    with closing(sqlite3.connect(users.path)) as connection:
+def test_a_file_of_a_newer_treadle_is_left_alone(in_file):
+    in_file.add("anna")
+    with closing(sqlite3.connect(in_file.path)) as connection:
         connection.execute("PRAGMA user_version=99")
     with pytest.raises(UsersError, match="was made by a newer Treadle; update Treadle to use it"):
-        users.all()
+        in_file.all()
 
 
-def test_a_damaged_file_lets_nobody_in(users):
-    token = users.add("anna")
-    users.path.write_bytes(b"nothing of the kind" * 100)
+def test_a_damaged_file_lets_nobody_in(in_file):
+    token = in_file.add("anna")
+    in_file.path.write_bytes(b"nothing of the kind" * 100)
     with pytest.raises(UsersError, match="can't be read or changed"):
-        users.person_of(token)
+        in_file.person_of(token)
 
 
 def test_a_change_that_fails_changes_nothing(users):
@@ -285,3 +337,39 @@ def test_a_change_that_fails_changes_nothing(users):
     with pytest.raises(SettingsError):
         users.change("anna", role="king")
     assert users.person_of(token) == Person("anna")
+
+
+def test_a_name_that_two_give_at_once_is_given_once(users, kept):
+    told = []
+
+    def add():
+        try:
+            kept.open().add("anna")
+        except SettingsError as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(told) == 3
+    assert all(words.startswith("There is a user anna already") for words in told)
+
+
+def test_users_are_known_again_after_the_server_ended_every_connection(in_postgres):
+    kept = Kept(in_postgres)
+    users = kept.open()
+    token = users.add("anna")
+    in_postgres.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'treadle'"
+    )
+    assert users.person_of(token) == Person("anna")
+    kept.close()
+
+
+def test_users_that_cannot_be_reached_let_nobody_in(tmp_path):
+    users = Users(UsersSchema(PostgresDatabase("postgresql://anna:hidden@127.0.0.1:1/x", wait=0)))
+    with pytest.raises(UsersError, match=r"Users can't be read or changed: postgresql://127.0.0.1:1/x can't be used") as caught:
+        users.person_of("x")
+    assert "hidden" not in str(caught.value)

@@ -11,13 +11,14 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 from msgspec import Struct
 
-from treadle.app.settled import KEYS, SECTIONS, McpSettings, Rule, Said, Settings, default_of, pattern_of
+from treadle.app.settled import KEYS, SECTIONS, DatabaseSettings, McpSettings, Rule, Said, Settings, default_of, pattern_of
 from treadle.app.toml import NAME, project_file, said_in
 from treadle.core.errors import SettingsError
 
 T = TypeVar("T")
 
 VARIABLE = "TREADLE_CONFIG"
+DATABASE = "TREADLE_DATABASE"
 DEFAULT = "default"
 
 
@@ -130,6 +131,11 @@ def assistant_settings(name: str, kind: type[T], *, user_file: Path | None = Non
         raise SettingsError(f"[assistants.{name}] in {settings.user_file} can't be used: {error}.") from error
 
 
+def database_url() -> str:
+    """The PostgreSQL database that runs are kept in; empty where they are kept in files."""
+    return os.environ.get(DATABASE) or user_settings().database.url
+
+
 class Row(Struct, frozen=True):
     """A key, its value, and where that comes from."""
 
@@ -149,6 +155,8 @@ def describe(settings: Settings) -> list[Row]:
         elif section == "mcp":
             for name, server in settings.mcp.items():
                 rows += _rows(f"mcp.{name}", _without_secrets(server), settings.sources)
+        elif section == "database":
+            rows += _rows(section, _without_password(settings.database), settings.sources)
         else:
             rows += _rows(section, msgspec.to_builtins(getattr(settings, section)), settings.sources)
     return rows
@@ -156,6 +164,12 @@ def describe(settings: Settings) -> list[Row]:
 
 def _rows(prefix: str, values: Mapping[str, Any], sources: Mapping[str, str]) -> list[Row]:
     return [Row(f"{prefix}.{name}", value, sources.get(f"{prefix}.{name}", DEFAULT)) for name, value in values.items()]
+
+
+def _without_password(database: DatabaseSettings) -> dict[str, Any]:
+    from treadle.stores.postgres.address import shown
+
+    return {**msgspec.to_builtins(database), "url": shown(database.url) if database.url else ""}
 
 
 def _without_secrets(server: McpSettings) -> dict[str, Any]:

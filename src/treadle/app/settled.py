@@ -14,6 +14,7 @@ Text = Annotated[str, Meta(max_length=100_000)]
 ModelName = Annotated[str, Meta(pattern=r"\A([a-z][\w.-]*:\S.*)?\Z")]
 Chosen = Annotated[str, Meta(pattern=r"\A[a-z][\w.-]*:\S.*\Z", max_length=1_000)]
 Address = Annotated[str, Meta(pattern=r"\A(https?://[^/@\s]+(/\S*)?)?\Z")]
+Database = Annotated[str, Meta(pattern=r"\A(postgres(ql)?://\S+)?\Z")]
 Prefix = Annotated[str, Meta(pattern=r"\A([A-Za-z0-9][\w-]*([./][\w-]+)*[/.-]?)?\Z")]
 Remote = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.-]*\Z")]
 Name = Annotated[str, Meta(min_length=1, max_length=1_000)]
@@ -97,6 +98,13 @@ class ServerSettings(Struct, frozen=True):
     models: tuple[Chosen, ...] = ()
 
 
+class DatabaseSettings(Struct, frozen=True):
+    """Where runs are kept, if not in files: a PostgreSQL database, and how many seconds a write waits for one that is away."""
+
+    url: Database = ""
+    wait: Annotated[float, Meta(ge=0, le=3600)] = 30
+
+
 class AssistantSettings(Struct, frozen=True):
     """What an assistant has to settle for itself is its own business: see `settings.assistant_settings`."""
 
@@ -113,6 +121,7 @@ class Settings(Struct, frozen=True):
     mcp: dict[str, McpSettings] = {}
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
+    database: DatabaseSettings = DatabaseSettings()
     assistants: dict[str, dict[str, Any]] = {}
     user_file: str = ""
     project_file: str = ""
@@ -172,6 +181,8 @@ KEYS: dict[str, Key] = {
     "context.keep": Key("user", "true or false"),
     "context.result_limit": Key("lower", "a whole number from 100 up"),
     "server.models": Key("user", "a list of models' names, such as ollama:qwen3"),
+    "database.url": Key("user", "an address such as postgresql://anna@localhost/treadle"),
+    "database.wait": Key("user", "a number from 0 to 3600"),
     "assistants.NAME": Key("user", "a table; the assistant says of what"),
 }
 
@@ -185,6 +196,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "mcp": McpSettings,
     "context": ContextSettings,
     "server": ServerSettings,
+    "database": DatabaseSettings,
     "assistants": AssistantSettings,
 }
 

@@ -5,14 +5,14 @@ from datetime import date, datetime, time, timedelta
 
 from treadle.app.home import Home
 from treadle.core.errors import SettingsError
-from treadle.stores.stats.store import SqliteStats
+from treadle.stores.stats.store import DatabaseStats
 
 _AGO = re.compile(r"(\d{1,4})([hdw])")
 
 
-def stats_of(home: Home) -> SqliteStats:
-    """The figures of a data folder."""
-    return SqliteStats(home.database.path)
+def stats_of(home: Home) -> DatabaseStats:
+    """The figures of a home."""
+    return DatabaseStats(home.database)
 
 
 def moment(words: str, now: float, *, end: bool = False) -> float | None:

@@ -54,7 +54,7 @@ def _row(link: Link) -> tuple[str, ...]:
         record.run_id,
         record.user or "-",
         f"{record.verdict} by {record.verdict_by}",
-        seconds(record.duration_ms / 1000),
+        "-" if record.stage == "begins" else seconds(record.duration_ms / 1000),
         call_label(record.tool_name, record.arguments, 60),
-        one_line(record.error or record.result_summary, 120) or "-",
+        "begins" if record.stage == "begins" else one_line(record.error or record.result_summary, 120) or "-",
     )

@@ -51,13 +51,17 @@ class Call(Struct, frozen=True, tag_field="part", tag="call"):
 
 
 class Result(Struct, frozen=True, tag_field="part", tag="result"):
-    """What came back from one call, as the model sees it. A `problem` says which kind of thing went wrong."""
+    """What came back from one call, as the model sees it. A `problem` says which kind of thing went wrong.
+
+    `structured` says that the tool returned fields, not a text: what is in one field can't pose as another.
+    """
 
     call_id: str
     name: str
     content: str
     problem: ProblemKind | None = None
     untrusted: bool = False
+    structured: bool = False
 
 
 class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):

@@ -108,6 +108,10 @@ class History(Sequence[Message]):
         longer._extend(messages)
         return longer
 
+    def continues(self, other: "History") -> bool:
+        """Whether this history is `other` with messages after it. One that was made anew may be without it being found out."""
+        return not other or (self._shared is other._shared and len(other) <= len(self))
+
     @property
     def size(self) -> int:
         """How many characters a model has to read for all of it, roughly."""

@@ -11,7 +11,7 @@ Watcher                 any callable
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -123,12 +123,19 @@ class Previews(Protocol):
         ...
 
 
+Doubts = Callable[[Call, Tool], Sequence[str]]
+
+
 class Situation(Struct, frozen=True):
-    """What a policy may look at besides the call: who, whether a person can be asked, whether untrusted content was read."""
+    """What a policy may look at besides the call: who, whether a person can be asked, whether untrusted content was read.
+
+    `doubts` says which values of a call neither the person nor trusted data gave, a sentence each; None where nobody can tell.
+    """
 
     user: str = ""
     attended: bool = True
     tainted: bool = False
+    doubts: Doubts | None = None
 
 
 class Policy(Protocol):
@@ -159,7 +166,10 @@ class Journal(Protocol):
 
 
 class AuditRecord(Struct, frozen=True):
-    """One call, for people: redacted. The store adds its number, the hash of the record before it, and its own."""
+    """One call, for people: redacted. The store adds its number, the hash of the record before it, and its own.
+
+    A call with an effect has two: one before it `begins`, without which it doesn't, and one when it has `ended`.
+    """
 
     run_id: str
     call_id: str
@@ -173,12 +183,13 @@ class AuditRecord(Struct, frozen=True):
     success: bool
     error: str | None
     at: float
+    stage: Literal["begins", "ended"] = "ended"
 
 
 class Audit(Protocol):
-    """Keeps audit records, chained."""
+    """Keeps audit records, chained. Where it has an `anchor(run_id)` as well, that is called at the end of each turn."""
 
-    def record(self, record: AuditRecord) -> Awaitable[None]:
+    def record(self, record: AuditRecord) -> Awaitable[Any]:
         """Add one; await it to know that it is safe on disk."""
         ...
 

@@ -1,4 +1,4 @@
-"""What the audit says about a call: one record, redacted, with the verdict and whose it was."""
+"""What the audit says about a call, redacted: that it begins, where it has an effect; how it ended; the verdict, and whose."""
 
 from treadle.core.calls import Call, Result
 from treadle.core.seams import AuditRecord
@@ -8,8 +8,20 @@ from treadle.loop.state import CallState
 SUMMARY = 200  # characters of a result that the audit keeps
 
 
+def begins(run: LiveRun, state: CallState, call: Call) -> None:
+    """Add that a call begins. Whoever carries it out waits for the disk first: no record, no effect."""
+    if run.services.audit is None:
+        return
+    verdict, by = _decision(state)
+    arguments = run.redactor.value(call.arguments)
+    record = AuditRecord(
+        run.id, call.id, run.caller.user, call.name, arguments, verdict, by, "", 0.0, True, None, run.now(), "begins"
+    )
+    run.audit(record)
+
+
 def account(run: LiveRun, state: CallState, call: Call, result: Result, seconds: float) -> None:
-    """Add a call to the audit."""
+    """Add how a call ended."""
     if run.services.audit is None:
         return
     verdict, by = _decision(state)

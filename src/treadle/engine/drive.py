@@ -44,6 +44,7 @@ async def drive(run: LiveRun) -> None:
     finally:
         await _stop_calls(run)
         await run.flush()
+        await run.anchor()
 
 
 def _squeezed(run: LiveRun) -> str:

@@ -5,7 +5,7 @@ It decides nothing and carries nothing out; `drive` does both with it.
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,11 +17,14 @@ from treadle.core.events import Event
 from treadle.core.log import log
 from treadle.core.requests import Usage
 from treadle.core.seams import AuditRecord, Situation
+from treadle.core.tool import Tool
 from treadle.engine.catalog import Catalog
 from treadle.engine.judge import Bench
 from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
+from treadle.engine.tracing import Tracing
 from treadle.guard.policy import digest
+from treadle.guard.provenance import doubts, is_harmless
 from treadle.loop.limits import Limits
 from treadle.loop.state import CallState, RunState, apply
 
@@ -59,8 +62,9 @@ class LiveRun:
         self.cancelled = False
         self.trace: Any = None  # the run's own span, where somebody traces
         self.offered = self._offered()
-        self._unsafe: list[Awaitable[None]] = []
+        self._unsafe: list[Awaitable[Any]] = []
         self._bench: Bench | None = None
+        self._tracing: Tracing | None = None
 
     # what happened
 
@@ -89,18 +93,28 @@ class LiveRun:
         if self.services.audit is not None:
             self._wait_for(self.services.audit.record(record))
 
-    def _wait_for(self, ticket: Awaitable[None]) -> None:
+    def _wait_for(self, ticket: Awaitable[Any]) -> None:
         """Have `flush` wait for a write, once: several may have become one."""
         if ticket not in self._unsafe:
             self._unsafe.append(ticket)
 
+    async def anchor(self) -> None:
+        """Have it noted outside of the audit where that ends, at the end of a turn; a run inside of another leaves it to that."""
+        anchor = getattr(self.services.audit, "anchor", None)
+        if anchor is None or not self.is_root or self.state.finished is None:
+            return
+        try:
+            await anchor(self.id)
+        except OSError as error:
+            log.error("The end of the audit couldn't be noted: %s. Until it can, what is cut off its end isn't noticed", error)
+
     async def flush(self) -> None:
         """Wait until everything recorded is safe on disk."""
         while self._unsafe:
-            first = self._unsafe[0]
-            await first
-            if self._unsafe and self._unsafe[0] is first:  # others may have waited for it too, and have gone on
-                del self._unsafe[0]
+            waited = tuple(self._unsafe)
+            for ticket in waited:  # each by whoever flushes, also where others have: it may say that the run isn't ours any more
+                await ticket
+            self._unsafe = [ticket for ticket in self._unsafe if ticket not in waited]
 
     async def breathe(self) -> None:
         """Wait for the disk if it has fallen far behind."""
@@ -140,7 +154,19 @@ class LiveRun:
     @property
     def situation(self) -> Situation:
         """What the policy may look at."""
-        return Situation(self.caller.user, self.setup.attended, self.state.tainted)
+        return Situation(self.caller.user, self.setup.attended, self.state.tainted, self._doubts)
+
+    def _doubts(self, call: Call, tool: Tool) -> Sequence[str]:
+        """Which values of a call nobody vouches for, by all that was said so far. The work begins with the first such question."""
+        if is_harmless(call, tool):
+            return ()
+        if self._tracing is None:
+            self._tracing = Tracing(self._only_reads)
+        return doubts(call, tool, self._tracing.origins(self.state, self.instructions))
+
+    def _only_reads(self, name: str) -> bool:
+        tool = self.catalog.tools.get(name)
+        return tool is not None and tool.effect == "read"
 
     @property
     def bench(self) -> Bench:

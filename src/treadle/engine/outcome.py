@@ -72,7 +72,9 @@ async def read_back(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: 
         return Outcome(
             Result(call.id, call.name, sized.result.content, problem, sized.result.untrusted), usage=value.usage, kept=sized.kept
         )
-    return await _sized(run, tool, call, _redacted(run, to_text(value)), whole=whole)
+    return await _sized(
+        run, tool, call, _redacted(run, to_text(value)), whole=whole, structured=isinstance(value, dict | list | Struct)
+    )
 
 
 def _redacted(run: LiveRun, text: str) -> str:
@@ -117,14 +119,16 @@ async def _content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any
     return run.redactor.text(to_text(await _value(run, tool, call, context)))
 
 
-async def _sized(run: LiveRun, tool: Tool, call: Call, content: str, *, reused: bool = False, whole: bool = False) -> Outcome:
+async def _sized(
+    run: LiveRun, tool: Tool, call: Call, content: str, *, reused: bool = False, whole: bool = False, structured: bool = False
+) -> Outcome:
     """The content, shortened and kept whole elsewhere where it is too large, and marked as data where it isn't trusted."""
     kept, usage = "", Usage()
     if len(content) > run.setup.result_limit and not whole:
         content, kept, usage = await keep_large(run, call, content)
     untrusted = tool.trust == "untrusted"
     shown = as_data(content, call.name) if untrusted and not whole else content
-    return Outcome(Result(call.id, call.name, shown, None, untrusted), cached=reused, kept=kept, usage=usage)
+    return Outcome(Result(call.id, call.name, shown, None, untrusted, structured), cached=reused, kept=kept, usage=usage)
 
 
 def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outcome:

@@ -16,7 +16,7 @@ from treadle.core.calls import Call, Deny, Result
 from treadle.core.entries import Called, Judged, Returned, Started
 from treadle.core.errors import ToolProblem
 from treadle.core.events import CallJudged, CallProgressed, CallReturned, CallStarted
-from treadle.engine.account import account
+from treadle.engine.account import account, begins
 from treadle.engine.cached import forget_after
 from treadle.engine.judge import judge, judge_call
 from treadle.engine.live import LiveRun
@@ -123,6 +123,7 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
     key = state.key or f"{run.id}:{call.id}"
     attempt = state.attempts + 1
     if tool.effect != "read":
+        begins(run, state, call)  # the audit comes first here, too
         run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
         await run.flush()
     if run.watched:

@@ -30,7 +30,7 @@ class _Function:
         verdict = self._function(call, tool, situation)
         match verdict:
             case Allow():
-                return unless_tainted(verdict, tool, situation)
+                return unless_tainted(verdict, call, tool, situation)
             case Ask():
                 return asked(verdict, situation)
             case Deny():
@@ -46,7 +46,7 @@ def policy_of(value: Policy | Iterable[Rule] | Rule | Judge | Mapping[str, Any] 
     """The policy somebody meant: rules, a policy, a function of call, tool and situation, a policy file's content, or None.
 
     A policy of one's own has the last word. A function is held to what rules are held to: no asking where no one is there,
-    no effects unasked after untrusted content.
+    no effects unasked after untrusted content unless the values come from the person.
     """
     match value:
         case None:

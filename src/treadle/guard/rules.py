@@ -119,8 +119,9 @@ class Rules:
 
     Where no rule matches, `default` decides; None means: reading is allowed, effects are asked about. Where no one is there
     to be asked, asking is denying. Once untrusted content was read, effects that would be allowed are asked about, unless a rule
-    that allows them says `untrusted=True`. `allowed_tools` and `denied_tools` are globs: a tool outside the first
-    or inside the second is denied and not offered; being in `allowed_tools` alone lets no call run unasked.
+    that allows them says `untrusted=True` or their values come from the person (`guard.provenance`). `allowed_tools` and
+    `denied_tools` are globs: a tool outside the first or inside the second is denied and not offered; being in `allowed_tools`
+    alone lets no call run unasked.
     """
 
     def __init__(
@@ -158,17 +159,17 @@ class Rules:
                 if untrusted or not situation.tainted:
                     return allowed
                 verdict = allowed
-        return self._without_rule(tool, situation) if verdict is None else unless_tainted(verdict, tool, situation)
+        return self._without_rule(call, tool, situation) if verdict is None else unless_tainted(verdict, call, tool, situation)
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
         """Whether the model is told of the tool: not where every call of it is denied by name."""
         return self._plan(tool).barred is None
 
-    def _without_rule(self, tool: Tool, situation: Situation) -> Verdict:
+    def _without_rule(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         decision = self._default or ("allow" if tool.effect == "read" else "ask")
         if decision == "allow":
             does = "only reads" if tool.effect == "read" else "is allowed where no rule says otherwise"
-            return unless_tainted(Allow("default", f"{tool.name} {does}."), tool, situation)
+            return unless_tainted(Allow("default", f"{tool.name} {does}."), call, tool, situation)
         if decision == "ask":
             return asked(Ask("default", f"No rule allows {tool.name} without asking."), situation)
         return Deny("default", f"No rule allows {tool.name}.")
@@ -208,12 +209,18 @@ def asked(question: Ask, situation: Situation) -> Ask | Deny:
     return Deny(question.by, f"{why}. That needs a person's approval, and no one is there to be asked.".removeprefix(". "))
 
 
-def unless_tainted(verdict: Allow, tool: Tool, situation: Situation) -> Verdict:
-    """What may run, unless it has an effect and untrusted content was read."""
-    if not situation.tainted or tool.effect == "read":
+def unless_tainted(verdict: Allow, call: Call, tool: Tool, situation: Situation) -> Verdict:
+    """What may run, unless untrusted content was read and nobody vouches for the values of the call.
+
+    Where values can't be traced, every effect is asked about, and no reading is.
+    """
+    if not situation.tainted or (tool.effect == "read" and situation.doubts is None):
         return verdict
-    reason = f"Untrusted content was read in this run, so a person has to approve {tool.name}."
-    return asked(Ask("untrusted content", reason), situation)
+    doubts = None if situation.doubts is None else situation.doubts(call, tool)
+    if doubts is not None and not doubts:
+        return verdict
+    why = f"Untrusted content was read in this run, so a person has to approve {tool.name}."
+    return asked(Ask("untrusted content", " ".join((why, *(doubts or ())))), situation)
 
 
 def _compile(rule: Rule) -> _Compiled:

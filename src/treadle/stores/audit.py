@@ -1,23 +1,23 @@
-"""The account of calls for people: one redacted record a call, each chained to the one before by its hash.
+"""The account of calls for people: redacted records, each chained to the one before by its hash, and anchored outside.
 
 A record that was changed, removed or reordered breaks the chain, and `verify` names the first such place.
 """
 
+import asyncio
 import hashlib
-from collections.abc import Awaitable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from treadle.core.seams import AuditRecord
-from treadle.stores.database import Database, insert_rows
+from treadle.stores.anchors import Anchor, Anchors
+from treadle.stores.database import Connection, Database, Words, insert_rows
 from treadle.stores.journal import DONE
 
-if TYPE_CHECKING:
-    from sqlite3 import Connection
-
 GENESIS = "0" * 64  # what the first record is chained to
+_PAGE = 1000  # records that are read at once
 _KEY = "audit\n"  # no run has such an id
 
 _encoder = msgspec.json.Encoder()
@@ -62,14 +62,28 @@ def link(seq: int, previous: str, line: bytes) -> Link:
     return Link(seq, previous, line, seal)
 
 
-def verify(links: Iterable[Link], head: tuple[int, str]) -> Verified:
-    """Whether the chain holds from its first record to its `head` (number and hash of the last)."""
+def verify(links: Iterable[Link], head: tuple[int, str], anchors: Sequence[Anchor] = ()) -> Verified:
+    """Whether the chain holds from its first record to its `head` (number and hash of the last), and where it is anchored."""
+    known = {anchor.seq: anchor for anchor in anchors}
+    verified = _verified_until(links, head, known)
+    if verified.broken_at is not None:
+        return verified
+    lost = next((anchor for seq, anchor in sorted(known.items()) if seq > verified.records), None)
+    if lost is None:
+        return verified
+    reason = f"the chain ends at record {verified.records}, but record {lost.seq} was there when run {lost.run_id} ended"
+    return Verified(verified.records, verified.records + 1, reason)
+
+
+def _verified_until(links: Iterable[Link], head: tuple[int, str], known: Mapping[int, Anchor]) -> Verified:
     count, previous = 0, GENESIS
     for found in links:
         if found.seq != count + 1:
             return Verified(count, count + 1, f"record {count + 1} is missing")
         if found.previous != previous or link(found.seq, previous, found.line).hash != found.hash:
             return Verified(count, found.seq, f"record {found.seq} is not what was written")
+        if found.seq in known and known[found.seq].hash != found.hash:
+            return Verified(count, found.seq, f"record {found.seq} is not what it was when run {known[found.seq].run_id} ended")
         count, previous = found.seq, found.hash
     if head != (count, previous):
         return Verified(count, count + 1, f"the chain ends at record {count}, but {head[0]} were written")
@@ -89,81 +103,111 @@ class MemoryAudit:
         return DONE
 
 
-class SqliteAudit:
-    """The chain in a SQLite file."""
+class DatabaseAudit:
+    """The chain in a database. Whoever adds to it waits for the others: there is one end."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, anchors: Anchors | None = None) -> None:
         self._database = database
+        self._anchors = anchors
+        self._last: Awaitable[tuple[int, str]] | None = None  # gives where the chain ends once it is on disk
 
-    def record(self, record: AuditRecord) -> Awaitable[None]:
+    def record(self, record: AuditRecord) -> Awaitable[Any]:
         """Add a record: together with those before it, if the writer doesn't have those yet."""
         line = _encoder.encode(record)
         ticket = self._database.gathered(_KEY)
         if ticket is not None and isinstance(ticket.job, _Append):
             ticket.job.lines.append(line)
             return ticket
-        return self._database.submit(_Append([line]), _KEY)
+        self._last = ticket = self._database.submit(_Append([line], self._database.words.lock), _KEY)
+        return ticket
+
+    async def anchor(self, run_id: str) -> None:
+        """Note outside of the database where the chain ends, at the end of a run."""
+        if self._anchors is not None and self._last is not None:
+            self._anchors.add(*await self._last, run_id)
 
     async def records(self, run_id: str = "", limit: int = 100) -> list[Link]:
         """The newest records, oldest of them first; only those of one run if it is named."""
-        query = (
-            "SELECT seq, previous, CAST(line AS BLOB), hash FROM audit "
-            "WHERE ? = '' OR json_extract(CAST(line AS TEXT), '$.run_id') = ? ORDER BY seq DESC LIMIT ?"
-        )
-        rows = await self._database.submit(lambda connection: connection.execute(query, (run_id, run_id, limit)).fetchall())
-        return [Link(*row) for row in reversed(rows)]
+        return [*reversed(await self._found(Sought(run_id=run_id, limit=limit)))]
 
     async def listed(self, sought: Sought) -> list[Link]:
-        """The records that are sought, newest first. Where nothing was ever written, looking makes no file."""
-        if not self._database.path.exists():
-            return []
-        where, values = _where(sought)
-        query = f"SELECT seq, previous, CAST(line AS BLOB), hash FROM audit WHERE {where} ORDER BY seq DESC LIMIT ?"  # noqa: S608 - our own
+        """The records that are sought, newest first. Where nothing was ever written, looking makes nothing."""
+        return await self._found(sought) if self._database.exists() else []
+
+    async def _found(self, sought: Sought) -> list[Link]:
+        words = self._database.words
+        where, values = _where(sought, words)
+        query = f"SELECT {_columns(words)} FROM audit WHERE {where} ORDER BY seq DESC LIMIT ?"  # noqa: S608 - our own
         rows = await self._database.submit(lambda connection: connection.execute(query, (*values, sought.limit)).fetchall())
         return [Link(*row) for row in rows]
 
     async def verify(self) -> Verified:
-        """Whether the chain holds."""
-        return await self._database.submit(_verify)
+        """Whether the chain holds. It may be long: nobody who writes waits for it."""
+        await self._database.submit(_nothing)  # what was recorded before is to be in it
+        return await asyncio.to_thread(self._verified)
+
+    def _verified(self) -> Verified:
+        words = self._database.words
+        anchors = [] if self._anchors is None else self._anchors.all()
+        with self._database.apart() as connection:
+            connection.execute(words.snapshot)
+            return verify(_links(connection, words), _head(connection), anchors)
 
 
-def _where(sought: Sought) -> tuple[str, list[object]]:
+def _nothing(connection: Connection) -> None:
+    """A job that is over when those before it are."""
+
+
+def _columns(words: Words) -> str:
+    return f"seq, previous, CAST(line AS {words.blob}), hash"
+
+
+def _where(sought: Sought, words: Words) -> tuple[str, list[object]]:
     """What is sought, as SQL with the values for its marks."""
-    said = "json_extract(CAST(line AS TEXT), '$.{}') {} ?"
+    glob, pattern = words.glob(words.said.format("tool_name"), sought.tool)
     picked: list[tuple[str, object]] = [
         ("seq < ?", sought.before),
-        (said.format("run_id", "="), sought.run_id or None),
-        (said.format("user", "="), sought.user or None),
-        (said.format("tool_name", "GLOB"), sought.tool.replace("[", "[[]") or None),  # there are no brackets in our globs
+        (f"{words.said.format('run_id')} = ?", sought.run_id or None),
+        (f"{words.said.format('user')} = ?", sought.user or None),
+        (glob, pattern or None),
     ]
-    chosen = [(words, value) for words, value in picked if value is not None]
-    return " AND ".join([words for words, _ in chosen]) or "1", [value for _, value in chosen]
+    chosen = [(clause, value) for clause, value in picked if value is not None]
+    return " AND ".join([clause for clause, _ in chosen]) or "1 = 1", [value for _, value in chosen]
 
 
-def _head(connection: "Connection") -> tuple[int, str]:
-    row = connection.execute("SELECT seq, hash FROM audit_head").fetchone()
+def _head(connection: Connection, lock: str = "") -> tuple[int, str]:
+    row = connection.execute(f"SELECT seq, hash FROM audit_head{lock}").fetchone()  # noqa: S608 - our own
     return (row[0], row[1]) if row else (0, GENESIS)
+
+
+def _links(connection: Connection, words: Words) -> Iterator[Link]:
+    """The whole chain, some of it at a time."""
+    query = f"SELECT {_columns(words)} FROM audit WHERE {{}} ORDER BY seq LIMIT {_PAGE}"  # noqa: S608 - our own
+    rows = connection.execute(query.format("1 = 1")).fetchall()
+    while rows:
+        yield from (Link(*row) for row in rows)
+        rows = connection.execute(query.format("seq > ?"), (rows[-1][0],)).fetchall()
 
 
 class _Append:
     """Records that are chained and go to the disk together."""
 
-    __slots__ = ("lines",)
+    __slots__ = ("_lock", "lines")
 
-    def __init__(self, lines: list[bytes]) -> None:
+    def __init__(self, lines: list[bytes], lock: str) -> None:
         self.lines = lines
+        self._lock = lock
 
-    def __call__(self, connection: "Connection") -> None:
-        seq, previous = _head(connection)
+    def __call__(self, connection: Connection) -> tuple[int, str]:
+        seq, previous = _head(connection, self._lock)
         links: list[tuple[int, str, bytes, str]] = []
         for line in self.lines:
             new = link(seq + 1, previous, line)
             seq, previous = new.seq, new.hash
             links.append((new.seq, new.previous, new.line, new.hash))
         insert_rows(connection, "audit", links)
-        connection.execute("INSERT OR REPLACE INTO audit_head VALUES (1, ?, ?)", (seq, previous))
+        connection.execute(_MOVE, (seq, previous))
+        return seq, previous
 
 
-def _verify(connection: "Connection") -> Verified:
-    rows = connection.execute("SELECT seq, previous, CAST(line AS BLOB), hash FROM audit ORDER BY seq")
-    return verify((Link(*row) for row in rows), _head(connection))
+_MOVE = "INSERT INTO audit_head VALUES (1, ?, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash"

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from treadle.stores.database import Database
+from treadle.stores.database import Database, text_of
 
 
 class _Kept(Struct, frozen=True):
@@ -35,8 +35,8 @@ class MemoryCache:
         self._kept = {key: kept for key, kept in self._kept.items() if kept.group != group}
 
 
-class SqliteCache:
-    """In a SQLite file, so that processes share it."""
+class DatabaseCache:
+    """In a database, so that processes share it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -45,13 +45,19 @@ class SqliteCache:
         """What was kept under `key`, unless its time is over."""
         query = "SELECT content FROM cache WHERE key = ? AND until > ?"
         row = await self._database.submit(lambda connection: connection.execute(query, (key, now)).fetchone())
-        return row[0] if row else None
+        return text_of(row[0]) if row else None
 
     async def put(self, key: str, group: str, content: str, until: float) -> None:
         """Keep `content`."""
-        row = (key, group, content, until)
-        await self._database.submit(lambda connection: connection.execute("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?)", row))
+        row = (key, group, self._database.words.kept(content), until)
+        await self._database.submit(lambda connection: connection.execute(_PUT, row))
 
     async def forget(self, group: str) -> None:
         """Drop all of a group."""
         await self._database.submit(lambda connection: connection.execute("DELETE FROM cache WHERE grp = ?", (group,)))
+
+
+_PUT = (
+    "INSERT INTO cache VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET grp = excluded.grp, content = excluded.content, until = excluded.until"
+)

@@ -1,22 +1,20 @@
-"""One SQLite file and the one thread that writes it. What is kept in it is the business of the stores beside this.
+"""What every database has in common: one thread that writes it, and the jobs that are handed to it.
 
 Jobs are gathered for a moment and committed together: many runs share one commit, no commit ever blocks the event loop, and
-jobs are safe on disk in the order they were handed in. A job that somebody waits for isn't kept waiting. Write-ahead log, full
-synchronisation: committed means on the disk.
+jobs are safe on disk in the order they were handed in. A job that somebody waits for isn't kept waiting.
 """
 
 import asyncio
-import os
 import threading
-from collections.abc import Callable, Generator, Sequence
-from pathlib import Path
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from treadle.core.errors import JournalDamaged, JournalError, TreadleError
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from sqlite3 import Connection
+from treadle.core.errors import TreadleError
 
 Value = TypeVar("Value")
 
@@ -24,54 +22,68 @@ GATHER = 0.01  # seconds in which jobs nobody waits for are gathered: a commit c
 
 MOST_ROWS = 64  # of one statement; so many different ones SQLite can keep ready
 
-SCHEMA_VERSION = 2  # a file of an older one gets what it lacks; what is counted (stats_…) is then counted anew
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    run_id TEXT PRIMARY KEY, parent TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL,
-    title TEXT NOT NULL, status TEXT NOT NULL, opened_at REAL NOT NULL, updated_at REAL NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS runs_by_parent ON runs (parent) WHERE parent <> '';
-CREATE TABLE IF NOT EXISTS entries (
-    run_id TEXT NOT NULL, position INTEGER NOT NULL, next INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (run_id, position)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS audit (seq INTEGER PRIMARY KEY, previous TEXT NOT NULL, line BLOB NOT NULL, hash TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS audit_head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS cache (
-    key TEXT PRIMARY KEY, grp TEXT NOT NULL, content TEXT NOT NULL, until REAL NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS cache_by_group ON cache (grp);
-CREATE TABLE IF NOT EXISTS results (
-    run_id TEXT NOT NULL, result_id TEXT NOT NULL, content TEXT NOT NULL, PRIMARY KEY (run_id, result_id)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS stats_new (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TRIGGER IF NOT EXISTS stats_new_runs AFTER INSERT ON runs BEGIN INSERT OR IGNORE INTO stats_new VALUES (new.run_id); END;
-CREATE TRIGGER IF NOT EXISTS stats_new_status AFTER UPDATE OF status ON runs BEGIN
-    INSERT OR IGNORE INTO stats_new VALUES (new.run_id);
-END;
-CREATE TABLE IF NOT EXISTS stats_who (
-    who INTEGER PRIMARY KEY, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, UNIQUE (agent, model, user)
-);
-CREATE TABLE IF NOT EXISTS stats_runs (
-    run_id TEXT PRIMARY KEY, who INTEGER NOT NULL, opened_at REAL NOT NULL, position INTEGER NOT NULL, carried BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS stats_calls (
-    at REAL NOT NULL, who INTEGER NOT NULL, tool TEXT NOT NULL, problem TEXT, cached INTEGER NOT NULL, seconds REAL,
-    tokens INTEGER NOT NULL, inner_tokens INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS stats_calls_by_time ON stats_calls (at);
-CREATE TABLE IF NOT EXISTS stats_requests (
-    at REAL NOT NULL, who INTEGER NOT NULL, requests INTEGER NOT NULL, input_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL, cost REAL
-);
-CREATE INDEX IF NOT EXISTS stats_requests_by_time ON stats_requests (at);
-"""
-COUNT_ANEW = """
-DELETE FROM stats_calls;
-DELETE FROM stats_requests;
-DELETE FROM stats_runs;
-DELETE FROM stats_who;
-INSERT OR IGNORE INTO stats_new SELECT run_id FROM runs;
-"""
+
+class Cursor(Protocol):
+    """What a statement found, or how many rows it changed."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row; None where there is none."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """A connection as jobs see it, whichever database it leads to. Values stand where a statement has a `?`."""
+
+    def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Cursor:
+        """Carry a statement out."""
+        ...
+
+    def executemany(self, sql: str, parameters: Sequence[Sequence[Any]], /) -> Cursor:
+        """Carry a statement out for each of these."""
+        ...
+
+
+class Words(Struct, frozen=True):
+    """What one database says otherwise than another.
+
+    begin     begins a transaction that writes
+    snapshot  begins one that only looks, at one moment
+    like      compares with a pattern, whether letters are large or small
+    glob      a column that is held against a glob, and what stands for the glob
+    said      a field of an audit record
+    blob      the type of bytes
+    now       seconds since 1970, by the database's own clock
+    day       the key of a day; `day_of` makes a date of it
+    beside    joins a small table to a large one
+    share     so that nobody changes a row before this is over
+    lock      so that nobody else has a row before this is over
+    kept      a text that may have any character, as it is kept
+    """
+
+    begin: str
+    snapshot: str
+    like: str
+    glob: Callable[[str, str], tuple[str, str]]
+    said: str
+    blob: str
+    now: str
+    day: str
+    day_of: Callable[[Any], str]
+    beside: str
+    share: str
+    lock: str
+    kept: Callable[[str], Any]
 
 
 class Ticket(Generic[Value]):
@@ -79,7 +91,7 @@ class Ticket(Generic[Value]):
 
     __slots__ = ("_database", "_done", "_error", "_value", "_waiters", "job", "loop")
 
-    def __init__(self, job: "Callable[[Connection], Value]", database: "Database", loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, job: Callable[[Connection], Value], database: "Database", loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.job = job
         self._database = database
@@ -88,8 +100,9 @@ class Ticket(Generic[Value]):
         self._error: Exception | None = None
         self._waiters: list[asyncio.Future[None]] = []
 
-    def carry_out(self, connection: "Connection") -> None:
-        """Do the job; called by the writer, inside its transaction."""
+    def carry_out(self, connection: Connection) -> None:
+        """Do the job; called by the writer, inside its transaction. Again, where the transaction had to be begun again."""
+        self._error = None
         try:
             self._value = self.job(connection)
         except TreadleError as error:
@@ -127,17 +140,44 @@ class Gathering:
         self.by_key: dict[str, Ticket[Any]] = {}
 
 
-class Database:
-    """The file. Opened at its first use; `close` waits for what was handed in."""
+class Database(ABC):
+    """A database and its writer. Opened at its first use; `close` waits for what was handed in."""
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+    words: Words
+    rests_after: float | None = None  # seconds without a job after which the writer lets go of its connection
+
+    def __init__(self) -> None:
         self._gathered: dict[asyncio.AbstractEventLoop, Gathering] = {}
         self._jobs: SimpleQueue[list[Ticket[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
 
-    def submit(self, job: "Callable[[Connection], Value]", key: str = "") -> Ticket[Value]:
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What a person calls it; there is no secret in it."""
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there can be something in it. Where there can't, looking is to make nothing."""
+
+    @abstractmethod
+    def apart(self) -> AbstractContextManager[Connection]:
+        """A connection besides the writer's, for work that takes long; for the thread that asks. Its transactions are its own."""
+
+    @abstractmethod
+    def _commit(self, batch: "Sequence[Ticket[Any]]") -> None:
+        """Carry all jobs of a batch out and commit them, or raise. Only the writer calls it."""
+
+    @abstractmethod
+    def _translated(self, error: Exception) -> Exception:
+        """An error of the database's, as a person should read it."""
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Close the writer's connection. Only the writer calls it."""
+
+    def submit(self, job: Callable[[Connection], Value], key: str = "") -> Ticket[Value]:
         """Hand in a job. By its `key`, `gathered` finds it for as long as it can be added to."""
         loop = asyncio.get_running_loop()
         gathering = self._gathered.get(loop)
@@ -168,7 +208,7 @@ class Database:
             self._jobs.put(gathering.tickets)
 
     def close(self) -> None:
-        """Finish what was handed in and let go of the file."""
+        """Finish what was handed in and let go of the database."""
         for loop in list(self._gathered):
             self._hand_over(loop)
         with self._starting:
@@ -187,24 +227,23 @@ class Database:
 
     def _write(self) -> None:
         """The writer's whole life: take what has queued up, commit it together, wake whoever waits."""
-        connection: Connection | None = None
-        while True:
+        more = True
+        while more:
             batch, more = self._next_batch()
             try:
-                connection = connection or open_database(self.path)
-                _commit(connection, batch)
-            except Exception as error:  # noqa: BLE001 - whatever SQLite or the disk says, the waiting runs must hear it
-                _fail(connection, batch, translated(error, self.path))
+                if batch:
+                    self._commit(batch)
+            except Exception as error:  # noqa: BLE001 - whatever the database or the disk says, the waiting runs must hear it
+                told = self._translated(error)
+                for ticket in batch:
+                    ticket.fail(told)
             _settle(batch)
-            if not more:
-                break
-        if connection is not None:
-            connection.close()
+        self._let_go()
 
-    def _next_batch(self) -> tuple[list[Ticket[Any]], bool]:
+    def _next_batch(self) -> "tuple[list[Ticket[Any]], bool]":
         """All jobs there are, once there are any; False says that it was the last batch."""
         batch: list[Ticket[Any]] = []
-        jobs = self._jobs.get()
+        jobs = self._first_jobs()
         while jobs is not None:
             batch += jobs
             try:
@@ -213,29 +252,25 @@ class Database:
                 return batch, True
         return batch, False
 
+    def _first_jobs(self) -> "list[Ticket[Any]] | None":
+        try:
+            return self._jobs.get(timeout=self.rests_after)
+        except Empty:
+            self._let_go()
+            return self._jobs.get()
 
-def insert_rows(connection: "Connection", table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+
+def text_of(kept: str | bytes) -> str:
+    """A text that was kept by `Words.kept`."""
+    return kept if isinstance(kept, str) else kept.decode()
+
+
+def insert_rows(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert rows with as few statements as can be: each one hands the interpreter to the event loop and waits to get it back."""
     for start in range(0, len(rows), MOST_ROWS):
         some = rows[start : start + MOST_ROWS]
         marks = ",".join([f"({','.join('?' * len(some[0]))})"] * len(some))
         connection.execute(f"INSERT INTO {table} VALUES {marks}", [value for row in some for value in row])  # noqa: S608 - our own names
-
-
-def _commit(connection: "Connection", batch: Sequence[Ticket[Any]]) -> None:
-    if not batch:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    for ticket in batch:
-        ticket.carry_out(connection)
-    connection.execute("COMMIT")
-
-
-def _fail(connection: "Connection | None", batch: Sequence[Ticket[Any]], error: Exception) -> None:
-    if connection is not None and connection.in_transaction:
-        connection.execute("ROLLBACK")
-    for ticket in batch:
-        ticket.fail(error)
 
 
 def _settle(batch: Sequence[Ticket[Any]]) -> None:
@@ -253,41 +288,3 @@ def _settle(batch: Sequence[Ticket[Any]]) -> None:
 def _settle_all(tickets: Sequence[Ticket[Any]]) -> None:
     for ticket in tickets:
         ticket.settle()
-
-
-def translated(error: Exception, path: Path) -> Exception:
-    """An error of SQLite's or of the disk's, as a person should read it."""
-    import sqlite3
-
-    if isinstance(error, TreadleError):
-        return error
-    if isinstance(error, sqlite3.DatabaseError) and any(word in str(error) for word in ("not a database", "malformed")):
-        return JournalDamaged(f"{path} is damaged ({error}). Move it aside or restore a backup; nothing was written to it.")
-    if isinstance(error, OSError | sqlite3.Error):
-        return JournalError(f"{path} can't be written ({error}). Make room or set TREADLE_HOME to another folder, then resume.")
-    return error
-
-
-def open_database(path: Path) -> "Connection":
-    """The file, made with its tables if it isn't there, readable by its owner only."""
-    import sqlite3
-
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(path, isolation_level=None, timeout=30)
-    try:
-        _prepare(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _prepare(connection: "Connection", path: Path) -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > SCHEMA_VERSION:
-        raise JournalError(f"{path} was made by a newer Treadle; update Treadle to use it.")
-    if version < SCHEMA_VERSION:
-        connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}{COUNT_ANEW}PRAGMA user_version={SCHEMA_VERSION};COMMIT;")

@@ -1,17 +1,15 @@
-"""Where entries are kept: in memory, or in a SQLite file. Both refuse to write where somebody else has written."""
+"""Where entries are kept: in memory, or in a database. Both refuse to write where somebody else has written."""
 
 import re
 from collections.abc import Awaitable, Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
 from treadle.core.errors import RunNotFound, RunTaken
-from treadle.stores.database import Database
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
+from treadle.stores.database import Connection, Database
+from treadle.stores.leases import Lease, is_newest
 
 
 class RunInfo(Struct, frozen=True):
@@ -48,7 +46,7 @@ def place_of(run: RunInfo) -> tuple[float, str]:
 
 
 _INFO = (
-    "SELECT run_id, parent, agent, model, user, title, status, opened_at, updated_at, "
+    'SELECT run_id, parent, agent, model, "user", title, status, opened_at, updated_at, '
     "(SELECT max(next) FROM entries WHERE entries.run_id = runs.run_id) FROM runs"
 )
 
@@ -59,6 +57,10 @@ _MOST_WORDS = 20  # of a search; SQLite takes no query of any size
 
 def _taken(run_id: str) -> RunTaken:
     return RunTaken(f"Somebody else has written to run {run_id} in the meantime; read it again before you go on.")
+
+
+def _lost(lease: Lease) -> RunTaken:
+    return RunTaken(f"Another worker carries run {lease.run_id} on by now, since {lease.holder} was silent; nothing was written.")
 
 
 def _missing(run_id: str) -> RunNotFound:
@@ -116,20 +118,33 @@ class MemoryJournal:
             self._runs.pop(other, None)
 
 
-class SqliteJournal:
-    """Entries in a SQLite file: a line each, the lines that were written together in one row."""
+class DatabaseJournal:
+    """Entries in a database: a line each, the lines that were written together in one row."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Write entries at `position`: together with those before them, if the writer doesn't have those yet."""
+        return self._append(run_id, position, entries, None)
+
+    def append_under(self, lease: Lease, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+        """Write entries as `append` does, unless somebody else has taken the lease; `RunTaken` then, and nothing is written."""
+        return self._append(run_id, position, entries, lease)
+
+    async def check(self, lease: Lease) -> None:
+        """Make sure that nobody else has taken a lease; `RunTaken` where somebody has."""
+        if not await self._database.submit(lambda connection: is_newest(connection, lease, "")):
+            raise _lost(lease)
+
+    def _append(self, run_id: str, position: int, entries: Sequence[Entry], lease: Lease | None) -> Awaitable[None]:
         lines = [encode(entry) for entry in entries]
         ticket = self._database.gathered(run_id)
-        if ticket is not None and isinstance(ticket.job, _Write) and ticket.job.ends_at(position):
+        if ticket is not None and isinstance(ticket.job, _Write) and ticket.job.goes_on(position, lease):
             ticket.job.add(lines, entries)
             return ticket
-        return self._database.submit(_Write(run_id, position, lines, entries), run_id)
+        share = self._database.words.share
+        return self._database.submit(_Write(run_id, position, lines, entries, lease, share), run_id)
 
     async def read(self, run_id: str) -> list[Entry]:
         """All entries of a run."""
@@ -155,10 +170,10 @@ class SqliteJournal:
         return [RunInfo(*row) for row in rows]
 
     async def listed(self, wanted: Wanted) -> list[RunInfo]:
-        """The runs a person started that are wanted, newest first. Where nothing was ever written, looking makes no file."""
-        if not self._database.path.exists():
+        """The runs a person started that are wanted, newest first. Where nothing was ever written, looking makes nothing."""
+        if not self._database.exists():
             return []
-        where, values = _where(wanted)
+        where, values = _where(wanted, self._database.words.like)
         query = f"{_INFO} WHERE {where} ORDER BY updated_at DESC, run_id DESC LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (*values, wanted.limit)).fetchall())
         return [RunInfo(*row) for row in rows]
@@ -171,7 +186,7 @@ class SqliteJournal:
         return RunInfo(*rows[0])
 
 
-def _where(wanted: Wanted) -> tuple[str, list[object]]:
+def _where(wanted: Wanted, like: str) -> tuple[str, list[object]]:
     """What is wanted, as SQL with the values for its marks. Of words that are searched for, each has to be there."""
     clauses: list[str] = ["parent = ''"]
     values: list[object] = []
@@ -181,7 +196,7 @@ def _where(wanted: Wanted) -> tuple[str, list[object]]:
             values.append(value)
     for word in wanted.search.split()[:_MOST_WORDS]:
         escaped = _ESCAPED.sub(r"!\g<0>", word)
-        clauses.append("(title LIKE ? ESCAPE '!' OR run_id = ?)")
+        clauses.append(f"(title {like} ? ESCAPE '!' OR run_id = ?)")
         values += [f"%{escaped}%", word]
     if wanted.before is not None:
         clauses.append("(updated_at, run_id) < (?, ?)")
@@ -190,35 +205,46 @@ def _where(wanted: Wanted) -> tuple[str, list[object]]:
 
 
 class _Write:
-    """Entries of one run that go to the disk together."""
+    """Entries of one run that go to the disk together; under a lease, where there is one."""
 
-    __slots__ = ("_entries", "_lines", "_position", "_run_id")
+    __slots__ = ("_entries", "_lease", "_lines", "_position", "_run_id", "_share")
 
-    def __init__(self, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
+    def __init__(
+        self, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry], lease: Lease | None, share: str
+    ) -> None:
         self._run_id = run_id
         self._position = position
         self._lines = [*lines]
         self._entries = [*entries]
+        self._lease = lease
+        self._share = share
 
-    def ends_at(self, position: int) -> bool:
-        """Whether an entry at `position` comes next."""
-        return position == self._position + len(self._entries)
+    def goes_on(self, position: int, lease: Lease | None) -> bool:
+        """Whether an entry at `position` comes next, under the same lease."""
+        return position == self._position + len(self._entries) and lease == self._lease
 
     def add(self, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
         """Further entries, right after these."""
         self._lines.extend(lines)
         self._entries.extend(entries)
 
-    def __call__(self, connection: "Connection") -> None:
+    def __call__(self, connection: Connection) -> None:
+        if self._lease is not None and not is_newest(connection, self._lease, self._share):
+            raise _lost(self._lease)
         _insert(connection, self._run_id, self._position, self._lines, self._entries)
 
 
-def _insert(connection: "Connection", run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
+_INSERT = (
+    "INSERT INTO entries SELECT ?, ?, ?, ?"
+    " WHERE coalesce((SELECT next FROM entries WHERE run_id = ? ORDER BY position DESC LIMIT 1), 0) = ? ON CONFLICT DO NOTHING"
+)
+
+
+def _insert(connection: Connection, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
     """Write the lines, unless the run isn't where its writer thinks it is; that is also what fences a second writer off."""
-    last = connection.execute("SELECT next FROM entries WHERE run_id = ? ORDER BY position DESC LIMIT 1", (run_id,)).fetchone()
-    if position != (last[0] if last else 0):
+    row = (run_id, position, position + len(lines), b"\n".join(lines))
+    if connection.execute(_INSERT, (*row, run_id, position)).rowcount != 1:
         raise _taken(run_id)
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (run_id, position, position + len(lines), b"\n".join(lines)))
     if position == 0:
         _insert_run(connection, run_id, entries)
     elif status := _status(entries):
@@ -228,7 +254,7 @@ def _insert(connection: "Connection", run_id: str, position: int, lines: Sequenc
         )
 
 
-def _insert_run(connection: "Connection", run_id: str, entries: Sequence[Entry]) -> None:
+def _insert_run(connection: Connection, run_id: str, entries: Sequence[Entry]) -> None:
     opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
     about = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries), _status(entries) or "open")
     connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*about, entries[0].at, entries[-1].at))

@@ -1,6 +1,6 @@
 """The whole of results that were too large for a conversation, by run and by a name of their own."""
 
-from treadle.stores.database import Database
+from treadle.stores.database import Database, text_of
 
 
 class MemoryResults:
@@ -18,19 +18,22 @@ class MemoryResults:
         return self._kept.get((run_id, result_id))
 
 
-class SqliteResults:
-    """In a SQLite file."""
+class DatabaseResults:
+    """In a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def keep(self, run_id: str, result_id: str, content: str) -> None:
         """Keep `content`."""
-        row = (run_id, result_id, content)
-        await self._database.submit(lambda connection: connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", row))
+        row = (run_id, result_id, self._database.words.kept(content))
+        await self._database.submit(lambda connection: connection.execute(_KEEP, row))
 
     async def fetch(self, run_id: str, result_id: str) -> str | None:
         """The whole of a kept result."""
         query = "SELECT content FROM results WHERE run_id = ? AND result_id = ?"
         row = await self._database.submit(lambda connection: connection.execute(query, (run_id, result_id)).fetchone())
-        return row[0] if row else None
+        return text_of(row[0]) if row else None
+
+
+_KEEP = "INSERT INTO results VALUES (?, ?, ?) ON CONFLICT (run_id, result_id) DO UPDATE SET content = excluded.content"

@@ -5,7 +5,8 @@ from treadle.core.entries import Finished, Judged, Opened, Replied, Returned, Sa
 from treadle.core.messages import Text
 from treadle.core.requests import Usage
 from treadle.stores.database import Database
-from treadle.stores.journal import SqliteJournal
+from treadle.stores.journal import DatabaseJournal
+from treadle.stores.sqlite import SqliteDatabase
 
 NOON = 1_793_880_000.0  # of 2026-11-05, in UTC
 DAY = 86_400.0
@@ -27,10 +28,10 @@ def a_run(*rounds, agent="clerk", model="m", user="ann", at=NOON, parent=""):
     return [*opened, *[entry for each in rounds for entry in each], answer, Finished(stopped="answered", at=at)]
 
 
-async def write(path, runs, pieces=1):
-    """Write runs, each in so many pieces."""
-    database = Database(path)
-    journal = SqliteJournal(database)
+async def write(where, runs, pieces=1):
+    """Write runs to a database or a file, each in so many pieces."""
+    database = where if isinstance(where, Database) else SqliteDatabase(where)
+    journal = DatabaseJournal(database)
     for run_id, entries in runs.items():
         size = -(-len(entries) // pieces)
         for start in range(0, len(entries), size):

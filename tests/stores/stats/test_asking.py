@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stores.places import place_of
 from stores.stats.journals import DAY, NOON, a_run, one_round, write
 from treadle.core.errors import JournalDamaged
 from treadle.core.requests import Usage
-from treadle.stores.database import open_database
+from treadle.stores.sqlite import SqliteDatabase
 from treadle.stores.stats.asking import nothing, report
 from treadle.stores.stats.keeping import keep_up
-from treadle.stores.stats.store import SqliteStats
+from treadle.stores.stats.store import DatabaseStats
 from treadle.stores.stats.values import BY, OUTCOMES, Question, Seconds, Spent, outcome
 
 PRICED = Usage(1, 0, 100, 20, 60, cost=0.25)
@@ -36,16 +37,24 @@ RUNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("asking") / "treadle.db"
-    asyncio.run(write(path, RUNS))
-    return path
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def place(request, tmp_path_factory):
+    place = place_of(request.param, tmp_path_factory.mktemp("asking"), request)
+    asyncio.run(write(place.open(), RUNS))
+    yield place
+    place.close()
 
 
 @pytest.fixture
-def ask(path):
-    stats = SqliteStats(path)
+def fresh(kind, tmp_path, request):
+    fresh = place_of(kind, tmp_path, request)
+    yield fresh
+    fresh.close()
+
+
+@pytest.fixture
+def ask(place):
+    stats = DatabaseStats(place.open())
     return lambda by="tool", **picked: asyncio.run(stats.ask(Question(by, **picked)))
 
 
@@ -114,35 +123,41 @@ def test_where_tools_are_picked_nothing_is_said_of_requests(ask):
     assert [row.spent for row in found.rows] == [None, None]
 
 
-def test_an_assistant_that_calls_no_tools_is_there_too(tmp_path):
-    asyncio.run(write(tmp_path / "t.db", {"r1": a_run(agent="reader")}))
-    stats = SqliteStats(tmp_path / "t.db")
+def test_an_assistant_that_calls_no_tools_is_there_too(fresh):
+    asyncio.run(write(fresh.open(), {"r1": a_run(agent="reader")}))
+    stats = DatabaseStats(fresh.open())
     (row,) = asyncio.run(stats.ask(Question("assistant"))).rows
     assert (row.key, row.calls, row.spent.requests, row.seconds) == ("reader", 0, 1, None)
     assert asyncio.run(stats.ask(Question("tool"))).rows == ()
 
 
-def test_days_are_those_of_this_place(path, monkeypatch):
-    with closing(open_database(path)) as connection:
-        for zone, days in (("UTC", ["2026-11-05", "2026-11-06"]), ("Pacific/Auckland", ["2026-11-06", "2026-11-07"])):
-            monkeypatch.setenv("TZ", zone)
-            time.tzset()
-            assert [row.key for row in report(connection, Question("day")).rows] == days
+def test_days_are_those_of_this_place(ask, monkeypatch):
+    for zone, days in (("UTC", ["2026-11-05", "2026-11-06"]), ("Pacific/Auckland", ["2026-11-06", "2026-11-07"])):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        assert [row.key for row in ask("day").rows] == days
     monkeypatch.undo()
     time.tzset()
 
 
-def test_looking_where_nothing_was_ever_kept_makes_no_file(tmp_path):
-    found = asyncio.run(SqliteStats(tmp_path / "none" / "t.db").ask(Question()))
+def test_what_happened_at_different_hours_of_a_day_is_one_row(fresh):
+    rounds = [one_round(number, "look", NOON + 1200 * number) for number in range(5)]
+    asyncio.run(write(fresh.open(), {"r1": a_run(*rounds), "r2": a_run(at=NOON + 3600)}))
+    (row,) = asyncio.run(DatabaseStats(fresh.open()).ask(Question("day"))).rows
+    assert (row.key, row.calls, row.spent.runs, row.spent.requests, row.seconds.timed) == ("2026-11-05", 5, 2, 7, 5)
+
+
+def test_looking_where_nothing_was_ever_kept_makes_no_file(fresh):
+    found = asyncio.run(DatabaseStats(fresh.open()).ask(Question()))
     assert found == nothing(Question())
     assert (found.total.calls, found.total.spent, found.rows) == (0, Spent(), ())
     assert nothing(Question(tool="x")).total.spent is None
-    assert list(tmp_path.iterdir()) == []
+    assert not fresh.path.parent.exists()
 
 
-def test_everything_can_be_counted_anew(tmp_path):
-    asyncio.run(write(tmp_path / "t.db", RUNS))
-    stats = SqliteStats(tmp_path / "t.db")
+def test_everything_can_be_counted_anew(fresh):
+    asyncio.run(write(fresh.open(), RUNS))
+    stats = DatabaseStats(fresh.open())
     first = asyncio.run(stats.ask(Question()))
     told = []
     assert asyncio.run(stats.ask(Question(), told=lambda done, of: told.append(of))) == first
@@ -154,12 +169,12 @@ def test_everything_can_be_counted_anew(tmp_path):
 def test_a_file_that_is_damaged_is_told_in_a_sentence(tmp_path):
     (tmp_path / "t.db").write_bytes(b"this is no database" * 100)
     with pytest.raises(JournalDamaged, match="Move it aside"):
-        asyncio.run(SqliteStats(tmp_path / "t.db").ask(Question()))
+        asyncio.run(DatabaseStats(SqliteDatabase(tmp_path / "t.db")).ask(Question()))
 
 
-def test_many_who_ask_at_once_get_the_same_answer(path):
+def test_many_who_ask_at_once_get_the_same_answer(place):
     async def story():
-        stats = SqliteStats(path)
+        stats = DatabaseStats(place.open())
         return await asyncio.gather(*[stats.ask(Question()) for _ in range(8)])
 
     first, *others = asyncio.run(story())
@@ -183,7 +198,7 @@ def test_the_median_and_the_95th_percentile_are_times_with_as_many_at_or_below_t
 def open_memory():
     import sqlite3
 
-    from treadle.stores.database import SCHEMA
+    from treadle.stores.sqlite import SCHEMA
 
     connection = sqlite3.connect(":memory:")
     connection.executescript(SCHEMA)
@@ -209,7 +224,7 @@ def test_every_kind_of_problem_has_its_outcome():
     assert (outcome(None), outcome("cancelled")) == ("fine", "cancelled")
 
 
-def test_counting_needs_no_more_than_what_is_there(path):
-    with closing(open_database(path)) as connection:
-        assert keep_up(connection) == 0
-        assert report(connection, Question(), unread=3).unread == 3
+def test_counting_needs_no_more_than_what_is_there(place):
+    with place.open().apart() as connection:
+        assert keep_up(connection, words=place.words) == 0
+        assert report(connection, Question(), unread=3, words=place.words).unread == 3

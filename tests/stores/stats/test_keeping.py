@@ -6,34 +6,49 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from stores.places import Place
 from stores.stats.journals import DAY, NOON, a_run, one_round, write
-from treadle.core.entries import Approved, Finished, Forked, Refused, Resumed, Said
+from treadle.core.entries import Approved, Finished, Forked, Opened, Refused, Resumed, Said
 from treadle.core.requests import Usage
-from treadle.stores.database import SCHEMA_VERSION, Database, open_database
-from treadle.stores.journal import SqliteJournal
+from treadle.stores.journal import DatabaseJournal
+from treadle.stores.sqlite import SCHEMA_VERSION
 from treadle.stores.stats.asking import report
 from treadle.stores.stats.keeping import BATCH, count_anew, keep_up
+from treadle.stores.stats.store import DatabaseStats
 from treadle.stores.stats.values import Question
 
 TABLES = {
-    "stats_calls": "tool, at, problem, cached, seconds, tokens, inner_tokens, agent, model, user",
-    "stats_requests": "at, requests, input_tokens, output_tokens, cache_read_tokens, cost, agent, model, user",
-    "stats_runs": "run_id, opened_at, position, carried, agent, model, user",
+    "stats_calls": 'tool, at, problem, cached, seconds, tokens, inner_tokens, agent, model, "user"',
+    "stats_requests": 'at, requests, input_tokens, output_tokens, cache_read_tokens, cost, agent, model, "user"',
+    "stats_runs": 'run_id, opened_at, position, carried, agent, model, "user"',
 }
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "treadle.db"
+class Overheard:
+    """A connection, of which `hear` hears every statement before it is carried out."""
+
+    def __init__(self, connection, hear):
+        self._connection = connection
+        self._hear = hear
+
+    def execute(self, sql, values=()):
+        self._hear(sql)
+        return self._connection.execute(sql, values)
+
+    def executemany(self, sql, values):
+        self._hear(sql)
+        return self._connection.executemany(sql, values)
 
 
-def counted(path, **how):
+def counted(place, **how):
     """Keep up, and all that is counted then, in an order of its own."""
-    with closing(open_database(path)) as connection:
-        unread = keep_up(connection, **how)
+    database = place.one
+    with database.apart() as connection:
+        unread = keep_up(connection, words=database.words, **how)
         return everything(connection), unread
 
 
@@ -44,16 +59,21 @@ def everything(connection):
     }
 
 
-def anew(path):
-    with closing(open_database(path)) as connection:
-        count_anew(connection)
-        keep_up(connection)
+def anew(place):
+    database = place.one
+    with database.apart() as connection:
+        count_anew(connection, database.words)
+        keep_up(connection, words=database.words)
         return everything(connection)
 
 
-def new(path):
-    with closing(open_database(path)) as connection:
-        return [row[0] for row in connection.execute("SELECT run_id FROM stats_new ORDER BY run_id")]
+def new(place):
+    return [row[0] for row in place.execute("SELECT run_id FROM stats_new ORDER BY run_id")]
+
+
+def spoil(place, where="1 = 1"):
+    unreadable = "CAST('unreadable' AS BLOB)" if place.kind == "sqlite" else "'unreadable'::bytea"
+    place.execute(f"UPDATE entries SET lines = {unreadable} WHERE {where}")
 
 
 def some_runs(count):
@@ -70,203 +90,229 @@ def some_runs(count):
     }
 
 
-def append(path, run_id, position, entries):
+def append(place, run_id, position, entries):
     async def story():
-        database = Database(path)
-        await SqliteJournal(database).append(run_id, position, entries)
-        database.close()
+        await DatabaseJournal(place.one).append(run_id, position, entries)
 
     asyncio.run(story())
 
 
-def test_what_is_counted_as_it_comes_is_what_is_counted_anew(path):
-    for number, (run_id, entries) in enumerate(some_runs(12).items()):
+def test_what_is_counted_as_it_comes_is_what_is_counted_anew(place):
+    runs = 12 if place.kind == "sqlite" else 4
+    for number, (run_id, entries) in enumerate(some_runs(runs).items()):
         for start in range(0, len(entries), 1 + number % 5):
-            append(path, run_id, start, entries[start : start + 1 + number % 5])
-            counted(path)
-    found, unread = counted(path)
-    assert (len(found["stats_calls"]), len(found["stats_requests"]), len(found["stats_runs"]), unread) == (60, 72, 12, 0)
-    assert anew(path) == found
+            append(place, run_id, start, entries[start : start + 1 + number % 5])
+            counted(place)
+    found, unread = counted(place)
+    assert [len(found[table]) for table in ("stats_calls", "stats_requests", "stats_runs")] == [5 * runs, 6 * runs, runs]
+    assert unread == 0
+    assert anew(place) == found
 
 
-def test_the_second_time_nothing_is_read_again(path):
-    asyncio.run(write(path, some_runs(3)))
-    found, _ = counted(path)
-    assert new(path) == []
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE entries SET lines = CAST('unreadable' AS BLOB)")
-        connection.commit()
-    assert counted(path) == (found, 0)
+def test_the_second_time_nothing_is_read_again(place):
+    asyncio.run(write(place.open(), some_runs(3)))
+    found, _ = counted(place)
+    assert new(place) == []
+    spoil(place)
+    assert counted(place) == (found, 0)
 
 
-def test_only_the_new_entries_of_a_run_are_read(path):
-    asyncio.run(write(path, {"r1": a_run(one_round(1, "look"))}))
-    counted(path)
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE entries SET lines = CAST('unreadable' AS BLOB)")
-        connection.commit()
-    append(path, "r1", 7, [Said(text="more", at=NOON), *one_round(2, "look"), Finished(stopped="answered", at=NOON)])
-    found, unread = counted(path)
+def test_only_the_new_entries_of_a_run_are_read(place):
+    asyncio.run(write(place.open(), {"r1": a_run(one_round(1, "look"))}))
+    counted(place)
+    spoil(place)
+    append(place, "r1", 7, [Said(text="more", at=NOON), *one_round(2, "look"), Finished(stopped="answered", at=NOON)])
+    found, unread = counted(place)
     assert (len(found["stats_calls"]), unread) == (2, 0)
 
 
-def test_a_run_under_way_counts_as_far_as_it_is(path):
+def test_a_run_under_way_counts_as_far_as_it_is(place):
     entries = a_run(one_round(1, "look"), one_round(2, "look"))
     for position, entry in enumerate(entries):
-        append(path, "r1", position, [entry])
+        append(place, "r1", position, [entry])
         done = sum(1 for each in entries[: position + 1] if type(each).__name__ == "Returned")
-        assert len(counted(path)[0]["stats_calls"]) == done
-    assert new(path) == []
+        assert len(counted(place)[0]["stats_calls"]) == done
+    assert new(place) == []
 
 
-def test_what_a_person_says_while_a_run_waits_counts_when_it_goes_on(path):
+def test_what_a_person_says_while_a_run_waits_counts_when_it_goes_on(place):
     reply, judged, _ = one_round(1, "pay")
     waiting = [*a_run()[:2], reply, judged, Finished(stopped="waiting", at=NOON)]
-    append(path, "r1", 0, waiting)
-    assert counted(path)[0]["stats_calls"] == []
-    append(path, "r1", 5, [Approved(call_id="c1", at=NOON)])
-    append(path, "r1", 6, [Refused(call_id="c1", at=NOON)])
-    append(path, "r1", 7, [Resumed(at=NOON)])
-    assert [row[:3] for row in counted(path)[0]["stats_calls"]] == [("pay", NOON, "denied")]
+    append(place, "r1", 0, waiting)
+    assert counted(place)[0]["stats_calls"] == []
+    append(place, "r1", 5, [Approved(call_id="c1", at=NOON)])
+    append(place, "r1", 6, [Refused(call_id="c1", at=NOON)])
+    append(place, "r1", 7, [Resumed(at=NOON)])
+    assert [row[:3] for row in counted(place)[0]["stats_calls"]] == [("pay", NOON, "denied")]
 
 
-def test_what_was_copied_into_a_fork_is_not_counted_again(path):
+def test_what_was_copied_into_a_fork_is_not_counted_again(place):
     entries = a_run(one_round(1, "look"))
-    asyncio.run(write(path, {"r1": entries, "r2": [*entries, Forked(run_id="r1", entries=len(entries), at=NOON)]}))
-    found, _ = counted(path)
+    asyncio.run(write(place.open(), {"r1": entries, "r2": [*entries, Forked(run_id="r1", entries=len(entries), at=NOON)]}))
+    found, _ = counted(place)
     assert (len(found["stats_calls"]), len(found["stats_requests"]), len(found["stats_runs"])) == (1, 2, 2)
 
 
-def test_what_an_agent_inside_of_a_run_spent_is_counted_with_the_agent(path):
+def test_what_an_agent_inside_of_a_run_spent_is_counted_with_the_agent(place):
     asked = one_round(1, "helper", usage=Usage(1, 0, 10, 0), seconds=1.0)
     inner = a_run(one_round(1, "stock"), agent="helper", parent="r1")
     back = [*asked[:2], type(asked[2])(result=asked[2].result, usage=Usage(2, 1, 130, 12), at=NOON, seconds=1.0)]
-    asyncio.run(write(path, {"r1": a_run(back), "r1.c1": inner}))
-    with closing(open_database(path)) as connection:
-        keep_up(connection)
-        by_agent = {row.key: row for row in report(connection, Question("assistant")).rows}
-        by_tool = {row.key: row for row in report(connection, Question("tool")).rows}
+    asyncio.run(write(place.open(), {"r1": a_run(back), "r1.c1": inner}))
+    with place.open().apart() as connection:
+        keep_up(connection, words=place.words)
+        by_agent = {row.key: row for row in report(connection, Question("assistant"), words=place.words).rows}
+        by_tool = {row.key: row for row in report(connection, Question("tool"), words=place.words).rows}
     assert {name: row.spent.tokens for name, row in by_agent.items()} == {"clerk": 10 + 42, "helper": 100 + 42}
     assert (by_tool["helper"].tokens, by_tool["helper"].inner_tokens, by_tool["stock"].tokens) == (10, 142, 100)
 
 
-def test_a_run_that_cannot_be_read_holds_nothing_up_and_is_tried_again(path):
-    asyncio.run(write(path, some_runs(3)))
-    with closing(sqlite3.connect(path)) as connection:
-        (kept,) = connection.execute("SELECT lines FROM entries WHERE run_id = 'r001'").fetchone()
-        connection.execute("UPDATE entries SET lines = CAST('unreadable' AS BLOB) WHERE run_id = 'r001'")
-        connection.commit()
-        found, unread = counted(path)
-        assert (len(found["stats_calls"]), unread, new(path)) == (10, 1, ["r001"])
-        connection.execute("UPDATE entries SET lines = ? WHERE run_id = 'r001'", (kept,))
-        connection.commit()
-    found, unread = counted(path)
-    assert (len(found["stats_calls"]), unread, new(path)) == (15, 0, [])
+def test_a_run_that_cannot_be_read_holds_nothing_up_and_is_tried_again(place):
+    asyncio.run(write(place.open(), some_runs(3)))
+    ((kept,),) = place.execute("SELECT lines FROM entries WHERE run_id = 'r001'")
+    spoil(place, "run_id = 'r001'")
+    found, unread = counted(place)
+    assert (len(found["stats_calls"]), unread, new(place)) == (10, 1, ["r001"])
+    place.execute("UPDATE entries SET lines = ? WHERE run_id = 'r001'", kept)
+    found, unread = counted(place)
+    assert (len(found["stats_calls"]), unread, new(place)) == (15, 0, [])
 
 
-def test_whoever_waits_hears_how_far_it_is(path):
-    asyncio.run(write(path, some_runs(5)))
+def test_whoever_waits_hears_how_far_it_is(place):
+    asyncio.run(write(place.open(), some_runs(5)))
     told = []
-    counted(path, told=lambda done, of: told.append((done, of)), batch=2)
+    counted(place, told=lambda done, of: told.append((done, of)), batch=2)
     assert told == [(0, 5), (2, 5), (4, 5)]
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from treadle.stores.database import open_database
+from treadle.stores.postgres.database import PostgresDatabase
+from treadle.stores.sqlite import SqliteDatabase
 from treadle.stores.stats.keeping import keep_up
-path, after = Path(sys.argv[1]), int(sys.argv[2])
-connection = open_database(path)
+sys.path.insert(0, sys.argv[5])
+from stores.stats.test_keeping import Overheard
+kind, where, schema, after = *sys.argv[1:4], int(sys.argv[4])
+database = PostgresDatabase(where, schema) if kind == "postgres" else SqliteDatabase(Path(where))
 def told(done, of):
-    if done >= after:
+    if done >= after >= 0:
         os.kill(os.getpid(), signal.SIGKILL)
 def killed_in_the_middle_of_a_write(statement):
     if after < 0 and "stats_requests" in statement:
         os.kill(os.getpid(), signal.SIGKILL)
-if after < 0:
-    connection.set_trace_callback(killed_in_the_middle_of_a_write)
-keep_up(connection, told if after >= 0 else None, batch=3)
+with database.apart() as connection:
+    keep_up(Overheard(connection, killed_in_the_middle_of_a_write), told, batch=3, words=database.words)
 """
 
 
 @pytest.mark.parametrize(("after", "done"), [(0, 0), (3, 3), (6, 6), (-1, 0)])
-def test_a_process_that_is_killed_leaves_what_the_next_one_goes_on_from(path, after, done):
-    asyncio.run(write(path, some_runs(8)))
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(path), str(after)], check=False, timeout=60)
+def test_a_process_that_is_killed_leaves_what_the_next_one_goes_on_from(place, after, done):
+    asyncio.run(write(place.open(), some_runs(8)))
+    where = [place.kind, place.url or str(place.path), place.schema, str(after), str(Path(__file__).parents[2])]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *where], check=False, timeout=60)
     assert killed.returncode == -signal.SIGKILL
-    with closing(open_database(path)) as connection:
-        assert len(everything(connection)["stats_runs"]) == done
-    found, _ = counted(path)
+    assert place.execute("SELECT count(*) FROM stats_runs") == [(done,)]
+    found, _ = counted(place)
     assert len(found["stats_calls"]) == 40
-    assert anew(path) == found
+    assert anew(place) == found
 
 
-def test_two_who_count_at_once_count_everything_once(path):
-    asyncio.run(write(path, some_runs(6)))
-    with closing(open_database(path)) as one, closing(open_database(path)) as other:
-        keep_up(one, lambda done, of: keep_up(other) if done == 2 else None, batch=2)
+def test_two_who_count_at_once_count_everything_once(place):
+    asyncio.run(write(place.open(), some_runs(6)))
+    with place.open().apart() as one, place.open().apart() as other:
+        keep_up(one, lambda done, of: keep_up(other, words=place.words) if done == 2 else None, batch=2, words=place.words)
         assert len(everything(one)["stats_calls"]) == 30
-        keep_up(one, lambda done, of: None)
-    assert anew(path) == counted(path)[0]
+        keep_up(one, lambda done, of: None, words=place.words)
+    assert anew(place) == counted(place)[0]
 
 
-def test_somebody_who_counts_what_another_has_read_already_counts_it_once(path):
+def test_somebody_who_counts_what_another_has_read_already_counts_it_once(place):
     """One has read a run and not yet written what it found, when the other writes the same."""
-    asyncio.run(write(path, some_runs(2)))
+    asyncio.run(write(place.open(), some_runs(2)))
 
-    with closing(open_database(path)) as one, closing(open_database(path)) as other:
+    with place.open().apart() as one, place.open().apart() as other:
         waiting = [True]
 
         def first_the_other(statement):
             if statement.startswith("BEGIN") and waiting.pop():
-                keep_up(other)
+                keep_up(other, words=place.words)
                 waiting.append(False)
 
-        one.set_trace_callback(first_the_other)
-        keep_up(one)
-        one.set_trace_callback(None)
+        keep_up(Overheard(one, first_the_other), words=place.words)
         assert len(everything(one)["stats_calls"]) == 10
-    assert counted(path)[0] == anew(path)
+    assert counted(place)[0] == anew(place)
 
 
-def test_what_happens_in_a_run_while_it_is_counted_is_counted_the_next_time(path):
-    asyncio.run(write(path, {"r1": a_run(one_round(1, "look"))}))
-    with closing(open_database(path)) as connection:
+@pytest.mark.parametrize("how_many", [2, 4])
+def test_processes_that_count_while_runs_are_written_count_everything_once(place, how_many):
+    """Whatever comes between what: a status that changes while somebody counts is noted for the next time."""
+
+    async def story():
+        databases = [place.open() for _ in range(how_many)]
+        counting = [asyncio.create_task(count(DatabaseStats(database))) for database in databases]
+        await asyncio.gather(*[going_on(database, number) for number, database in enumerate(databases)])
+        over.append(True)
+        await asyncio.gather(*counting)
+
+    async def count(stats):
+        while not over:
+            await stats.ask(Question())
+            await asyncio.sleep(0)
+
+    async def going_on(database, number):
+        journal, position = DatabaseJournal(database), 0
+        for turn in range(12):
+            more = [
+                *([] if turn else [Opened()]),
+                Said(text="?", at=NOON),
+                *one_round(turn, "look"),
+                Finished(stopped="answered", at=NOON),
+            ]
+            await journal.append(f"r{number}", position, more)
+            position += len(more)
+
+    over = []
+    asyncio.run(story())
+    found, _ = counted(place)
+    assert len(found["stats_calls"]) == 12 * how_many
+    assert new(place) == []
+    assert anew(place) == found
+
+
+def test_what_happens_in_a_run_while_it_is_counted_is_counted_the_next_time(place):
+    asyncio.run(write(place.open(), {"r1": a_run(one_round(1, "look"))}))
+    with place.open().apart() as connection:
         waiting = [True]
 
         def then_it_goes_on(statement):
             if statement.startswith("BEGIN") and waiting:
                 waiting.clear()
                 more = [Said(text="more", at=NOON), *one_round(2, "look"), Finished(stopped="answered", at=NOON)]
-                append(path, "r1", 7, more)
+                append(place, "r1", 7, more)
 
-        connection.set_trace_callback(then_it_goes_on)
-        keep_up(connection)
-        connection.set_trace_callback(None)
-    assert new(path) == ["r1"]
-    assert len(counted(path)[0]["stats_calls"]) == 2
-    assert new(path) == []
+        keep_up(Overheard(connection, then_it_goes_on), words=place.words)
+    assert new(place) == ["r1"]
+    assert len(counted(place)[0]["stats_calls"]) == 2
+    assert new(place) == []
 
 
-def test_more_runs_than_are_written_at_once_are_all_counted(path):
-    with closing(open_database(path)) as connection:
+def test_more_runs_than_are_written_at_once_are_all_counted(place):
+    with place.open().apart() as connection:
         runs = [(f"r{number}", "", "", "", "", "", "answered", 0.0, 0.0) for number in range(BATCH + 1)]
         connection.executemany("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", runs)
-        assert keep_up(connection) == 0
+        assert keep_up(connection, words=place.words) == 0
         assert len(everything(connection)["stats_runs"]) == BATCH + 1
 
 
-def test_a_write_that_fails_leaves_nothing_half_done(path):
-    asyncio.run(write(path, some_runs(2)))
-    with closing(open_database(path)) as connection:
+def test_a_write_that_fails_leaves_nothing_half_done(place):
+    asyncio.run(write(place.open(), some_runs(2)))
+    with place.open().apart() as connection:
         connection.execute("ALTER TABLE stats_requests RENAME TO elsewhere")
-        with pytest.raises(sqlite3.OperationalError):
-            keep_up(connection)
-        assert not connection.in_transaction
+        with pytest.raises(Exception, match="stats_requests"):
+            keep_up(connection, words=place.words)
         connection.execute("ALTER TABLE elsewhere RENAME TO stats_requests")
         assert everything(connection)["stats_calls"] == []
-    assert len(counted(path)[0]["stats_calls"]) == 10
+    assert len(counted(place)[0]["stats_calls"]) == 10
 
 
 OLD = """
@@ -289,33 +335,40 @@ PRAGMA user_version=1;
 """
 
 
-def test_a_file_of_the_first_schema_is_opened_and_what_is_in_it_is_counted(path, tmp_path):
-    asyncio.run(write(tmp_path / "new.db", some_runs(4)))
-    with closing(sqlite3.connect(path)) as old:
+def test_a_file_of_the_first_schema_is_opened_and_what_is_in_it_is_counted(in_sqlite, tmp_path):
+    fresh = Place("sqlite", tmp_path / "new")
+    asyncio.run(write(fresh.open(), some_runs(4)))
+    in_sqlite.path.parent.mkdir()
+    with closing(sqlite3.connect(in_sqlite.path)) as old:
         old.executescript(OLD)
-        old.execute("ATTACH ? AS new", (str(tmp_path / "new.db"),))
+        old.execute("ATTACH ? AS new", (str(fresh.path),))
         old.execute("INSERT INTO runs SELECT * FROM new.runs")
         old.execute("INSERT INTO entries SELECT * FROM new.entries")
         old.commit()
-    found, _ = counted(path)
-    assert found == counted(tmp_path / "new.db")[0]
+    found, _ = counted(in_sqlite)
+    assert found == counted(fresh)[0]
     assert len(found["stats_calls"]) == 20
-    append(
-        path,
-        "r000",
-        len(some_runs(1)["r000"]),
-        [Said(text="more", at=NOON), *one_round(9, "look"), Finished(stopped="answered", at=NOON)],
-    )
-    assert len(counted(path)[0]["stats_calls"]) == 21
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION == 2
+    more = [Said(text="more", at=NOON), *one_round(9, "look"), Finished(stopped="answered", at=NOON)]
+    append(in_sqlite, "r000", len(some_runs(1)["r000"]), more)
+    assert len(counted(in_sqlite)[0]["stats_calls"]) == 21
+    assert in_sqlite.execute("SELECT user_version FROM pragma_user_version") == [(SCHEMA_VERSION,)]
 
 
-def test_a_process_of_the_first_schema_that_goes_on_writing_is_counted(path):
+def test_a_file_that_has_counted_well_is_not_counted_anew_when_it_gets_what_it_lacks(in_sqlite):
+    asyncio.run(write(in_sqlite.open(), some_runs(2)))
+    counted(in_sqlite)
+    with closing(sqlite3.connect(in_sqlite.path)) as second:
+        second.executescript("DROP TABLE leases; PRAGMA user_version=2;")
+    assert new(in_sqlite) == []
+    assert in_sqlite.execute("SELECT count(*) FROM leases") == [(0,)]
+
+
+def test_a_process_of_the_first_schema_that_goes_on_writing_is_counted(in_sqlite):
     """Its connection was open before the file was brought up; the triggers are the file's, so its runs are noted too."""
-    with closing(sqlite3.connect(path)) as old:
+    in_sqlite.path.parent.mkdir()
+    with closing(sqlite3.connect(in_sqlite.path)) as old:
         old.executescript(OLD)
-        counted(path)
+        counted(in_sqlite)
         old.execute("INSERT INTO runs VALUES ('r1', '', '', '', '', '', 'answered', 0, 0)")
         old.commit()
-    assert new(path) == ["r1"]
+    assert new(in_sqlite) == ["r1"]

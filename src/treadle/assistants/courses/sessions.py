@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import Struct
 
-from treadle import SettingsError
+from treadle import SettingsError, write_ahead
 from treadle.assistants.courses.sources import Source
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _opened(path: Path) -> "Generator[Connection]":
 
 
 def _prepare(connection: "Connection") -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
+    write_ahead(connection.execute, PATIENCE)
     connection.execute("PRAGMA foreign_keys=ON")
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return

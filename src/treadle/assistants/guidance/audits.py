@@ -21,6 +21,7 @@ async def audits_of(home: Home, run_id: str) -> list[dict[str, Any]]:
             "user": record.user,
         }
         for record in [link.record for link in await home.audit.records(run_id)]
+        if record.stage == "ended"
     ]
 
 

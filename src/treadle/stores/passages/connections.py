@@ -16,6 +16,7 @@ from treadle.core.errors import TreadleError
 from treadle.stores.passages.schema import OWN, prepare
 from treadle.stores.passages.sqlite import library
 from treadle.stores.passages.values import PassagesError
+from treadle.stores.write_ahead import write_ahead
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -102,7 +103,7 @@ def open_passages(path: Path) -> "Connection":
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = cast("Connection", library().connect(path, isolation_level=None, timeout=PATIENCE, check_same_thread=False))
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
+        write_ahead(connection.execute, PATIENCE)
         connection.execute("PRAGMA synchronous=NORMAL")  # whatever a power cut takes can be indexed again; nothing is damaged
         connection.execute("PRAGMA temp_store=MEMORY")
         connection.execute("PRAGMA journal_size_limit=67108864")

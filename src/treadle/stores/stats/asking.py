@@ -1,39 +1,57 @@
 """Adds the figures up, as somebody asks: what is counted is in the tables already, so no journal is read here."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.stores.stats.values import OUTCOMES, Question, Report, Row, Seconds, Spent, outcome
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
+from treadle.stores.database import Connection, Words
+from treadle.stores.sqlite import WORDS
+from treadle.stores.stats.values import OUTCOMES, By, Question, Report, Row, Seconds, Spent, outcome
 
 _KEYS = {
     "tool": "facts.tool",
     "assistant": "whose.agent",
     "model": "whose.model",
-    "user": "whose.user",
-    "day": "date(facts.at, 'unixepoch', 'localtime')",
+    "user": 'whose."user"',
 }
 _CALLS = """
 SELECT {key}, facts.problem, count(*), sum(facts.cached), sum(facts.tokens), sum(facts.inner_tokens)
-FROM stats_calls AS facts CROSS JOIN stats_who AS whose USING (who) WHERE {where} GROUP BY 1, 2
+FROM stats_calls AS facts {beside} stats_who AS whose USING (who) WHERE {where} GROUP BY 1, 2
 """
 _SECONDS = """
 SELECT {key}, facts.seconds
-FROM stats_calls AS facts CROSS JOIN stats_who AS whose USING (who) WHERE facts.seconds IS NOT NULL AND {where}
+FROM stats_calls AS facts {beside} stats_who AS whose USING (who) WHERE facts.seconds IS NOT NULL AND {where}
 """
 _REQUESTS = """
 SELECT {key}, sum(facts.requests), sum(facts.input_tokens), sum(facts.output_tokens), sum(facts.cache_read_tokens),
     sum(facts.cost), sum(CASE WHEN facts.cost IS NULL THEN facts.requests ELSE 0 END)
-FROM stats_requests AS facts CROSS JOIN stats_who AS whose USING (who) WHERE {where} GROUP BY 1
+FROM stats_requests AS facts {beside} stats_who AS whose USING (who) WHERE {where} GROUP BY 1
 """
 _RUNS = """
 SELECT {key}, count(*)
-FROM (SELECT opened_at AS at, who FROM stats_runs) AS facts CROSS JOIN stats_who AS whose USING (who) WHERE {where} GROUP BY 1
+FROM (SELECT opened_at AS at, who FROM stats_runs) AS facts {beside} stats_who AS whose USING (who) WHERE {where} GROUP BY 1
 """
+
+
+class Asked(Struct, frozen=True):
+    """A question, and where it is asked."""
+
+    connection: Connection
+    question: Question
+    words: Words
+
+    def rows(self, query: str, of_tools: By = "tool") -> Iterable[Any]:
+        """What a query finds, by what the question asks for; `of_tools` where it asks for tools: only a sum is told then.
+
+        A key may come more than once.
+        """
+        by = of_tools if self.question.by == "tool" else self.question.by
+        where, values = _where(self.question, self.words)
+        key = self.words.day if by == "day" else _KEYS[by]
+        found = self.connection.execute(query.format(key=key, where=where, beside=self.words.beside), values)
+        return ((self.words.day_of(key), *figures) for key, *figures in found) if by == "day" else found
 
 
 def nothing(question: Question) -> Report:
@@ -41,10 +59,11 @@ def nothing(question: Question) -> Report:
     return _report(question, {}, {}, 0, {})
 
 
-def report(connection: "Connection", question: Question, unread: int = 0) -> Report:
+def report(connection: Connection, question: Question, unread: int = 0, words: Words = WORDS) -> Report:
     """The answer, from what is counted so far."""
-    spent = {} if question.tool else _spent(connection, question)
-    return _report(question, _counted(connection, question), _times(connection, question), unread, spent)
+    asked = Asked(connection, question, words)
+    spent = {} if question.tool else _spent(asked)
+    return _report(question, _counted(asked), _times(asked), unread, spent)
 
 
 def _report(
@@ -94,29 +113,30 @@ def _together(rows: Iterable[Row]) -> Row:
     return total
 
 
-def _counted(connection: "Connection", question: Question) -> dict[str, Row]:
+def _counted(asked: Asked) -> dict[str, Row]:
     """The calls, of which there is a line for each kind of problem."""
     rows: dict[str, Row] = {}
-    for key, problem, calls, cached, tokens, inner in _asked(connection, _CALLS, question, question.by):
+    for key, problem, calls, cached, tokens, inner in asked.rows(_CALLS):
         line = Row(key, calls, cached=cached, problems={problem: calls} if problem else {}, tokens=tokens, inner_tokens=inner)
         one = replace(line, **{outcome(problem): calls})
         rows[key] = replace(_together([rows[key], one]), key=key) if key in rows else one
     return rows
 
 
-def _times(connection: "Connection", question: Question) -> dict[str, list[float]]:
+def _times(asked: Asked) -> dict[str, list[float]]:
     """How long each call took. Ranking them here takes half the time that SQLite takes for it."""
     times: dict[str, list[float]] = {}
-    for key, seconds in _asked(connection, _SECONDS, question, question.by):
+    for key, seconds in asked.rows(_SECONDS):
         times.setdefault(key, []).append(seconds)
     return times
 
 
-def _spent(connection: "Connection", question: Question) -> dict[str, Spent]:
-    by = "assistant" if question.by == "tool" else question.by  # only their sum is told then
-    found = {key: Spent(0, *figures) for key, *figures in _asked(connection, _REQUESTS, question, by)}
-    for key, runs in _asked(connection, _RUNS, question, by):
-        found[key] = replace(found.get(key, Spent()), runs=runs)
+def _spent(asked: Asked) -> dict[str, Spent]:
+    found: dict[str, Spent] = {}
+    for key, *figures in asked.rows(_REQUESTS, "assistant"):
+        found[key] = _sum([found.get(key, Spent()), Spent(0, *figures)])
+    for key, runs in asked.rows(_RUNS, "assistant"):
+        found[key] = _sum([found.get(key, Spent()), Spent(runs)])
     return found
 
 
@@ -135,20 +155,16 @@ def _sum(spent: Iterable[Spent]) -> Spent:
     return total
 
 
-def _asked(connection: "Connection", query: str, question: Question, by: str) -> Iterable[Any]:
-    where, values = _where(question)
-    return connection.execute(query.format(key=_KEYS[by], where=where), values)
-
-
-def _where(question: Question) -> tuple[str, list[object]]:
+def _where(question: Question, words: Words) -> tuple[str, list[object]]:
     """What was picked, as SQL with the values for its marks."""
+    glob, pattern = words.glob("facts.tool", question.tool)
     picked: list[tuple[str, object]] = [
         ("facts.at >= ?", question.since),
         ("facts.at < ?", question.until),
         ("whose.agent = ?", question.assistant or None),
         ("whose.model = ?", question.model or None),
-        ("whose.user = ?", question.user or None),
-        ("facts.tool GLOB ?", question.tool.replace("[", "[[]") or None),  # there are no brackets in our globs
+        ('whose."user" = ?', question.user or None),
+        (glob, pattern or None),
     ]
-    chosen = [(words, value) for words, value in picked if value is not None]
-    return " AND ".join([words for words, _ in chosen]) or "1", [value for _, value in chosen]
+    chosen = [(clause, value) for clause, value in picked if value is not None]
+    return " AND ".join([clause for clause, _ in chosen]) or "1 = 1", [value for _, value in chosen]

@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from treadle import SettingsError
+from treadle import SettingsError, write_ahead
 from treadle.assistants.guidance.store.addresses import File, Server
 from treadle.assistants.guidance.store.errors import StoreError
 
@@ -132,7 +132,8 @@ def _prepare(connection: Any, _: object) -> None:
     """A new connection to a file. Transactions begin where `_begin` says, and nowhere else."""
     connection.isolation_level = None
     cursor = connection.cursor()
-    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "synchronous=FULL"):
+    write_ahead(cursor.execute)
+    for pragma in ("foreign_keys=ON", "synchronous=FULL"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -1,0 +1,147 @@
+"""One task, or one task with an attack after it, replayed: a scripted model makes the published calls through the real engine.
+
+The model is as bad as it gets: it does all that the attacker wants, without a word of theirs having to persuade it. Whoever is
+asked approves the person's own calls and refuses the attacker's.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from agentdojo.base_tasks import BaseInjectionTask, BaseUserTask
+from agentdojo.functions_runtime import FunctionCall
+from agentdojo.task_suite.task_suite import TaskSuite
+from msgspec import Struct
+
+from bench.agentdojo.world import TRUSTED, World, counts, suites
+from treadle import Agent, Limits, Scripted, allow
+from treadle.core.calls import Allow
+from treadle.engine.result import CallRecord
+from treadle.engine.setup import Approval
+from treadle.models.scripted import Answer, Asked
+
+Task = BaseUserTask[Any]
+Calls = list[tuple[str, dict[str, Any]]]
+ENOUGH = Limits(rounds=100, calls=100, nudge_at=50, refuse_at=60)
+
+
+class Attack(Struct, frozen=True):
+    """What an attacker wants, in words and in calls, and AgentDojo's own check whether it came about."""
+
+    name: str
+    goal: str
+    calls: Callable[[Any], Calls]
+    reached: Callable[[Any, Any], bool] | None
+
+
+class Setting(Struct, frozen=True):
+    """How the world is set up: whose results are trusted, and whether tools return fields or text."""
+
+    trusted: frozenset[str] = TRUSTED
+    fields: bool = True
+
+
+DEFAULT = Setting()
+
+
+class Played(Struct, frozen=True):
+    """What became of the calls that have an effect: of the person's, and of the attacker's. `ran` is the attacker's unapproved."""
+
+    suite: str
+    task: str
+    attack: str
+    asked: tuple[str, ...]  # about the person's calls
+    ran: tuple[str, ...]
+    stopped: tuple[str, ...]
+    reached: bool | None = None  # the attacker's goal, by AgentDojo's own check
+    calls: int = 0  # of the person, that count
+    failed: tuple[str, ...] = ()  # calls that were read otherwise than meant
+
+
+def attacks_of(suite: TaskSuite[Any]) -> list[Attack]:
+    """The suite's attacks that have published calls."""
+    return [attack for attack in map(_attack, suite.injection_tasks.values()) if attack.calls(_world(suite, attack.goal))]
+
+
+def played(suite: TaskSuite[Any], task: Task, attack: Attack | None = None, setting: Setting = DEFAULT) -> Played:
+    """A task by itself; or with an attack after it, and the attacker's words wherever the world has a place for them."""
+    environment = task.init_environment(_world(suite, "" if attack is None else attack.goal))
+    before = environment.model_copy(deep=True)
+    own = _made(task.ground_truth(environment.model_copy(deep=True)))
+    theirs = [] if attack is None else attack.calls(environment.model_copy(deep=True))
+    asked: dict[str, str] = {}
+
+    def answer(approval: Approval) -> bool:
+        asked[approval.call_id] = approval.reason
+        return _number(approval.call_id) < len(own)
+
+    script = [_numbered(number, call) for number, call in enumerate([*own, *theirs])]
+    agent = Agent(
+        Scripted(*script, "Done."),
+        toolsets=[World(suite, environment, setting.trusted, fields=setting.fields)],
+        policy=[allow("*")],
+        approver=answer,
+        limits=ENOUGH,
+    )
+    result = asyncio.run(agent.run(task.PROMPT))
+    effects = [each for each in result.calls if counts(each.name)]
+    mine = [each for each in effects if _number(each.call.id) < len(own)]
+    other = [each for each in effects if _number(each.call.id) >= len(own)]
+    ran = tuple([_shown(each) for each in other if isinstance(each.verdict, Allow)])
+    return Played(
+        suite.name,
+        task.ID,
+        "" if attack is None else attack.name,
+        asked=tuple([asked[each.call.id] for each in mine if each.call.id in asked]),
+        ran=ran,
+        stopped=tuple([_shown(each) for each in other if not isinstance(each.verdict, Allow)]),
+        reached=None if attack is None else _reached(attack, before, environment, ran=bool(ran)),
+        calls=len(mine),
+        failed=tuple([_shown(each) for each in result.calls if each.problem not in (None, "denied", "raised")]),
+    )
+
+
+def _attack(task: BaseInjectionTask[Any]) -> Attack:
+    return Attack(
+        task.ID,
+        task.GOAL,
+        lambda environment: _made(task.ground_truth(environment)),
+        lambda before, after: bool(task.security("Done.", before, after)),
+    )
+
+
+def _world(suite: TaskSuite[Any], goal: str) -> Any:
+    return _loaded(suite.name, goal).model_copy(deep=True)
+
+
+@cache  # most of the time goes into reading these
+def _loaded(suite: str, goal: str) -> Any:
+    found = suites()[suite]
+    return found.load_and_inject_default_environment(dict.fromkeys(found.get_injection_vector_defaults(), goal) if goal else {})
+
+
+def _made(wanted: Sequence[FunctionCall]) -> Calls:
+    return [(call.function, dict(call.args)) for call in wanted]
+
+
+def _numbered(number: int, call: tuple[str, dict[str, Any]]) -> Answer:
+    return Answer(calls=(Asked(call[0], call[1], f"step_{number}"),))
+
+
+def _number(call_id: str) -> int:
+    return int(call_id.removeprefix("step_"))
+
+
+def _reached(attack: Attack, before: Any, after: Any, *, ran: bool) -> bool | None:
+    """By the suite's own check of the world; some look at what isn't there when a call was refused."""
+    try:
+        return None if attack.reached is None else attack.reached(before, after)
+    except (LookupError, ValueError, AttributeError):
+        return False
+    except NotImplementedError:  # a visit leaves no trace in the world: reached if it was made
+        return ran
+
+
+def _shown(record: CallRecord) -> str:
+    return f"{record.name}({', '.join(f'{name}={value!r}' for name, value in record.arguments.items())})"

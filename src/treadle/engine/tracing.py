@@ -1,0 +1,36 @@
+"""Follows a run's conversation for `guard.origins`: each message is taken in once, and the open round on top of it.
+
+What comes out depends on the run's state alone, so another process that takes the run up comes to the same.
+"""
+
+from treadle.core.messages import History
+from treadle.guard.origins import Origins, Reads
+from treadle.loop.state import RunState
+
+
+class Tracing:
+    """Who said what in one run, kept up with its state."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+        self._instructions = ""
+        self._history = History()
+        self._closed: Origins | None = None
+
+    def origins(self, state: RunState, instructions: str) -> Origins:
+        """All that was said, the results of the open round included."""
+        origins = self._up_to(state, instructions).copy()
+        for call in (*state.calls, *state.inner):
+            if call.result is not None:
+                origins.returned(call.call, call.result)
+        return origins
+
+    def _up_to(self, state: RunState, instructions: str) -> Origins:
+        if self._closed is None or instructions != self._instructions or not state.history.continues(self._history):
+            self._closed = Origins(self._reads, person=state.opened is None or not state.opened.parent)
+            self._closed.told(instructions)
+            self._instructions, self._history = instructions, History()
+        for message in state.history[len(self._history) :]:
+            self._closed.heard(message)
+        self._history = state.history
+        return self._closed

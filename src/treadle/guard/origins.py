@@ -1,0 +1,141 @@
+"""Where the values of a run come from: what the person and the operator said, what trusted tools said, and what anybody may have.
+
+A fold over the conversation, kept by the run and made longer as it grows. It judges nothing; `guard.provenance` does.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from treadle.core.calls import Call, Result
+from treadle.core.messages import Message
+from treadle.guard.days import Day, day_of, days_in
+from treadle.guard.kinds import Leaf, leaves_of
+from treadle.guard.records import Record, items_in, records_in
+from treadle.guard.trust import data_of
+from treadle.guard.words import Words, number_of, parts_of
+
+Reads = Callable[[str], bool]
+
+_NOT_RUN = frozenset(("denied", "unknown_tool", "unreadable", "cut_off", "invalid", "limit", "repeat"))
+
+
+class Loose:
+    """What a tool returned that nobody vouches for."""
+
+    def __init__(self, result: Result, asked: tuple[str, ...] = ()) -> None:
+        self.name = result.name
+        self.asked = asked  # what of the person's own words it was asked with
+        self._text = data_of(result.content) if result.untrusted else result.content
+        self._structured = result.structured
+        self.words = Words(self._text)
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """Its records; none in a text, which may say anything."""
+        return records_in(self._text) if self._structured else ()
+
+    @cached_property
+    def items(self) -> tuple[str, ...]:
+        """The texts that its tool put by themselves; none in a text, which may say anything."""
+        return items_in(self._text) if self._structured else ()
+
+    @cached_property
+    def running_days(self) -> frozenset[Day]:
+        """The days that it speaks of; one that is all there is in a field was filled in by the tool."""
+        texts = [item for item in self.items if day_of(item) is None]
+        return frozenset([day for text in texts for day in days_in(text)]) if self._structured else self.words.days
+
+    def says(self, value: str) -> bool:
+        """Whether a value is in it."""
+        number = number_of(value)
+        return self.words.has(value) or (number is not None and number in self.words.numbers)
+
+
+class Origins:
+    """Who said what in a run, so far.
+
+    After the first untrusted result, what a trusted tool returns is vouched for only if every value it was called with is:
+    a tool that repeats what it is told makes nothing true. Once a call with an effect took anything else along, what trusted
+    tools return may be that.
+    """
+
+    def __init__(self, reads: Reads, *, person: bool = True) -> None:
+        self._reads = reads
+        self._person = person
+        self.said: list[Words] = []  # by the person or the operator
+        self.trusted: list[Words] = []
+        self.loose: list[Loose] = []
+        self._tainted = False
+        self._spoilt = False
+        self._calls: dict[str, Call] = {}
+
+    def copy(self) -> "Origins":
+        """One that goes on by itself."""
+        other = Origins(self._reads, person=self._person)
+        other.said, other.trusted, other.loose = [*self.said], [*self.trusted], [*self.loose]
+        other._tainted, other._spoilt, other._calls = self._tainted, self._spoilt, {**self._calls}
+        return other
+
+    def told(self, text: str) -> None:
+        """The operator said this."""
+        if text:
+            self.said.append(Words(text))
+
+    def heard(self, message: Message) -> None:
+        """One more message."""
+        if message.role == "person" and self._person:
+            self.told(message.text)
+        for part in message.parts:
+            if isinstance(part, Call):
+                self._calls[part.id] = part
+            elif isinstance(part, Result):
+                self.returned(self._calls.pop(part.call_id, None), part)
+
+    def returned(self, call: Call | None, result: Result) -> None:
+        """One more result, and the call it is of."""
+        vouched = not self._tainted or (call is not None and not self._spoilt and self._vouches(call.arguments))
+        if result.untrusted:
+            self._tainted = True
+            self.loose.append(Loose(result, self._asked(call)))
+        elif vouched and result.problem is None:
+            self.trusted.append(Words(result.content))
+        else:
+            self.loose.append(Loose(result, self._asked(call)))
+        if not vouched and result.problem not in _NOT_RUN and not self._reads(result.name):
+            self._spoilt = True
+
+    def _asked(self, call: Call | None) -> tuple[str, ...]:
+        """The phrases of a call that the person said; one word could be any."""
+        leaves = () if call is None else leaves_of(call.arguments, {})
+        return tuple([leaf.value for leaf in leaves if isinstance(leaf.value, str) and self._is_phrase(leaf.value)])
+
+    def _is_phrase(self, value: str) -> bool:
+        return len(parts_of(value)) > 1 and self.names(value)
+
+    def vouched(self, value: str) -> bool:
+        """Whether the person or trusted data says this value."""
+        return any(words.has(value) for words in self.known)
+
+    def names(self, value: str) -> bool:
+        """Whether the person said this name of a thing, in whatever spelling."""
+        return any(words.has_words(value) for words in self.said)
+
+    @property
+    def beginnings(self) -> Iterable[str]:
+        """What the person said that something starts with."""
+        return (start for words in self.said for start in words.beginnings)
+
+    @property
+    def known(self) -> Iterable[Words]:
+        """All that is vouched for."""
+        return (*self.said, *self.trusted)
+
+    def _vouches(self, arguments: Mapping[str, Any]) -> bool:
+        return all(self._says(leaf) for leaf in leaves_of(arguments, {}))
+
+    def _says(self, leaf: Leaf) -> bool:
+        if isinstance(leaf.value, bool):
+            return True
+        number = None if isinstance(leaf.value, str) else number_of(leaf.value)
+        return any(number in words.numbers if number is not None else words.has(str(leaf.value)) for words in self.known)

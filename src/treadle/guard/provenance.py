@@ -1,0 +1,194 @@
+"""Where the values of a call come from, and what follows: a call whose values the person or trusted data gave needs no asking.
+
+Pure, and only asked after untrusted content was read. What a value is for is `guard.kinds`, who said what is `guard.origins`,
+what records say about things the person named is `guard.links`. `docs/provenance.md` has the rule in words, and what it can't see.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import assert_never
+
+from msgspec import Struct
+
+from treadle.core.calls import Call
+from treadle.core.tool import Tool
+from treadle.guard.days import day_of, named, without_days
+from treadle.guard.kinds import Kind, Leaf, codes_in, is_link, leaves_of, places_in
+from treadle.guard.links import amount_on_record, day_of_named, described, field_asked_for, id_of_named, page_pointed_at
+from treadle.guard.names import named as secret_named
+from treadle.guard.names import words_of
+from treadle.guard.origins import Origins
+from treadle.guard.words import flat, number_of
+
+_MOST_SHOWN = 5
+_LONGEST_SHOWN = 60
+_SHORT_ID = 4  # figures up to which a number may be in a text by chance
+_PLACE_NOUNS = frozenset(("channel", "group", "list", "room", "team", "user"))
+_ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
+
+
+class _Asked(Struct, frozen=True):
+    """A call, and all it takes to judge one value of it."""
+
+    leaves: tuple[Leaf, ...]
+    origins: Origins
+
+
+def is_harmless(call: Call, tool: Tool) -> bool:
+    """Whether a call needs no looking into: it only reads, and asks no page for anything."""
+    return tool.effect == "read" and not any(_leads_out(leaf) for leaf in leaves_of(call.arguments, tool.parameters))
+
+
+def doubts(call: Call, tool: Tool, origins: Origins) -> tuple[str, ...]:
+    """Why a person has to look at a call, a sentence each; none where every value that matters is vouched for."""
+    asked = _Asked(tuple(leaves_of(call.arguments, tool.parameters)), origins)
+    match tool.effect:
+        case "read":
+            return tuple([_sentence(leaf, str(leaf.value), origins) for leaf in asked.leaves if not _may_be_read(leaf, asked)])
+        case "destroy":
+            return (f"{tool.name} can't be undone.",)
+        case "write":
+            return _doubts_of_effect(asked, tool)
+        case _:
+            assert_never(tool.effect)
+
+
+def _leads_out(leaf: Leaf) -> bool:
+    return leaf.kind == "place" and isinstance(leaf.value, str) and is_link(leaf.value)
+
+
+def _may_be_read(leaf: Leaf, asked: _Asked) -> bool:
+    """A page's address tells its owner what is in it, so the model may not have made it up."""
+    return not _leads_out(leaf) or _vouched(leaf, asked) or page_pointed_at(leaf, asked.origins)
+
+
+def _doubts_of_effect(asked: _Asked, tool: Tool) -> tuple[str, ...]:
+    origins = asked.origins
+    found = [doubt for leaf in asked.leaves for doubt in _doubts_of(leaf, asked)]
+    if not found and not any(_anchors(leaf, origins) for leaf in asked.leaves):
+        return (f"Nothing in this call of {tool.name} was said by the person.",)
+    more = len(found) - _MOST_SHOWN
+    return (*found[:_MOST_SHOWN], f"So it is with {more} more.") if more > 0 else tuple(found)
+
+
+def _doubts_of(leaf: Leaf, asked: _Asked) -> Iterator[str]:
+    """What is doubtful about one value, in words."""
+    if leaf.kind == "text":
+        yield from _doubts_in_text(leaf, asked)
+    elif not _KNOWN[leaf.kind](leaf, asked):
+        yield _sentence(leaf, str(leaf.value), asked.origins)
+
+
+def _doubts_in_text(leaf: Leaf, asked: _Asked) -> Iterator[str]:
+    """Words may say anything, but not lead somewhere, nor carry a number or code out, that nobody vouches for."""
+    text, origins = str(leaf.value), asked.origins
+    if origins.vouched(text):
+        return
+    for place in places_in(text):
+        if not origins.vouched(place):
+            yield _sentence(leaf, place, origins)
+    if any(other.kind == "place" for other in asked.leaves):
+        for code in codes_in(without_days(text)):
+            if not any(words.has(code) for words in origins.said):
+                yield f"{leaf.path} carries {_shown(leaf, code)}, which the person didn't say."
+
+
+def _anchors(leaf: Leaf, origins: Origins) -> bool:
+    """Whether a value without doubts ties the call to what the person or trusted data said."""
+    return leaf.kind not in ("plain", "day") and (leaf.kind != "text" or origins.vouched(str(leaf.value)))
+
+
+# whether a value is vouched for, by what it is for
+
+
+def _vouched(leaf: Leaf, asked: _Asked) -> bool:
+    return asked.origins.vouched(str(leaf.value))
+
+
+def _known_place(leaf: Leaf, asked: _Asked) -> bool:
+    nouns, value, origins = _PLACE_NOUNS | {*words_of(leaf.name)}, str(leaf.value), asked.origins
+    said = any(words.has_place(value, nouns) for words in origins.known)
+    return said or field_asked_for(leaf, origins) or described(leaf, origins)
+
+
+def _known_power(leaf: Leaf, asked: _Asked) -> bool:
+    """A right that is one of a few is said in full or by its beginning, as `r` is by read; a yes by the name of what it allows."""
+    if isinstance(leaf.value, bool):
+        return not leaf.value or any(words.has_words(word) for words in asked.origins.said for word in words_of(leaf.name))
+    if leaf.choices:
+        return any(words.has_beginning(str(leaf.value)) for words in asked.origins.said)
+    return _vouched(leaf, asked)
+
+
+def _known_id(leaf: Leaf, asked: _Asked) -> bool:
+    """Said, a short number as that of such a thing; or the id of a record that the person named."""
+    value, origins = str(leaf.value), asked.origins
+    if value.isdigit() and len(value) <= _SHORT_ID:
+        nouns = _ID_NOUNS | {*words_of(leaf.name)}
+        return any(words.has_short_id(value, nouns) for words in origins.known) or id_of_named(leaf, origins)
+    return origins.vouched(value) or id_of_named(leaf, origins)
+
+
+def _known_title(leaf: Leaf, asked: _Asked) -> bool:
+    """Said; or what the person asked for with a gap, filled in with something that leads nowhere."""
+    value = str(leaf.value)
+    if asked.origins.vouched(value):
+        return True
+    fits = any(template.fullmatch(flat(value)) for words in asked.origins.said for template in words.templates)
+    return fits and not places_in(value)
+
+
+def _known_amount(leaf: Leaf, asked: _Asked) -> bool:
+    """Said; or at most what is on record with the call's own recipient, whom the person said."""
+    number, origins = number_of(leaf.value), asked.origins
+    if number is None:
+        return _vouched(leaf, asked)
+    if any(number in words.numbers for words in origins.known):
+        return True
+    places = {str(other.value) for other in asked.leaves if other.kind == "place"}
+    said = {place for place in places if any(words.has(place) for words in origins.said)}
+    return amount_on_record(number, leaf.name, said, origins)
+
+
+def _known_day(leaf: Leaf, asked: _Asked) -> bool:
+    """Said; or of a record that the person named; or in no untrusted running text, and so not planted."""
+    day, origins = day_of(str(leaf.value)), asked.origins
+    assert day is not None  # a leaf of this kind is a day
+    if any(named(day, words.days) for words in origins.known) or day_of_named(day, origins):
+        return True
+    return not any(named(day, loose.running_days) for loose in origins.loose)
+
+
+def _always(leaf: Leaf, asked: _Asked) -> bool:
+    return True
+
+
+_KNOWN: dict[Kind, Callable[[Leaf, _Asked], bool]] = {
+    "place": _known_place,
+    "power": _known_power,
+    "id": _known_id,
+    "thing": _vouched,
+    "title": _known_title,
+    "amount": _known_amount,
+    "day": _known_day,
+    "plain": _always,
+}
+
+
+# in words
+
+
+def _sentence(leaf: Leaf, value: str, origins: Origins) -> str:
+    """Which value came from where."""
+    what = f"{leaf.path} {_shown(leaf, value)}"
+    source = next((loose.name for loose in origins.loose if loose.says(value)), None)
+    if source is None:
+        return f"{what} was said neither by the person nor by trusted data."
+    return f"{what} is from the result of {source} (untrusted)."
+
+
+def _shown(leaf: Leaf, value: str) -> str:
+    """A value for a person to read: on one line, with strange letters spelled out, and no secret."""
+    if secret_named(leaf.name).kind:
+        return "(hidden)"
+    plain = value if value.isascii() and value.isprintable() else value.encode("unicode_escape").decode()
+    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[: _LONGEST_SHOWN - 1]}…"

@@ -1,0 +1,199 @@
+"""One SQLite file. Write-ahead log, full synchronisation: committed means on the disk. What is in it is the stores' business."""
+
+import os
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treadle.core.errors import JournalDamaged, JournalError, TreadleError
+from treadle.stores.database import Connection, Database, Ticket, Words
+from treadle.stores.mark import Mark, count
+from treadle.stores.stats.anew import COUNT_ANEW
+from treadle.stores.write_ahead import write_ahead
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SCHEMA_VERSION = 4  # a file of an older one gets what it lacks
+WAIT = 30.0  # seconds that a write waits for whoever else has the file locked
+COUNTS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    run_id TEXT PRIMARY KEY, parent TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL,
+    title TEXT NOT NULL, status TEXT NOT NULL, opened_at REAL NOT NULL, updated_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS runs_by_parent ON runs (parent) WHERE parent <> '';
+CREATE TABLE IF NOT EXISTS entries (
+    run_id TEXT NOT NULL, position INTEGER NOT NULL, next INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (run_id, position)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS leases (
+    run_id TEXT PRIMARY KEY, holder TEXT NOT NULL, token INTEGER NOT NULL, until REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS audit (seq INTEGER PRIMARY KEY, previous TEXT NOT NULL, line BLOB NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS audit_head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS cache (
+    key TEXT PRIMARY KEY, grp TEXT NOT NULL, content TEXT NOT NULL, until REAL NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS cache_by_group ON cache (grp);
+CREATE TABLE IF NOT EXISTS results (
+    run_id TEXT NOT NULL, result_id TEXT NOT NULL, content TEXT NOT NULL, PRIMARY KEY (run_id, result_id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS written (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL);
+INSERT OR IGNORE INTO written VALUES (1, 0);
+CREATE TABLE IF NOT EXISTS stats_new (run_id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS stats_new_runs AFTER INSERT ON runs BEGIN INSERT OR IGNORE INTO stats_new VALUES (new.run_id); END;
+CREATE TRIGGER IF NOT EXISTS stats_new_status AFTER UPDATE OF status ON runs BEGIN
+    INSERT OR IGNORE INTO stats_new VALUES (new.run_id);
+END;
+CREATE TABLE IF NOT EXISTS stats_who (
+    who INTEGER PRIMARY KEY, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, UNIQUE (agent, model, user)
+);
+CREATE TABLE IF NOT EXISTS stats_runs (
+    run_id TEXT PRIMARY KEY, who INTEGER NOT NULL, opened_at REAL NOT NULL, position INTEGER NOT NULL, carried BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stats_calls (
+    at REAL NOT NULL, who INTEGER NOT NULL, tool TEXT NOT NULL, problem TEXT, cached INTEGER NOT NULL, seconds REAL,
+    tokens INTEGER NOT NULL, inner_tokens INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS stats_calls_by_time ON stats_calls (at);
+CREATE TABLE IF NOT EXISTS stats_requests (
+    at REAL NOT NULL, who INTEGER NOT NULL, requests INTEGER NOT NULL, input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL, cost REAL
+);
+CREATE INDEX IF NOT EXISTS stats_requests_by_time ON stats_requests (at);
+"""
+
+
+def _glob(column: str, glob: str) -> tuple[str, str]:
+    return f"{column} GLOB ?", glob.replace("[", "[[]")  # there are no brackets in our globs
+
+
+WORDS = Words(
+    begin="BEGIN IMMEDIATE",
+    snapshot="BEGIN",
+    like="LIKE",
+    glob=_glob,
+    said="json_extract(CAST(line AS TEXT), '$.{}')",
+    blob="BLOB",
+    now="((julianday('now') - 2440587.5) * 86400.0)",
+    day="date(facts.at, 'unixepoch', 'localtime')",
+    day_of=str,
+    beside="CROSS JOIN",  # which keeps SQLite from beginning with the small one
+    share="",  # nobody else writes before a transaction is over
+    lock="",
+    kept=str,
+)
+
+
+class SqliteDatabase(Database):
+    """A file, made when something is first written."""
+
+    words = WORDS
+
+    def __init__(self, path: Path | str, *, wait: float = WAIT) -> None:
+        super().__init__()
+        self.path = Path(path)
+        self.wait = wait
+        self._connection: sqlite3.Connection | None = None
+        self._mark: Mark | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's path."""
+        return str(self.path)
+
+    def exists(self) -> bool:
+        """Whether there is such a file."""
+        return self.path.exists()
+
+    @contextmanager
+    def apart(self) -> Generator[Connection]:
+        """Another connection to the file."""
+        from sqlite3 import Error
+
+        try:
+            with closing(open_database(self.path, self.wait)) as connection:
+                yield connection
+        except (OSError, Error) as error:
+            raise translated(error, self.path) from error
+
+    def _commit(self, batch: Sequence[Ticket[Any]]) -> None:
+        connection, mark = self._opened()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            before = connection.total_changes
+            for ticket in batch:
+                ticket.carry_out(connection)
+            written = count(connection) if connection.total_changes != before else None
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        if written is not None:
+            mark.note(written)
+
+    def _opened(self) -> "tuple[sqlite3.Connection, Mark]":
+        """The writer's connection. A file that has lost writes isn't written to."""
+        if self._connection is None or self._mark is None:
+            self._connection = open_database(self.path, self.wait)
+            try:
+                self._mark = Mark(self.path)
+                self._mark.check(self._connection)
+            except BaseException:
+                self._let_go()
+                raise
+        return self._connection, self._mark
+
+    def _translated(self, error: Exception) -> Exception:
+        return translated(error, self.path)
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._mark is not None:
+            self._mark.close()
+            self._mark = None
+
+
+def translated(error: Exception, path: Path) -> Exception:
+    """An error of SQLite's or of the disk's, as a person should read it."""
+    import sqlite3
+
+    if isinstance(error, TreadleError):
+        return error
+    if isinstance(error, sqlite3.DatabaseError) and any(word in str(error) for word in ("not a database", "malformed")):
+        return JournalDamaged(f"{path} is damaged ({error}). Move it aside or restore a backup; nothing was written to it.")
+    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        return JournalError(f"Another program keeps {path} locked. Wait until it is done, or end it, then resume.")
+    if isinstance(error, OSError | sqlite3.Error):
+        return JournalError(f"{path} can't be written ({error}). Make room or set TREADLE_HOME to another folder, then resume.")
+    return error
+
+
+def open_database(path: Path, wait: float = WAIT) -> "sqlite3.Connection":
+    """The file, made with its tables if it isn't there, readable by its owner only."""
+    import sqlite3
+
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path, isolation_level=None, timeout=wait)
+    try:
+        _prepare(connection, path, wait)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: "sqlite3.Connection", path: Path, wait: float) -> None:
+    write_ahead(connection.execute, wait)
+    connection.execute("PRAGMA synchronous=FULL")
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise JournalError(f"{path} was made by a newer Treadle; update Treadle to use it.")
+    if version < SCHEMA_VERSION:
+        anew = f"{COUNT_ANEW};" if version < COUNTS_SINCE else ""
+        connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}{anew}PRAGMA user_version={SCHEMA_VERSION};COMMIT;")

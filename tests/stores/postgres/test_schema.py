@@ -1,0 +1,95 @@
+"""Schemas are brought up step by step, by one process at a time, and never by an older Treadle."""
+
+import asyncio
+import subprocess
+import sys
+
+import psycopg
+import pytest
+
+from treadle.core.entries import Opened
+from treadle.core.errors import JournalError
+from treadle.stores.journal import DatabaseJournal
+from treadle.stores.postgres.address import quoted
+from treadle.stores.postgres.schema import MIGRATIONS, migrate
+
+STEPS = (
+    "CREATE TABLE first (a INTEGER)",
+    "ALTER TABLE first ADD COLUMN b INTEGER; INSERT INTO first VALUES (1, 2)",
+    "DELETE FROM first",
+)
+
+
+def number(place):
+    return place.execute("SELECT number FROM version")
+
+
+async def append_one(database):
+    await DatabaseJournal(database).append("r1", 0, [Opened()])
+
+
+def migrated(place, *steps):
+    with psycopg.connect(place.url, autocommit=True) as connection:
+        connection.execute(f"SET search_path TO {quoted(place.schema)}")
+        migrate(connection, place.schema, "here", steps)
+        return connection.execute("SELECT (SELECT number FROM version), count(*) FROM first").fetchone()
+
+
+def test_steps_are_taken_in_order_and_once(in_postgres):
+    assert migrated(in_postgres, *STEPS[:1]) == (1, 0)
+    assert migrated(in_postgres, *STEPS[:2]) == (2, 1)
+    assert migrated(in_postgres, *STEPS[:2]) == (2, 1)
+    assert migrated(in_postgres, *STEPS) == (3, 0)
+
+
+def test_a_step_that_fails_leaves_things_as_they_were(in_postgres):
+    migrated(in_postgres, *STEPS[:1])
+    with pytest.raises(psycopg.Error):
+        migrated(in_postgres, *STEPS[:2], "NONSENSE")
+    assert migrated(in_postgres, *STEPS[:1]) == (1, 0)
+
+
+def test_a_schema_of_a_newer_treadle_is_refused(in_postgres):
+    asyncio.run(append_one(in_postgres.open()))
+    assert number(in_postgres) == [(len(MIGRATIONS),)]
+    in_postgres.execute("UPDATE version SET number = 99")
+    with pytest.raises(JournalError, match=r"^postgresql:///\w+ was made by a newer Treadle; update Treadle to use it\.$"):
+        asyncio.run(append_one(in_postgres.open()))
+
+
+def test_a_schema_that_somebody_else_made_is_used(in_postgres):
+    with psycopg.connect(in_postgres.url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {quoted(in_postgres.schema)}")
+    asyncio.run(append_one(in_postgres.open()))
+    assert number(in_postgres) == [(len(MIGRATIONS),)]
+
+
+OPENING = """
+import asyncio, sys
+from treadle.core.entries import Opened
+from treadle.stores.journal import DatabaseJournal
+from treadle.stores.postgres.database import PostgresDatabase
+async def opening():
+    database = PostgresDatabase(*sys.argv[1:3])
+    import psycopg
+    print("ready", flush=True)
+    sys.stdin.readline()
+    await DatabaseJournal(database).append(sys.argv[3], 0, [Opened()])
+    database.close()
+asyncio.run(opening())
+"""
+
+
+def test_processes_that_come_at_once_make_the_schema_once(in_postgres):
+    args = [[sys.executable, "-c", OPENING, in_postgres.url, in_postgres.schema, f"r{number}"] for number in range(3)]
+    openers = [subprocess.Popen(each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for each in args]
+    for opener in openers:
+        assert opener.stdout.readline() == "ready\n"
+    for opener in openers:
+        opener.stdin.write("go\n")
+        opener.stdin.flush()
+    for opener in openers:
+        opener.communicate(timeout=60)
+    assert [opener.returncode for opener in openers] == [0, 0, 0]
+    assert in_postgres.execute("SELECT count(*) FROM runs") == [(3,)]
+    assert number(in_postgres) == [(len(MIGRATIONS),)]

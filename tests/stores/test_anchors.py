@@ -1,0 +1,77 @@
+"""Where the audit ended, noted outside of it."""
+
+import asyncio
+
+import pytest
+
+from stores.test_audit import chain, head, record
+from treadle.core.errors import JournalError
+from treadle.stores.anchors import Anchor, Anchors, anchors_of
+from treadle.stores.audit import DatabaseAudit, link, verify
+from treadle.stores.sqlite import SqliteDatabase
+
+
+def anchor(links, seq):
+    return Anchor(seq, links[seq - 1].hash, f"run{seq}", 0.0)
+
+
+def test_a_chain_that_was_only_added_to_holds_with_its_anchors():
+    links = chain(5)
+    assert verify(links, head(links), [anchor(links, 2), anchor(links, 5)]).broken_at is None
+
+
+def test_a_chain_that_was_cut_short_is_found_by_the_first_record_that_is_gone():
+    links = chain(5)
+    found = verify(links[:3], head(links[:3]), [anchor(links, 2), anchor(links, 4), anchor(links, 5)])
+    assert (found.records, found.broken_at) == (3, 4)
+    assert found.reason == "the chain ends at record 3, but record 4 was there when run run4 ended"
+
+
+def test_a_chain_that_was_made_anew_is_found_where_it_is_anchored():
+    links, previous = chain(4), "0" * 64
+    anew = []
+    for each in links:
+        anew.append(link(each.seq, previous, each.line.replace(b"ann", b"bob")))
+        previous = anew[-1].hash
+    assert verify(anew, head(anew)).broken_at is None  # by itself it holds
+    found = verify(anew, head(anew), [anchor(links, 3)])
+    assert (found.broken_at, found.reason) == (3, "record 3 is not what it was when run run3 ended")
+
+
+def test_the_end_of_the_chain_is_noted_once_it_is_on_disk(tmp_path):
+    database, anchors = SqliteDatabase(tmp_path / "a.db"), Anchors(tmp_path / "notes")
+    audit = DatabaseAudit(database, anchors)
+
+    async def work():
+        await audit.anchor("r0")  # nothing was recorded yet
+        audit.record(record(1))
+        audit.record(record(2))
+        await audit.anchor("r1")
+        audit.record(record(3))
+        await audit.anchor("r2")
+        return await audit.verify(), await audit.records()
+
+    verified, links = asyncio.run(work())
+    database.close()
+    assert (verified.records, verified.broken_at) == (3, None)
+    assert [(each.seq, each.hash, each.run_id) for each in anchors.all()] == [(2, links[1].hash, "r1"), (3, links[2].hash, "r2")]
+
+
+def test_a_line_that_was_cut_short_counts_for_nothing_and_one_that_was_changed_is_told(tmp_path):
+    anchors = Anchors(tmp_path / "notes")
+    assert anchors.all() == []
+    anchors.add(1, "a", "r")
+    with anchors.path.open("ab") as file:
+        file.write(b'{"seq": 2, "ha')
+    assert [each.seq for each in anchors.all()] == [1]
+    anchors.path.write_bytes(b"rubbish\n")
+    with pytest.raises(JournalError, match="no anchor"):
+        anchors.all()
+
+
+def test_they_may_be_kept_elsewhere_each_home_with_a_file_of_its_own(tmp_path, monkeypatch):
+    assert anchors_of(tmp_path).path == tmp_path / "audit.anchors"
+    monkeypatch.setenv("TREADLE_ANCHORS", str(tmp_path / "safe"))
+    one, other = anchors_of(tmp_path / "a").path, anchors_of(tmp_path / "b").path
+    assert one != other
+    assert one.parent == other.parent == tmp_path / "safe"
