@@ -96,7 +96,7 @@ async def _before(run_id: str) -> Chosen | None:
     """What the run was begun with, if there is such a run and it was begun here."""
     home = open_home()
     try:
-        entries = await home.journal.read(run_id) if home.database.path.exists() else []
+        entries = await home.journal.read(run_id) if home.database.exists() else []
     except RunNotFound:
         entries = []
     if not entries and _ID.fullmatch(run_id) is None:

@@ -9,7 +9,7 @@ from treadle.loop.state import RunState, replay
 def kept() -> Home | None:
     """The data folder; None where nothing was ever kept in it."""
     home = open_home()
-    return home if home.database.path.exists() else None
+    return home if home.database.exists() else None
 
 
 def home_of(run_id: str) -> Home:

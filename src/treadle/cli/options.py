@@ -19,9 +19,11 @@ exit codes:
 
 environment:
   TREADLE_HOME     the folder that runs are kept in
+  TREADLE_DATABASE a PostgreSQL database that runs are kept in, in place of a file
   TREADLE_MODEL    the model to use when none is named
   TREADLE_CONFIG   your own treadle.toml, where it isn't in the usual place
   TREADLE_MODELS   the folder that local models are kept in
+  TREADLE_ANCHORS  a folder where the end of the audit is noted, in place of the one that runs are kept in
   TREADLE_DEBUG    1 shows the traceback of what went wrong
   NO_COLOR         no colours
   OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST, HF_ENDPOINT
@@ -305,6 +307,19 @@ def _mcp(command: Parser) -> None:
     _policy(command)
 
 
+# what is kept, as a whole
+
+
+def _backup(command: Parser) -> None:
+    command.add_argument("file", metavar="FILE", help="the file to write: runs.tar.gz; one that is there isn't written over")
+    _json(command)
+
+
+def _restore(command: Parser) -> None:
+    command.add_argument("file", metavar="FILE", help="a file that `treadle backup` wrote")
+    command.add_argument("--replace", action="store_true", help="move what is kept now aside")
+
+
 # values
 
 
@@ -357,6 +372,9 @@ COMMANDS: tuple[Entry, ...] = (
         "Without users, it serves this machine alone.",
         users_options,
     ),
+    ("doctor", "look at everything Treadle needs here, and say what to do about what is wrong", "Changes nothing.", _json),
+    ("backup", "write all that is kept into one file", "Runs may go on meanwhile.", _backup),
+    ("restore", "put a backup in the place of what is kept", "Nothing is changed before it was found to be whole.", _restore),
     ("mcp", "offer tools to other programs over MCP", "On stdin and stdout, until the client ends.", _mcp),
     ("plugins", "list what installed packages offer", "", _json),
     ("version", "print the version", "", _json),

@@ -52,7 +52,7 @@ def _users_change(action: Parser) -> None:
 
 
 USER_ACTIONS: tuple[Entry, ...] = (
-    ("list", "list all that `treadle users` does", "", _users_list),
+    ("list", "list who there is, and what they may do", "The same as `treadle users` alone.", _users_list),
     ("add", "add a user; prints their token, once", "`unlimited` is a number too.", _users_change),
     ("change", "change what a user may do, and how much", "From the next request on. `unlimited` is a number too.", _users_change),
     ("token", "give a user a new token; the old one ends", "Prints it, once.", _users_one),

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from msgspec.structs import asdict, replace
 
-from treadle.app.home import home_folder
+from treadle.app.home import open_home, users_in
 from treadle.cli.codes import FINE
 from treadle.cli.numbers import UNLIMITED
 from treadle.cli.render import table, to_json
 from treadle.cli.screen import Screen
 from treadle.stores.people import Allowance, Person
-from treadle.stores.users import FILE, Users
+from treadle.stores.users import Users
 
 LIMITS = ("requests", "runs", "tokens", "cost")
 KEEP_IT = "This token is shown only now. It is sent as `Authorization: Bearer …`, and signs in at /login."
@@ -21,8 +21,8 @@ FIRST = "A server that runs already has to be started again: it began without us
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked."""
-    home, screen = home_folder().absolute(), Screen()
-    users = Users(home / FILE)
+    screen, kept = Screen(), open_home()
+    home, users = kept.folder, users_in(kept)
     match args.action:
         case "add":
             return _add(users, home, args, screen)

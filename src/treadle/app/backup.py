@@ -1,0 +1,168 @@
+"""A home in one file, and back again: `treadle backup` and `treadle restore`.
+
+SQLite files are copied as of one moment, while Treadle goes on. What is in an archive is listed in it with its hash, and nothing
+is put in place before all of it was found to be as listed. A home whose stores are in PostgreSQL has those backed up by PostgreSQL.
+"""
+
+import hashlib
+import io
+import os
+import sqlite3
+import tarfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+from msgspec import Struct
+
+from treadle._version import __version__
+from treadle.app.home import Home
+from treadle.core.errors import SettingsError
+
+FORMAT = 1
+LISTED = "backup.json"  # the list of what is in an archive
+HEAD = b"SQLite format 3\0"
+# parts of other files, or of this moment
+AWAY = (".db-wal", ".db-shm", ".db-journal", ".db-mark", ".lock", ".sock", ".part")
+MOST_LISTED = 64 * 1024 * 1024  # bytes
+
+
+class Listed(Struct, frozen=True):
+    """What is in an archive: the hash of each file, by its path in the home."""
+
+    format: int
+    treadle: str
+    made_at: float
+    files: dict[str, str]
+
+
+class Backed(Struct, frozen=True):
+    """What came of a backup."""
+
+    path: str
+    files: int
+    size: int
+    elsewhere: str = ""  # the database that the stores are in, and aren't in the archive
+
+
+def back_up(home: Home, path: Path) -> Backed:
+    """Write a home into an archive that only its owner can read; a file that is there is not written over."""
+    if not home.folder.exists():
+        raise SettingsError(f"There is nothing to back up: nothing is kept in {home.folder} yet.")
+    if path.resolve().is_relative_to(home.folder.resolve()):
+        raise SettingsError(f"{path} lies in the folder that is backed up; name a file elsewhere.")
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError as error:
+        raise SettingsError(f"{path} is there already; name another file, or remove it first.") from error
+    try:
+        with os.fdopen(descriptor, "wb") as file, TemporaryDirectory(prefix="treadle-backup-") as room:
+            files = _written(home.folder, file, Path(room))
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    elsewhere = "" if home.database.name == str(home.folder / "treadle.db") else home.database.name
+    return Backed(str(path), len(files), path.stat().st_size, elsewhere)
+
+
+def _written(folder: Path, file: io.BufferedWriter, room: Path) -> Mapping[str, str]:
+    hashes: dict[str, str] = {}
+    with tarfile.open(fileobj=file, mode="w:gz") as archive:
+        for path in _files(folder):
+            name = path.relative_to(folder).as_posix()
+            source = _copied(path, room / "copy.db") if _is_sqlite(path) else path
+            hashes[name] = _hash(source)
+            archive.add(source, f"home/{name}", recursive=False)
+        listed = msgspec.json.encode(Listed(FORMAT, __version__, time.time(), hashes))
+        about = tarfile.TarInfo(LISTED)
+        about.size, about.mode = len(listed), 0o600
+        archive.addfile(about, io.BytesIO(listed))
+    return hashes
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Whatever is a file of its own. Links are left where they are: what they lead to isn't part of the home."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and not path.name.endswith(AWAY):
+            yield path
+
+
+def _is_sqlite(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(HEAD)) == HEAD
+
+
+def _copied(path: Path, copy: Path) -> Path:
+    """The database as of one moment, whoever writes to it."""
+    copy.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path, timeout=30)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE")  # so that it is one file
+    return copy
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def restore(home: Home, path: Path, *, replace: bool = False) -> tuple[Listed, Path | None]:
+    """Put an archive in the place of a home. What was there is moved aside, if that is wanted; returns the list and where to."""
+    is_there = home.folder.exists() and any(home.folder.iterdir())
+    if is_there and not replace:
+        raise SettingsError(f"There are things in {home.folder}. To have them moved aside and replaced, write --replace.")
+    home.folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".treadle-restore-", dir=home.folder.parent) as room:
+        listed = _unpacked(path, Path(room))
+        aside = _moved_aside(home.folder) if is_there else None
+        if home.folder.exists():
+            home.folder.rmdir()
+        fresh = Path(room) / "home"
+        fresh.mkdir(exist_ok=True)
+        fresh.chmod(0o700)
+        fresh.rename(home.folder)
+    return listed, aside
+
+
+def _unpacked(path: Path, room: Path) -> Listed:
+    """Everything, found to be as listed."""
+    try:
+        with tarfile.open(path, "r:gz") as archive:
+            archive.extractall(room, filter="data")
+    except (OSError, tarfile.TarError, EOFError) as error:
+        raise SettingsError(
+            f"{path} can't be unpacked ({error}); nothing was changed. Is it a file of `treadle backup`?"
+        ) from error
+    listed = _listed(path, room / LISTED)
+    there = {each.relative_to(room / "home").as_posix() for each in (room / "home").rglob("*") if each.is_file()}
+    wrong = sorted(there ^ listed.files.keys()) or [
+        name for name, known in listed.files.items() if _hash(room / "home" / name) != known
+    ]
+    if wrong:
+        raise SettingsError(f"{path} is damaged: {wrong[0]} isn't as it was written. Nothing was changed; use another backup.")
+    return listed
+
+
+def _listed(path: Path, file: Path) -> Listed:
+    try:
+        with file.open("rb") as opened:
+            listed = msgspec.json.decode(opened.read(MOST_LISTED), type=Listed)
+    except (OSError, msgspec.DecodeError) as error:
+        raise SettingsError(f"{path} is no file of `treadle backup`, or was cut short; nothing was changed.") from error
+    if listed.format > FORMAT:
+        raise SettingsError(f"{path} was made by a newer Treadle ({listed.treadle}); update Treadle to restore it.")
+    return listed
+
+
+def _moved_aside(folder: Path) -> Path:
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for number in range(1000):
+        aside = folder.with_name(f"{folder.name}.before-restore-{stamp}{f'-{number}' if number else ''}")
+        if not aside.exists():
+            folder.rename(aside)
+            return aside
+    raise SettingsError(f"There is no name left to move {folder} to; move it yourself.")

@@ -1,0 +1,95 @@
+"""`treadle doctor`: what it finds, and what it says to do."""
+
+import sqlite3
+
+from cli.running import script, treadle
+
+
+def asked(home, **env):
+    found = treadle(home, "doctor", "--json", **env)
+    return found.code, [(each["about"], each["state"], each["says"], each["do"]) for each in found.json]
+
+
+def wrong(home, **env):
+    return [(about, says, do) for about, state, says, do in asked(home, **env)[1] if state == "wrong"]
+
+
+def kept(home):
+    """A home with one run in it."""
+    ran = treadle(home, "ask", "Hello?", "-m", script(home, "Hi."), "-q")
+    assert ran.code == 0, ran.err
+    return {"TREADLE_MODEL": script(home, "Hi.")}
+
+
+def test_a_new_home_has_nothing_wrong_but_that_no_model_was_chosen(home):
+    found = wrong(home)
+    assert [about for about, _, _ in found] == ["model"]
+    assert "TREADLE_MODEL" in found[0][2]
+    assert not (home / "data").exists()  # looking makes nothing
+
+
+def test_with_a_model_everything_is_fine_and_said_in_lines(home):
+    env = kept(home)
+    ran = treadle(home, "doctor", **env)
+    assert (ran.code, ran.out.endswith("\nNothing is wrong.\n")) == (0, True)
+    assert "ok     stores: treadle.db is whole.\n" in ran.out
+    assert "ok     audit: The audit holds: 0 records.\n" in ran.out
+
+
+def test_a_damaged_file_is_named_and_what_to_do(home):
+    env = kept(home)
+    path = home / "data" / "treadle.db"
+    sqlite3.connect(path).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(path.read_bytes())
+    data[4096 * 2 : 4096 * 3] = b"\xff" * 4096
+    path.write_bytes(data)
+    says = {about: (says, do) for about, says, do in wrong(home, **env)}
+    assert "treadle.db" in says["stores"][0]
+    assert "treadle restore" in says["stores"][1]
+
+
+def test_a_changed_audit_is_found(home, tmp_path):
+    env = kept(home)
+    tool = treadle(home, "tool", "call", "stock", "--json", '{"item": "A-113"}', "--tools", "treadle.cli.demo", "-q")
+    assert tool.code in (0, 1, 2)
+    path = home / "data" / "treadle.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("INSERT INTO audit VALUES (1, '0', x'7b7d', 'no hash')")
+    assert [(about, "record 1" in says) for about, says, _ in wrong(home, **env)] == [("audit", True)]
+
+
+def test_files_that_others_can_read_are_told(home):
+    env = kept(home)
+    (home / "data" / "treadle.db").chmod(0o644)
+    ((about, says, do),) = wrong(home, **env)
+    assert (about, "can be read by others" in says) == ("folder", True)
+    assert do == f"chmod go= {home / 'data' / 'treadle.db'}"
+
+
+def test_settings_that_cannot_be_read_are_told_and_the_rest_is_looked_at_all_the_same(home):
+    (home / "treadle.toml").write_text("model = [")
+    found = treadle(home, "doctor", "--json", TREADLE_CONFIG=str(home / "treadle.toml"))
+    says = {(each["about"], each["state"]) for each in found.json}
+    assert ("settings", "wrong") in says
+    assert ("programs", "fine") in says
+
+
+def test_an_mcp_server_whose_program_is_not_there_is_told(home):
+    (home / "treadle.toml").write_text('[mcp.files]\ncommand = ["no-such-program", "x"]\n')
+    env = kept(home)
+    ((about, says, do),) = wrong(home, TREADLE_CONFIG=str(home / "treadle.toml"), **env)
+    assert (about, says, do) == (
+        "mcp",
+        "The MCP server files is started by no-such-program, which isn't there.",
+        "Install no-such-program.",
+    )
+
+
+def test_runs_that_wait_are_told(home):
+    env = kept(home)
+    waiting = script(home, {"calls": [{"name": "send", "arguments": {}}]}, name="waits.json")
+    tools = home / "mailer.py"
+    tools.write_text('from treadle import tool\n\n@tool(effect="write")\ndef send() -> str:\n    """Send."""\n    return "sent"\n')
+    ran = treadle(home, "ask", "Send it.", "-m", waiting, "--tools", str(tools), "-q")
+    assert ran.code == 3, ran.err
+    assert ("runs", "note", "1 run is waiting for a person.") in [found[:3] for found in asked(home, **env)[1]]
