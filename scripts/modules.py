@@ -20,6 +20,7 @@ FOLDERS = (
     "models",
     "toolsets",
     "stores",
+    "routes",
     "app",
     "assistants",
     "server",

@@ -20,6 +20,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Self
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -95,12 +96,15 @@ class Browser:
         await self._end()
 
     async def open(self, url: str, *, width: int = 1280, height: int = 800, scheme: Scheme = "light") -> "Page":
-        """A new page at this address, once it is loaded."""
+        """A new page at this address, once it is loaded. Nothing is left of what others have kept: neither cookies nor storage."""
         target = (await self._wire.send("Target.createTarget", url="about:blank"))["targetId"]
         session = (await self._wire.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
         page = Page(self._wire, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
             await page.send(f"{domain}.enable")
+        await page.send("Page.setLifecycleEventsEnabled", enabled=True)
+        await page.send("Network.clearBrowserCookies")
+        await page.send("Storage.clearDataForOrigin", origin=_origin(url), storageTypes="local_storage")
         await page.resize(width, height)
         await page.prefer(scheme)
         await page.go(url)
@@ -134,7 +138,8 @@ class Page:
         self.problems: list[str] = []
         self._wire = wire
         self._session = session
-        self._loaded = asyncio.Event()
+        self._loaded: set[str] = set()
+        self._has_loaded = asyncio.Event()
         wire.hearers[session] = self._hear
 
     async def send(self, method: str, **params: Any) -> dict[str, Any]:
@@ -142,12 +147,19 @@ class Page:
         return await self._wire.send(method, session=self._session, **params)
 
     async def go(self, url: str) -> None:
-        """Open another address, and wait until it is loaded."""
-        self._loaded.clear()
+        """Open another address, and wait until it is loaded: it, and not what was there before."""
         said = await self.send("Page.navigate", url=url)
         if said.get("errorText"):
             raise BrowserError(f"{url} can't be opened: {said['errorText']}")
-        await asyncio.wait_for(self._loaded.wait(), PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            while said["loaderId"] not in self._loaded:
+                self._has_loaded.clear()
+                await self._has_loaded.wait()
+
+    async def close(self) -> None:
+        """Have it gone."""
+        await self.send("Page.close")
+        del self._wire.hearers[self._session]
 
     async def evaluate(self, script: str) -> Any:
         """The value of an expression; a promise's value where it is one."""
@@ -171,6 +183,16 @@ class Page:
                     return value
             await asyncio.sleep(0.02)
         raise BrowserError(f"waited {seconds:g} s for {condition}: {last}; the page says: {await self.text()}; {self.problems}")
+
+    async def becomes(self, expression: str, value: Any, seconds: float = PATIENCE) -> None:
+        """Look until an expression has this value. What it throws meanwhile counts as not yet."""
+        deadline, last = time.monotonic() + seconds, object()
+        while last != value:
+            if time.monotonic() > deadline:
+                raise BrowserError(f"waited {seconds:g} s for {expression} to be {value!r}; it is {last!r}; {self.problems}")
+            with suppress(BrowserError):  # the page may be between two addresses
+                last = await self.evaluate(expression)
+            await asyncio.sleep(0 if last == value else 0.02)
 
     async def text(self, selector: str = "body") -> str:
         """What can be read in the first such element."""
@@ -227,14 +249,16 @@ class Page:
             const box = found.getClientRects()[0];
             return box ? [box.x + box.width / 2, box.y + box.height / 2] : null;
         }})()"""
-        x, y = await self.wait_for(script)
-        await self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-        return x, y
+        place: list[float] = []
+        while place != (place := await self.wait_for(script)):  # a page that is being drawn may move it away from under the mouse
+            await self.send("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+        return place[0], place[1]
 
     def _hear(self, method: str, params: dict[str, Any]) -> None:
         match method:
-            case "Page.loadEventFired":
-                self._loaded.set()
+            case "Page.lifecycleEvent" if params["name"] == "load":
+                self._loaded.add(params["loaderId"])
+                self._has_loaded.set()
             case "Runtime.consoleAPICalled" if params["type"] in ("error", "assert"):
                 said = [str(value.get("value", value.get("description"))) for value in params["args"]]
                 self.problems.append(f"console: {' '.join(said)}")
@@ -246,6 +270,11 @@ class Page:
                 self.problems.append(f"network: {params['errorText']}")
             case _:
                 pass
+
+
+def _origin(url: str) -> str:
+    scheme, host, *_ = urlsplit(url)
+    return f"{scheme}://{host}"
 
 
 def _thrown(details: dict[str, Any]) -> str:

@@ -3,14 +3,17 @@
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 
 import pytest
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+import treadle.routes
 from treadle import TreadleError
-from treadle.routes import body_of, streamed
+from treadle.routes import Described, Operation, body_of, query_of, streamed, together
 
 
 class Asked(Struct, frozen=True):
@@ -28,11 +31,73 @@ def test_a_body_is_read_as_what_it_has_to_be():
     assert asyncio.run(body_of(request(b'{"message": "hi", "more": 1}'), Asked)) == Asked("hi")
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"message": 1}', b'{"message": "\xff"}'])
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"message": 1}', b'{"message": "\xff"}', b"[" * 100_000])
 def test_one_that_doesnt_fit_is_refused_with_a_sentence(body):
     with pytest.raises(HTTPException, match="has to be a JSON object") as refused:
         asyncio.run(body_of(request(body), Asked))
     assert refused.value.status_code == 400
+
+
+def test_a_route_may_say_with_which_status_what_does_not_fit_is_refused():
+    with pytest.raises(HTTPException) as refused:
+        asyncio.run(body_of(request(b"{"), Asked, unfit=422))
+    assert refused.value.status_code == 422
+
+
+class Sought(Struct, frozen=True):
+    q: str
+    most: int = 5
+
+
+def sought(query: bytes) -> Sought:
+    return query_of(Request({"type": "http", "method": "GET", "headers": [], "path": "/", "query_string": query}), Sought)
+
+
+def test_what_stands_behind_the_question_mark_is_read_as_what_it_has_to_be():
+    assert sought(b"q=keel%20and%20rudder") == Sought("keel and rudder")
+    assert sought(b"q=keel&most=7") == Sought("keel", 7)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (b"", "missing required field `q`"),
+        (b"q=a&most=many", "Expected `int`"),
+        (b"q=a&limit=3", "There is no 'limit' to ask by; there are q, most."),
+    ],
+)
+def test_what_does_not_fit_there_is_refused_with_a_sentence(query, said):
+    with pytest.raises(HTTPException, match=said) as refused:
+        sought(query)
+    assert refused.value.status_code == 400
+
+
+async def deep(request):
+    raise AssertionError("nobody asks")
+
+
+def test_routes_at_one_path_know_of_each_other():
+    shown, changed, other = together(
+        [
+            Described("/lakes", deep, Operation("How deep")),
+            Described("/lakes", deep, Operation("Deeper"), "PUT"),
+            Described("/ponds", deep, Operation("How shallow")),
+        ]
+    )
+    assert shown.allowed == changed.allowed == {"GET", "HEAD", "PUT"}
+    assert other.allowed == {"GET", "HEAD"}
+
+
+def test_nothing_of_a_server_is_imported_before_one_asks():
+    program = "import sys, treadle.routes; print('starlette' in sys.modules, 'asyncio' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+def test_the_names_are_all_there_and_no_others():
+    assert [name for name in dir(treadle.routes) if not hasattr(treadle.routes, name)] == []
+    with pytest.raises(AttributeError, match="no attribute 'undescribed'"):
+        _ = treadle.routes.undescribed
 
 
 def lines(events, beat=60.0, most=99):

@@ -1,15 +1,18 @@
 """A day's budget: what counts, when it is looked up, and what happens when it is used up."""
 
 import asyncio
+from contextlib import suppress
 
+import msgspec
 import pytest
 
 from treadle.app.agent import Agent
-from treadle.app.budget import DAY, Budget, Spent, budgeted, spent_in, within
+from treadle.app.budget import DAY, Budget, Budgeted, Spent, budgeted, spent_in, within
 from treadle.app.home import close_homes, open_home
+from treadle.core.calls import Written
 from treadle.core.errors import ModelRefused, ModelUnavailable
-from treadle.core.messages import History
-from treadle.core.requests import ReplyEnded, Request, TextDelta, Usage
+from treadle.core.messages import History, person
+from treadle.core.requests import CallDelta, CallDone, ReplyEnded, Request, TextDelta, ThinkingDelta, ToolSpec, Usage
 from treadle.models.scripted import Answer, Scripted
 from treadle.stores.people import Allowance
 
@@ -200,6 +203,75 @@ def test_whoever_stops_listening_closes_the_model_too():
 
     asyncio.run(listen())
     assert closed == [True]
+
+
+async def left_after(made, request, deltas):
+    """Hear so many pieces of a reply, and leave."""
+    reply = made.reply(request)
+    for _ in range(deltas):
+        await anext(reply)
+    await reply.aclose()
+
+
+def test_whoever_leaves_before_the_end_pays_for_what_was_asked_and_heard_as_an_estimate():
+    spec = ToolSpec("look", "Look.", {"type": "object"})
+    request = Request("x" * 350, History([person("y" * 350)]), (spec,), note="z" * 35)
+    reply = [ThinkingDelta("t" * 70), TextDelta("w" * 70), CallDelta("c", "l" * 7), CallDone(Written("c", "look", "a" * 70))]
+    noted = Noted()
+    asyncio.run(left_after(Budgeted(Scripted([*reply, ReplyEnded("done")]), noted), request, 4))
+    tools = len(msgspec.json.encode((spec,)))
+    assert noted.usage == [Usage(requests=1, input_tokens=round((350 + 350 + 35 + tools) / 3.5), output_tokens=62)]
+
+
+def test_whoever_leaves_at_the_last_word_has_spent_it(tmp_path):
+    words = [TextDelta("word " * 70), ReplyEnded("done", Usage(requests=1, output_tokens=100))]
+    made = bounded(Scripted(words, words, "never"), Allowance(tokens=150), Journal(), Clock())
+    asyncio.run(left_after(made, REQUEST, 1))
+    asyncio.run(left_after(made, REQUEST, 1))
+    with pytest.raises(ModelRefused):
+        asyncio.run(heard(made))
+
+
+def test_what_is_stopped_before_anything_comes_was_asked_all_the_same():
+    async def silent():
+        await asyncio.Event().wait()
+        yield TextDelta("never")
+
+    async def stopped():
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await heard(Budgeted(Scripted(silent()), noted))
+
+    noted = Noted()
+    asyncio.run(stopped())
+    assert [each.requests for each in noted.usage] == [1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "usage"),
+    [
+        ([TextDelta("x" * 35), ModelUnavailable("Lost.")], Usage(requests=1, output_tokens=10)),
+        ([TextDelta("x" * 35), ModelUnavailable("Lost.", usage=Usage(output_tokens=7))], Usage(output_tokens=7)),
+        ([ModelUnavailable("Lost.")], Usage()),
+        ([TextDelta("x" * 35)], Usage(requests=1, output_tokens=10)),
+    ],
+)
+def test_a_reply_that_breaks_off_is_paid_for_once(reply, usage):
+    noted = Noted()
+    with suppress(ModelUnavailable):
+        asyncio.run(heard(Budgeted(Scripted(reply), noted)))
+    assert noted.usage == [usage]
+
+
+class Noted(Budget):
+    """A budget without end, of which is seen what is noted."""
+
+    def __init__(self):
+        super().__init__(Allowance(), Journal(), Clock())
+        self.usage = []
+
+    def note(self, model, usage):
+        self.usage.append(usage)
 
 
 def test_a_model_whose_replies_are_no_generator_will_do():

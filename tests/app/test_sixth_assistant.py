@@ -70,7 +70,7 @@ def test_it_uses_nothing_but_public_names():
 
     words = [line.split() for file in EXAMPLE.rglob("*.py") for line in file.read_text().splitlines()]
     used = [line for line in words if line[:1] in (["from"], ["import"]) and line[1].split(".")[0] == "treadle"]
-    assert {line[1] for line in used} == {"treadle", "treadle.testing"}
+    assert {line[1] for line in used} == {"treadle", "treadle.routes", "treadle.testing"}
     names = {name.strip(",") for line in used if line[1] == "treadle" for name in line[3:]}
     assert names <= set(treadle.__all__)
 
@@ -80,6 +80,8 @@ def test_its_route_and_its_panel_are_served(tmp_path, path):
         url = server.stdout.readline().strip().rstrip("/")
         try:
             assert "full moon" in fetched(f"{url}/api/almanac/2026-03-03")
+            said = json.loads(fetched(f"{url}/openapi.json"))["paths"]["/api/almanac/{day}"]["get"]
+            assert (said["tags"], said["summary"]) == (["Almanac"], "The moon and the sun of a day")
             assert "/static/treadle.css" in fetched(f"{url}/almanac/")
             assert [each["name"] for each in json.loads(fetched(f"{url}/api/assistants"))] == [
                 "almanac",

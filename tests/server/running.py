@@ -11,6 +11,7 @@ from treadle.app.home import open_home
 from treadle.core.seams import Model
 from treadle.models.scripted import Scripted
 from treadle.server.app import create_app
+from treadle.server.connection import Patience
 from treadle.server.serving import Server, hosts_of, listen, url_of
 
 PATIENCE = 20  # seconds
@@ -50,13 +51,14 @@ class Serving:
         model: Model | None = None,
         lent: Host | None = None,
         around: Callable[[Any], Any] | None = None,
+        patient: Patience | None = None,
         **more: Any,
     ) -> None:
         self._listening = listen(port=0)
         app = create_app(assistants, lent or host(folder, model), hosts=hosts_of(self._listening), **more)
         app = around(app) if around else app
         self._up = threading.Event()
-        self._server = Server(app, self._listening, lambda url: self._up.set())
+        self._server = Server(app, self._listening, lambda url: self._up.set(), patient=patient)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.url = url_of(self._listening).rstrip("/")
         self.port: int = self._listening.getsockname()[1]

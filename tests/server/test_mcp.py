@@ -281,11 +281,12 @@ def test_every_call_is_journaled_and_audited(tmp_path):
         runs = run(home.journal.runs())
     finally:
         close_home(home)
-    assert [(each.tool_name, each.user, each.verdict, each.success) for each in records] == [
-        ("stock", "ann", "allow", True),
-        ("pay", "ann", "approved", True),
-        ("pay", "ann", "refused", False),
-        ("stock", "ann", "deny", False),
+    assert [(each.tool_name, each.user, each.verdict, each.success, each.stage) for each in records] == [
+        ("stock", "ann", "allow", True, "ended"),
+        ("pay", "ann", "approved", True, "begins"),
+        ("pay", "ann", "approved", True, "ended"),
+        ("pay", "ann", "refused", False, "ended"),
+        ("stock", "ann", "deny", False, "ended"),
     ]
     assert records[1].verdict_by == "The person at mcp"
     assert {info.status for info in runs} == {"answered"}

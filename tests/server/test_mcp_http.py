@@ -5,6 +5,7 @@ import http.client
 import json
 import subprocess
 import sys
+import threading
 
 import pytest
 from mcp import Client
@@ -18,6 +19,7 @@ from treadle import Functions, RunContext, allow, deny, open_home, tool
 from treadle.app.home import close_home
 from treadle.app.work import Work
 from treadle.server.mcp.http import Place
+from treadle.stores.people import Allowance
 from treadle.stores.users import Users
 
 PATIENCE = 60  # seconds
@@ -207,3 +209,47 @@ def test_people_are_known_by_their_tokens(tmp_path):
         assert text(asyncio.run(talk())) == "ann"
         assert status_of(server, "/mcp", {}) == 401
     assert who == ["ann"]
+
+
+def test_calls_count_as_runs_under_way_and_in_the_figures(tmp_path):
+    users = Users(tmp_path / "users.db")
+    token = users.add("ann", "admin", Allowance(runs=1))
+    held = {"authorization": f"Bearer {token}"}
+    begun, gate = threading.Event(), threading.Event()
+
+    @tool(effect="read")
+    async def hold() -> str:
+        """Hold."""
+        begun.set()
+        await asyncio.to_thread(gate.wait, PATIENCE)
+        return "held"
+
+    made = assistant("rivers", toolsets=lambda host: [Functions([hold])])
+    with Serving(tmp_path, [made], users=users) as server:
+
+        async def talk():
+            async with (
+                asyncio.timeout(PATIENCE),
+                create_mcp_http_client(headers=held) as web,
+                Client(streamable_http_client(f"{server.url}/mcp", http_client=web)) as client,
+            ):
+                first = asyncio.create_task(client.call_tool("rivers_hold"))
+                await asyncio.to_thread(begun.wait, PATIENCE)
+                second = await client.call_tool("rivers_hold")
+                gate.set()
+                return await first, second, await client.call_tool("rivers_hold")
+
+        done, refused, after = asyncio.run(talk())
+        figures = body_of(server, "/metrics", held)
+    assert (text(done), text(after), refused.is_error) == ("held", "held", True)
+    assert text(refused) == "You have 1 runs under way and may have 1; wait until one has ended, or cancel one."
+    assert 'treadle_calls_total{effect="read",problem="none"} 2\n' in figures
+
+
+def body_of(server, path, headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    try:
+        connection.request("GET", path, headers=headers)
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()

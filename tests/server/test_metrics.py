@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from server.running import Serving
 from server.runs.asking import Gate, rivers, with_server
+from treadle.core.errors import ModelRefused
 from treadle.core.requests import Usage
 from treadle.models.scripted import Answer, Asked, Scripted, calls
 from treadle.server.metrics import Metric, text_of
@@ -68,6 +69,27 @@ def test_runs_calls_and_readers_are_counted(tmp_path):
     for name in ("process_resident_memory_bytes", "process_open_fds", "process_cpu_seconds_total", "process_start_time_seconds"):
         assert after[name] > 0
     assert "SECRET" not in str(after)
+
+
+def test_turns_on_the_wires_are_counted_like_any_other(tmp_path):
+    used = Usage(requests=1, input_tokens=10, output_tokens=2)
+    replies = (replace(calls(("dam", {"river": "Elbe"})), usage=used), ModelRefused("No.", status=400))
+
+    async def work(ask):
+        asked = {"model": "rivers", "messages": [{"role": "user", "content": "Dam it."}]}
+        answers = [await ask("POST", "/v1/chat/completions", asked) for _ in range(2)]
+        return [status for status, _ in answers], await figures(ask)
+
+    from server.runs.asking import dam
+
+    with Serving(tmp_path, [rivers(tools=[dam])], Scripted(*replies)) as server:
+        statuses, after = with_server(server, work)
+    assert statuses == [200, 400]
+    assert after['treadle_turns_started_total{assistant="rivers"}'] == 2
+    assert after['treadle_turns_under_way{assistant="rivers"}'] == 0
+    assert after['treadle_turns_ended_total{assistant="rivers",stopped="waiting"}'] == 1
+    assert after['treadle_turns_ended_total{assistant="rivers",stopped="failed"}'] == 1
+    assert after["treadle_model_requests_total"] == 1
 
 
 def test_they_are_for_those_who_see_to_the_server(tmp_path):

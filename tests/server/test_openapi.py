@@ -1,7 +1,7 @@
-"""The OpenAPI document: it is valid, lists every route of the server itself, and the server does what it says."""
+"""The OpenAPI document: it is valid, lists every route of the server and of its assistants, and they do what it says."""
 
-import asyncio
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,17 +9,19 @@ from typing import get_args
 
 import pytest
 from openapi_spec_validator import validate
+from starlette.responses import JSONResponse
 from starlette.routing import Route
+from yarl import URL
 
-from server.running import Serving, host
-from server.runs.asking import Echo, rivers, with_server
-from treadle.app.home import open_home
-from treadle.app.jobs import Jobs
-from treadle.core.entries import Finished, Opened, Said
+from server.everyone import ASSISTANTS, everyone
+from server.running import Serving, assistant, host
+from server.runs.asking import rivers, with_server
+from treadle.routes import Described, Operation
 from treadle.server.app import create_app
-from treadle.server.described import Described
+from treadle.server.pages import PAGES
 from treadle.server.runs.events import Told
 
+JSON = "application/json"
 CHECKS = """
 [checks.positive_data_acceptance]
 enabled = false  # what fits may still name what isn't there
@@ -27,9 +29,29 @@ enabled = false  # what fits may still name what isn't there
 [checks.negative_data_rejection]
 expected-statuses = ["4xx"]
 
+[phases.coverage]
+unexpected-methods = ["PATCH"]
+
+[[operations]]  # every corner of these bodies would be half of all requests
+include-path-regex = "^/v1/(chat|messages)|/world-model$"
+phases.coverage.enabled = false
+
+[[operations]]
+include-path = "/api/courses/lesson"
+parameters = {{ "query.course" = "material/sailing.txt", "query.lesson" = 1 }}
+
 [parameters]
-"path.run_id" = {runs}
-"path.job_id" = {jobs}
+"query.path" = "shop.py"
+"path.run_id" = {{ dictionary = "run_id" }}
+"path.job_id" = {{ dictionary = "job_id" }}
+"path.project_id" = {{ dictionary = "project_id" }}
+"path.session_id" = {{ dictionary = "session_id" }}
+
+[dictionaries]
+run_id = {{ values = {run_id} }}
+job_id = {{ values = {job_id} }}
+project_id = {{ values = {project_id} }}
+session_id = {{ values = {session_id} }}
 """
 
 
@@ -37,26 +59,44 @@ def document(server):
     return with_server(server, lambda ask: ask("GET", "/openapi.json"))[1]
 
 
-def test_the_document_is_valid_and_names_the_assistants(tmp_path):
+def test_the_document_names_the_assistants(tmp_path):
     with Serving(tmp_path, [rivers()]) as server:
         made = document(server)
-    validate(made)
     assert made["openapi"] == "3.1.0"
     assert made["components"]["schemas"]["TurnAsked"]["properties"]["assistant"]["enum"] == ["", "rivers"]
 
 
-def test_every_route_of_the_server_is_described_and_every_description_has_a_route(tmp_path):
-    app = create_app([rivers()], host(tmp_path), hosts=["localhost"])
-    named = ("/api/", "/health", "/ready", "/metrics")
-    own = [route for route in app.routes if isinstance(route, Route) and route.path.startswith(named)]
-    assert [route.path for route in own if not isinstance(route, Described)] == []
-    with Serving(tmp_path, [rivers()]) as server:
-        paths = document(server)["paths"]
-    described = {(route.path, route.method.lower()) for route in app.routes if isinstance(route, Described)}
+def test_the_document_is_valid_and_every_route_but_the_pages_is_in_it(tmp_path, monkeypatch):
+    app = create_app(ASSISTANTS, host(tmp_path), hosts=["localhost"])
+    plain = [route.path for route in app.routes if isinstance(route, Route) and not isinstance(route, Described)]
+    assert plain == [*PAGES]
+    with everyone(tmp_path, monkeypatch) as (server, _):
+        made = document(server)
+    validate(made)
+    paths = made["paths"]
+    described = {(route.path_format, route.method.lower()) for route in app.routes if isinstance(route, Described)}
     assert {(path, method) for path, methods in paths.items() for method in methods} == described
-    assert {("/openapi.json", "get"), ("/docs", "get"), ("/api/runs", "post")} <= described
+    assert {
+        ("/docs", "get"),
+        ("/api/runs", "post"),
+        ("/api/iris/analyze", "post"),
+        ("/v1/messages", "post"),
+        ("/mcp", "get"),
+    } <= described
     names = [operation["operationId"] for methods in paths.values() for operation in methods.values()]
     assert len(set(names)) == len(names)
+
+
+def test_a_plain_route_of_an_assistant_works_and_is_not_in_the_document(tmp_path):
+    async def deep(request):
+        return JSONResponse({"deep": True})
+
+    routes = [Route("/api/lakes/plain", deep), Described("/api/lakes/told", deep, Operation("How deep"))]
+    with Serving(tmp_path, [assistant("lakes", routes=lambda host: routes)]) as server:
+        paths = document(server)["paths"]
+        assert with_server(server, lambda ask: ask("GET", "/api/lakes/plain")) == (200, {"deep": True})
+    assert "/api/lakes/plain" not in paths
+    assert paths["/api/lakes/told"]["get"]["tags"] == ["Lakes"]
 
 
 def test_a_method_that_is_not_taken_is_told_which_are(tmp_path):
@@ -83,42 +123,95 @@ def test_the_page_lists_what_can_be_asked_and_runs_nothing(tmp_path):
     assert "http" not in page.replace("http-equiv", "")
 
 
-@pytest.mark.timeout(120)
-def test_the_server_does_what_the_document_says(tmp_path):
-    runs, jobs = kept(tmp_path)
+def test_the_page_is_grouped_by_whose_the_requests_are(tmp_path):
+    told = Described("/api/lakes/deep", lambda request: None, Operation("How deep they are"))
+    lakes = assistant("lakes", title="Lakes & ponds", routes=lambda host: [told])
+
+    async def work(ask):
+        async with ask._session.get(f"{ask.url}/docs") as answer:
+            return await answer.text()
+
+    with Serving(tmp_path, [rivers(), lakes]) as server:
+        page = with_server(server, work)
+    groups = re.findall(r'<h2 id="of-\d+">(.*?)</h2>', page)
+    assert groups == ["Server", "OpenAI&#x27;s wire", "Anthropic&#x27;s wire", "MCP", "Lakes &amp; ponds"]
+    assert page.index("Lakes &amp; ponds</h2>") < page.index("GET /api/lakes/deep") < page.index("How deep they are")
+    assert page.index("GET /api/runs") < page.index("Lakes &amp; ponds</h2>")
+
+
+@pytest.mark.timeout(240)
+def test_the_server_and_all_five_assistants_do_what_the_document_says(tmp_path, monkeypatch):
     config = tmp_path / "schemathesis.toml"
-    config.write_text(CHECKS.format(runs=json.dumps(runs), jobs=json.dumps(jobs)))
-    with Serving(tmp_path, [rivers()], Echo()) as server:
+    with everyone(tmp_path, monkeypatch) as (server, known):
+        config.write_text(CHECKS.format(**{name: json.dumps(ids) for name, ids in known._asdict().items()}))
         command = [str(Path(sys.executable).with_name("st")), "--config-file", str(config), "run", f"{server.url}/openapi.json"]
-        limits = ["--phases", "examples,coverage,fuzzing", "--max-examples", "5", "--seed", "1", "--workers", "2", "--no-color"]
-        done = subprocess.run([*command, *limits], capture_output=True, text=True, timeout=110, cwd=tmp_path, check=False)
+        limits = ["--phases", "examples,coverage,fuzzing", "--max-examples", "2", "--seed", "1", "--workers", "2", "--no-color"]
+        fewer = ["--exclude-path-regex", "^/mcp/"]  # they are as the one at /mcp
+        done = subprocess.run([*command, *limits, *fewer], capture_output=True, text=True, timeout=230, cwd=tmp_path, check=False)
     assert done.returncode == 0, "\n".join([line[:300] for line in done.stdout.splitlines()])
     assert " 0 generated" not in done.stdout
 
 
-def kept(tmp_path):
-    """Some runs, of which some can be gone on with, and a job."""
-    home = open_home(tmp_path / "data")
-    ours = {"face": "server", "assistant": "rivers"}
-    entries = {
-        "answered": [Opened(agent="rivers", origin=ours), Said(text="x"), Finished(stopped="answered", text="y")],
-        "failed": [Opened(agent="rivers", origin=ours), Said(text="x"), Finished(stopped="failed", reason="z")],
-        "theirs": [Opened(agent="rivers", origin={"face": "cli"}), Said(text="x")],
-    }
+BODIES = {
+    "nothing": (None, None),
+    "no JSON": (b"{", JSON),
+    "no text": (b'{"message": "\xff"}', JSON),
+    "another kind": (b"[1, null]", JSON),
+    "too deep": (b"[" * 100_000, JSON),
+    "another type": (b"message=x", "application/x-www-form-urlencoded"),
+    "no type": (b'{"message": "x"}', ""),
+}
+NAMES = ("%00", "%FF", "..%2F..", "9" * 30)
 
-    async def write():
-        for run_id, lines in entries.items():
-            await home.journal.append(run_id, 0, lines)
 
-    asyncio.run(write())
-    return [*entries, "nothing"], [Jobs(home.folder).create("rivers", "dig", "Dig").id, "nothing"]
+def strange_ones(path, method, operation, known):
+    """Paths, bodies and their types that nobody ought to send."""
+    there = path.format(**{name: ids[0] for name, ids in known.items()}, call_id="call_1", model="courses")
+    if method != "get":
+        return [(there, body, kind) for body, kind in BODIES.values()]
+    asked = [each["name"] for each in operation["parameters"] if each["in"] == "query"]
+    queries = [f"{there}?{name}={value}" for name in [*asked, "%00"] for value in NAMES]
+    elsewhere = [re.sub(r"{\w+}", name, path) for name in NAMES] if "{" in path else []
+    return [(each, None, None) for each in (*queries, *elsewhere)]
+
+
+@pytest.mark.timeout(120)
+def test_whatever_is_sent_is_answered_as_the_document_says(tmp_path, monkeypatch):
+    async def asked(ask, known, made):
+        answers = []
+        for path, method, operation in operations(made):
+            for there, body, kind in strange_ones(path, method, operation, known):
+                headers = {"accept": f"{JSON}, text/event-stream", **({"content-type": kind} if kind else {})}
+                sent = {"data": body, "headers": headers, "skip_auto_headers": ["content-type"], "allow_redirects": False}
+                async with ask._session.request(method, URL(ask.url + there, encoded=True), **sent) as answer:
+                    what = f"{method} {there} {body}"[:150]
+                    answers.append((what, answer.status, answer.content_type, operation["responses"]))
+        return answers
+
+    with everyone(tmp_path, monkeypatch) as (server, known):
+        made = document(server)
+        answers = with_server(server, lambda ask: asked(ask, known._asdict(), made))
+    assert [answer[:3] for answer in answers if not is_told(*answer[1:])] == []
+    assert len(answers) > 400
+
+
+def operations(made):
+    """Each path with a method of it, and what is said of that. Those below /mcp are as the one there."""
+    found = [(path, method, said) for path, methods in made["paths"].items() for method, said in methods.items()]
+    return [each for each in found if not each[0].startswith("/mcp/")]
+
+
+def is_told(status, kind, responses):
+    """Whether an answer is among those that are described, and nobody's mistake."""
+    said = responses.get(str(status))
+    return said is not None and status < 500 and ("content" not in said or kind in said["content"])
 
 
 def test_every_request_and_every_event_is_in_the_documentation(tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "http.md").read_text()
     with Serving(tmp_path, [rivers()]) as server:
         made = document(server)
-    elsewhere = ("/openapi.json", "/docs", "/api/demonstrations", "/api/models/fetch")  # these are in docs/server.md
+    elsewhere = ("/openapi.json", "/docs", "/api/demonstrations", "/api/models/fetch", "/mcp/rivers")  # these are in docs/server.md
     short = page.replace("…/resume", "/api/jobs/{job_id}/resume")
     asked = [f"{method.upper()} {path}" for path, methods in made["paths"].items() for method in methods if path not in elsewhere]
     assert [each for each in asked if each not in short and each.partition(" ")[2] not in short] == []

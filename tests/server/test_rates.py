@@ -56,6 +56,12 @@ def test_everybody_has_a_bucket_of_their_own_and_some_have_no_limit():
     assert rates.wait(anna) == 0
 
 
+def test_where_everybody_has_the_same_rate_nobodys_own_counts():
+    rates = Rates(Clock(), most=2)
+    free = Person("free", allowance=Allowance(requests=None))
+    assert [rates.wait(free) for _ in range(3)] == [0, 0, 30]
+
+
 def test_seconds_are_whole_and_enough():
     assert [seconds(wait) for wait in (0.01, 1.0, 1.2)] == [1, 1, 2]
 
@@ -120,8 +126,9 @@ def test_a_run_may_outlast_the_block_that_began_it_and_another_allowance_counts_
     turnstile.enter()
     turnstile.leave()
     turnstile.leave()
-    with pytest.raises(HTTPException, match="You have 0 runs under way and may have 0"):
+    with pytest.raises(HTTPException, match=r"You may begin no run here\. Whoever runs the server can change that") as refused:
         turnstiles.of(Person("anna", allowance=Allowance(runs=0))).enter()
+    assert (refused.value.status_code, refused.value.headers) == (403, None)
 
 
 def test_a_run_that_fails_counts_no_more():

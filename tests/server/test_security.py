@@ -1,5 +1,6 @@
 import asyncio
 import json
+from io import BytesIO
 
 import aiohttp
 import pytest
@@ -8,11 +9,17 @@ from starlette.routing import Route
 
 from server.running import Serving, assistant
 from server.test_app import ask, raw
-from treadle.server.security import Gate
+from treadle.models.scripted import Scripted
+from treadle.routes import body_of
+from treadle.server.security import USUAL, Gate
 
 
 async def size(request):
     return JSONResponse({"size": len(await request.body())})
+
+
+async def large(request):
+    return JSONResponse({"size": len(await body_of(request, str, most=900 * USUAL))})
 
 
 async def strict(request):
@@ -23,6 +30,7 @@ RIVERS = assistant(
     "rivers",
     routes=lambda lent: [
         Route("/api/size", size, methods=["POST", "PUT", "DELETE"]),
+        Route("/api/large", large, methods=["POST"]),
         Route("/form", size, methods=["POST"]),
         Route("/strict", strict),
     ],
@@ -162,6 +170,40 @@ def test_a_body_is_counted_where_it_does_not_say_how_large_it_is(server):
                 assert (await large.json())["error"] == "This is more than the 1,000 bytes that are taken at once."
 
     asyncio.run(sizes())
+
+
+def test_four_megabytes_are_taken_and_more_only_where_a_route_asks_for_it(tmp_path):
+    async def status(session, path, size, *, chunked):
+        body = b'"' + b"x" * size + b'"'
+
+        async def pieces():
+            for at in range(0, len(body), 65536):
+                yield body[at : at + 65536]
+
+        async with session.post(path, data=pieces() if chunked else BytesIO(body), headers=JSON) as answer:
+            return answer.status
+
+    async def statuses(server):
+        async with aiohttp.ClientSession(server.url) as session:
+            return {
+                (path, size): [await status(session, path, size, chunked=chunked) for chunked in (False, True)]
+                for path in ("/api/size", "/api/large", "/api/runs", "/v1/chat/completions", "/v1/messages", "/form", "/mcp")
+                for size in (USUAL - 2, USUAL - 1)
+            }
+
+    with Serving(tmp_path, [RIVERS], Scripted(), body_limit=USUAL + 10) as server:
+        told = asyncio.run(statuses(server))
+    fits = {path: told[path, USUAL - 2] for path, _ in told}
+    assert fits["/api/size"] == fits["/api/large"] == fits["/form"] == [200, 200]
+    assert all(413 not in each for each in fits.values())
+    assert {path for path, size in told if size == USUAL - 1 and told[path, size] == [413, 413]} == set(fits) - {"/api/large"}
+    assert told["/api/large", USUAL - 1] == [200, 200]
+
+
+def test_a_route_may_not_ask_for_more_than_is_taken_anywhere(tmp_path):
+    with Serving(tmp_path, [RIVERS], body_limit=USUAL + 10) as server:
+        status, _, body = ask(server, "/api/large", "POST", data=BytesIO(b'"' + b"x" * (USUAL + 9) + b'"'), headers=JSON)
+    assert (status, json.loads(body)["error"]) == (413, "This is more than the 4,194,314 bytes that are taken at once.")
 
 
 def test_a_websocket_is_let_in_by_the_same_rules():

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -15,6 +14,8 @@ import pytest
 from cli.running import environment, script, start, treadle
 from treadle.core.errors import SettingsError
 from treadle.server.serving import listen, url_of
+
+WAITED = "timeout graceful shutdown exceeded"  # what uvicorn says when a request had to be given up
 
 OWN = """
 import asyncio, sys, threading
@@ -109,20 +110,17 @@ def test_a_request_under_way_is_answered_before_it_stops(tmp_path):
 def test_a_request_that_never_ends_is_given_up_and_everything_is_closed(tmp_path):
     with process(tmp_path) as (server, url), connection(url, "/api/waits"):
         assert server.stdout.readline() == "waiting\n"
-        began = time.monotonic()
         server.terminate()
-        out, _ = server.communicate(timeout=20)
+        out, err = server.communicate(timeout=60)
     assert (server.returncode, out) == (0, "closed 0\n")
-    assert time.monotonic() - began < 10
+    assert WAITED in err
 
 
 def test_a_thread_that_hangs_does_not_keep_the_process(tmp_path):
     with process(tmp_path) as (server, url), connection(url, "/api/hangs"):
         assert server.stdout.readline() == "hanging\n"
-        began = time.monotonic()
         server.terminate()
-        assert server.wait(20) == 1
-    assert time.monotonic() - began < 10
+        assert server.wait(60) == 1  # it was ended: a thread that hangs for ever would have kept it
 
 
 def test_a_second_interrupt_does_not_wait_for_requests(tmp_path):

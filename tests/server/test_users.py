@@ -5,30 +5,38 @@ import json
 import logging
 import socket
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import aiohttp
 import pytest
 from msgspec.structs import replace
+from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 
 from browser import Browser, needs_browser
 from server.running import Serving, assistant, host
 from treadle.app.agent import Agent
+from treadle.app.home import open_home
 from treadle.app.jobs import Jobs
 from treadle.assistants.courses import assistant as courses
 from treadle.assistants.guidance import assistant as guidance
 from treadle.assistants.platform import assistant as platform
+from treadle.assistants.reading import assistant as reading
+from treadle.core.entries import Opened, Said
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Usage
 from treadle.models.scripted import Answer, Scripted
-from treadle.routes import streamed
+from treadle.routes import Described, Operation, streamed
+from treadle.server import tenants
 from treadle.server.app import create_app
 from treadle.server.doorman import Doorman
 from treadle.server.login import COOKIE
 from treadle.server.serving import let_in, listen, url_of
+from treadle.server.tenants import Tenants, folder_of
 from treadle.stores.people import Allowance, Person
 from treadle.stores.users import FILE, Users
 
@@ -56,7 +64,8 @@ def desk(lent):
         return JSONResponse(len(await lent.home.journal.read(request.path_params["run_id"])))
 
     async def seen(request):
-        found = {name: value for name, value in request.headers.items() if name in ("authorization", "x-api-key", "cookie")}
+        wanted = ("authorization", "x-api-key", "cookie", "x-token", "x-name")
+        found = {name: value for name, value in request.headers.items() if name in wanted}
         return JSONResponse({"headers": found, "person": request.scope["person"].name, "turns": "turnstile" in request.scope})
 
     async def fails(request):
@@ -101,6 +110,12 @@ class House:
         status, _, body = self.ask(path, method, token, **more)
         assert status == 200, body
         return json.loads(body)
+
+    def waits_for(self, status, *asked, **more):
+        """Ask until that is the answer: what was changed counts within a second, as `test_knowing` says."""
+        until = time.monotonic() + 20
+        while self.ask(*asked, **more)[0] != status:
+            assert time.monotonic() < until
 
     def signed_in(self, token, **headers):
         """A browser's cookie, and all that was said of it."""
@@ -216,6 +231,12 @@ def test_what_proves_who_somebody_is_goes_no_further(tmp_path):
         assert mixed["headers"] == {"cookie": "a=b; session_id=theirs"}
         both = home.told("/api/seen", token=token, headers={"cookie": cookie, "x-api-key": "of-another"})
         assert both["headers"] == {"cookie": "", "x-api-key": "of-another"}
+        assert home.told("/api/seen", token=token, headers={"x-api-key": token})["headers"] == {}
+        assert home.told("/api/seen", headers={"x-api-key": token, "authorization": token})["headers"] == {}
+        assert home.told("/api/seen", headers={"cookie": cookie, "x-token": token, "x-name": "treadle_box"})["headers"] == {
+            "cookie": "",
+            "x-name": "treadle_box",
+        }
 
 
 def test_what_fails_for_a_user_is_a_sentence_and_in_the_log(tmp_path, caplog):
@@ -300,6 +321,20 @@ def test_projects_are_each_persons_own(tmp_path, monkeypatch):
         assert home.ask(f"/projects/{project}", token=ben)[0] in (403, 404)
 
 
+def test_what_somebody_reads_is_in_a_folder_of_their_own(tmp_path, monkeypatch):
+    (tmp_path / "started").mkdir()
+    (tmp_path / "started" / "secret.py").write_text("x = 1\n")
+    monkeypatch.chdir(tmp_path / "started")
+    with house(tmp_path, [replace(reading, panel=None)]) as home:
+        anna, ben = home.users.add("anna"), home.users.add("ben")
+        assert home.told("/api/reading/files", token=anna)["files"] == []
+        mine = tmp_path / "data" / "users" / "anna" / "workspace"
+        mine.mkdir(parents=True, exist_ok=True)
+        (mine / "mine.py").write_text("y = 2\n")
+        assert home.told("/api/reading/files", token=anna)["files"] == ["mine.py"]
+        assert home.told("/api/reading/files", token=ben)["files"] == []
+
+
 def test_nobody_acts_with_the_rights_of_who_runs_the_server(tmp_path, monkeypatch):
     shown = []
 
@@ -353,26 +388,26 @@ def test_a_reader_may_look_and_do_nothing_else(tmp_path, method):
         assert home.ask("/logout", "POST", headers=own)[0] == 204
 
 
-def test_another_role_and_another_allowance_count_from_the_next_request_on(tmp_path):
+def test_another_role_and_another_allowance_count_within_a_second(tmp_path):
     with house(tmp_path) as home:
         token = home.users.add("anna")
         elsewhere = Users(home.users.path)
         assert home.ask("/api/seen", "POST", token, json={})[0] == 200
         elsewhere.change("anna", role="reader")
-        assert home.ask("/api/seen", "POST", token, json={})[0] == 403
+        home.waits_for(403, "/api/seen", "POST", token, json={})
         assert home.told("/api/me", token=token)["role"] == "reader"
         elsewhere.change("anna", role="admin", allowance=Allowance(requests=1))
-        assert home.told("/api/me", token=token)["role"] == "admin"
+        home.waits_for(429, "/api/me", token=token)
 
 
-def test_who_is_removed_is_out_at_once(tmp_path):
+def test_who_is_removed_is_out_within_a_second(tmp_path):
     with house(tmp_path) as home:
         token = home.users.add("anna")
         cookie, _ = home.signed_in(token)
         assert home.told("/api/me", token=token) == home.told("/api/me", headers={"cookie": cookie})
         Users(home.users.path).remove("anna")
-        assert home.ask("/api/me", token=token)[0] == 401
-        assert home.ask("/api/me", headers={"cookie": cookie})[0] == 401
+        home.waits_for(401, "/api/me", token=token)
+        home.waits_for(401, "/api/me", headers={"cookie": cookie})
 
 
 def test_an_answer_that_is_still_being_sent_ends_when_its_user_is_removed(tmp_path):
@@ -455,6 +490,130 @@ def test_a_budget_that_is_used_up_ends_a_run_with_a_sentence_and_is_each_persons
         assert (again["stopped"], again["reason"]) == ("failed", used["reason"])
 
 
+def test_what_a_person_left_under_way_goes_on_when_the_server_starts_whether_they_come_or_not(tmp_path):
+    origin = {"face": "server", "assistant": "desk", "model": "", "instructions": ""}
+    Users(tmp_path / "data" / FILE).add("anna")
+
+    async def left():
+        journal = open_home(folder_of(tmp_path / "data", "anna")).journal
+        await journal.append("r1", 0, [Opened(agent="desk", user="anna", origin=origin), Said(text="Go on.")])
+
+    async def status():
+        home = open_home(folder_of(tmp_path / "data", "anna"))
+        while (info := await home.journal.info("r1")).status == "open":  # noqa: ASYNC110 - it is another thread's to end
+            await asyncio.sleep(0.02)
+        return info.status
+
+    asyncio.run(left())
+    with house(tmp_path):  # nobody asks it anything
+        assert asyncio.run(asyncio.wait_for(status(), 30)) == "answered"
+
+
+def test_what_the_owner_has_is_not_touched_by_a_server_for_users(tmp_path):
+    seen = []
+
+    def routes(lent):
+        seen.append(lent.home.folder)
+        (lent.home.folder).mkdir(parents=True, exist_ok=True)
+        return []
+
+    with house(tmp_path, [assistant("desk", routes=routes)]) as home:
+        home.told("/api/me", token=home.users.add("anna"))
+    assert tmp_path / "data" not in seen
+    assert seen[1] == folder_of(tmp_path / "data", "anna")
+    assert not seen[0].exists()  # it was made only to see whether the routes can be
+
+
+def test_one_whose_things_cannot_be_opened_keeps_nobody_else_from_theirs(tmp_path, caplog):
+    async def run():
+        made, people = [], [Person("anna"), Person("ben")]
+
+        def make(person):
+            made.append(person.name)
+            if person.name == "anna":
+                raise ValueError("a broken file")
+            return Starlette()
+
+        async def everybody():
+            return people
+
+        async def everyone_awaited(person):
+            return True
+
+        tenants = Tenants(make, everybody, everyone_awaited)
+        async with asyncio.timeout(20), tenants.lifespan(Starlette()):
+            while len(made) < 2:  # noqa: ASYNC110 - it is a task of its own
+                await asyncio.sleep(0.01)
+        return made
+
+    assert asyncio.run(run()) == ["anna", "ben"]
+    assert "a broken file" in caplog.text
+
+
+def test_what_somebody_has_under_way_ends_with_their_being_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tenants, "LOOKS", 0.05)
+    ended = threading.Event()
+
+    def routes(lent):
+        lent.at_end(ended.set)
+        return []
+
+    with house(tmp_path, [assistant("desk", routes=routes)]) as home:
+        home.told("/api/me", token=home.users.add("anna"))
+        ended.clear()
+        home.users.remove("anna")
+        assert ended.wait(20)
+
+
+def test_what_assistants_answer_with_a_run_counts_among_those_under_way(tmp_path):
+    begun, gate = threading.Event(), threading.Event()
+
+    def routes(lent):
+        async def work(request):
+            begun.set()
+            await asyncio.to_thread(gate.wait, 20)
+            return JSONResponse("done")
+
+        async def look(request):
+            return JSONResponse("seen")
+
+        runs = Described("/api/work", work, Operation("Work", runs=True), "POST")
+        return [runs, Described("/api/look", look, Operation("Look"))]
+
+    with house(tmp_path, [assistant("desk", routes=routes)]) as home, ThreadPoolExecutor() as pool:
+        anna = home.users.add("anna", allowance=Allowance(runs=1))
+        first = pool.submit(home.ask, "/api/work", "POST", anna, json={})
+        assert begun.wait(20)
+        assert home.ask("/api/work", "POST", anna, json={})[0] == 429
+        assert home.told("/api/look", token=anna) == "seen"
+        gate.set()
+        assert first.result()[0] == 200
+        assert home.ask("/api/work", "POST", anna, json={})[0] == 200
+
+
+def test_another_allowance_keeps_nobody_waiting_for_what_is_under_way(tmp_path):
+    """What is under way ends in its own time; a request that is being sent meanwhile begins nothing in what is closed."""
+    begun, gate = threading.Event(), threading.Event()
+
+    def held(lent):
+        async def hold(request):
+            begun.set()
+            await asyncio.to_thread(gate.wait, 20)
+            return JSONResponse("held")
+
+        return [Route("/api/hold", hold)]
+
+    with house(tmp_path, [assistant("desk", routes=held)]) as home, ThreadPoolExecutor() as pool:
+        anna = home.users.add("anna")
+        first = pool.submit(home.ask, "/api/hold", token=anna)
+        assert begun.wait(20)
+        home.users.change("anna", allowance=Allowance(runs=3))
+        assert home.told("/api/me", token=anna)["name"] == "anna"
+        assert not first.done()
+        gate.set()
+        assert first.result()[0] == 200
+
+
 # browsers
 
 
@@ -531,6 +690,7 @@ def test_a_session_changes_something_only_from_a_page_of_this_server(tmp_path, m
         ({"data": b"{", "headers": {"content-type": "application/json"}}, 400),
         ({"data": b'{"token": "\xff"}', "headers": {"content-type": "application/json"}}, 400),
         ({"json": {"token": "x" * 5000}}, 400),
+        ({"data": b'{"x": ' + b"[" * 4000, "headers": {"content-type": "application/json"}}, 400),
         ({"data": {"token": "x"}}, 400),
         ({}, 400),
         ({"json": {"token": "x"}, "headers": {"origin": "https://evil.example"}}, 403),
@@ -554,6 +714,20 @@ def test_too_many_wrong_tokens_have_to_wait_even_with_the_right_one(tmp_path):
         assert sentence(answer).startswith("That were too many wrong tokens from here; try again in ")
         assert 1 <= int(answer[1]["retry-after"]) <= 60
         assert home.told("/api/me", token=token)["name"] == "anna"
+
+
+def test_whoever_signs_in_again_and_again_has_to_wait_and_has_twenty_sessions_at_most(tmp_path):
+    with house(tmp_path) as home:
+        token, other = home.users.add("anna"), home.users.add("ben")
+        before = home.users.begin_session("anna")
+        first, *others = [home.signed_in(token)[0] for _ in range(20)]
+        answer = home.ask("/login", "POST", json={"token": token})
+        assert answer[0] == 429
+        assert sentence(answer).startswith("You have signed in too often within a minute; try again in ")
+        assert 1 <= int(answer[1]["retry-after"]) <= 3
+        assert home.users.person_of_session(before) is None
+        assert all(home.users.person_of_session(each.partition("=")[2]) for each in (first, *others))
+        assert home.signed_in(other)
 
 
 def test_the_page_to_sign_in_on_says_whether_one_is_known_already(tmp_path):
@@ -601,6 +775,8 @@ def test_a_page_elsewhere_that_was_named_may_call_with_a_token(tmp_path):
         assert "Origin" in headers["vary"]
         status, headers, _ = home.ask("/api/seen", "POST", token, json={}, headers={"origin": CHAT})
         assert (status, headers["access-control-allow-origin"], "Origin" in headers["vary"]) == (200, CHAT, True)
+        readable = {"retry-after", "www-authenticate", "x-request-id", "request-id", "x-should-retry"}
+        assert set(headers["access-control-expose-headers"].split(", ")) == readable
         refused = home.ask("/api/seen", "POST", json={}, headers={"origin": CHAT})
         assert (refused[0], refused[1]["access-control-allow-origin"]) == (401, CHAT)
 

@@ -147,10 +147,14 @@ class Command(Struct, frozen=True):
 
 
 class Panel(Struct, frozen=True):
-    """A page of an assistant: a folder with an `index.html`, which is served at `/NAME/`, the name being the assistant's."""
+    """A page of an assistant: a folder with an `index.html`, which is served at `/NAME/`, the name being the assistant's.
+
+    only  why conversations can begin in it alone, in a sentence; empty where they can begin anywhere
+    """
 
     title: str
     folder: Path
+    only: str = ""
 
 
 class Assistant(Struct, frozen=True):

@@ -1,21 +1,25 @@
 """A day's budget: a model that is asked only as long as a person's tokens and dollars of today aren't used up.
 
 What is spent stands in the journal of their home, which other processes may write too; what this process spends since its last
-look, or outside of any run, is added. Requests that are under way at the same time are each let through.
+look, or outside of any run, is added. Requests that are under way at the same time are each let through. A reply that nobody hears
+to its end is estimated: it was asked for and written, and whoever writes it never says what it came to.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from time import time
+from typing import assert_never
 
+import msgspec
 from msgspec import Struct
 
 from treadle.app.home import Home
 from treadle.app.prices import price
 from treadle.app.stats import stats_of
 from treadle.core.errors import ModelError, ModelRefused
-from treadle.core.requests import Delta, ReplyEnded, Request, Traits, Usage
+from treadle.core.requests import CallDelta, CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.core.seams import Model
+from treadle.loop.window import CHARACTERS_PER_TOKEN
 from treadle.stores.people import Allowance
 from treadle.stores.stats.values import Question
 
@@ -115,19 +119,72 @@ class Budgeted:
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The model's reply; it isn't asked where nothing is left."""
         await self._budget.check()
-        deltas = self._model.reply(request)
+        bill, deltas = _Bill(self._budget, self.name, request), self._model.reply(request)
         try:
             async for delta in deltas:
-                if isinstance(delta, ReplyEnded):
-                    self._budget.note(self.name, delta.usage)
+                bill.hear(delta)
                 yield delta
         except ModelError as error:
-            if error.usage is not None:
-                self._budget.note(self.name, error.usage)
+            bill.fail(error)
             raise
         finally:
+            bill.close()
             if isinstance(deltas, AsyncGenerator):
                 await deltas.aclose()
+
+
+class _Bill:
+    """What one reply costs: as the model says at its end, else roughly as much as was asked and heard."""
+
+    def __init__(self, budget: Budget, model: str, request: Request) -> None:
+        self._budget = budget
+        self._model = model
+        self._request = request
+        self._heard: int | None = None  # characters, once anything came
+        self._is_paid = False
+
+    def hear(self, delta: Delta) -> None:
+        """A piece of the reply; the last one says what it used."""
+        if isinstance(delta, ReplyEnded):
+            self._pay(delta.usage)
+        else:
+            self._heard = (self._heard or 0) + _length(delta)
+
+    def fail(self, error: ModelError) -> None:
+        """There is no more. Where nothing had come, a model that doesn't say what it used has used nothing."""
+        if error.usage is not None or self._heard is None:
+            self._pay(error.usage or Usage())
+
+    def close(self) -> None:
+        """Nobody listens any more."""
+        if not self._is_paid:
+            self._pay(Usage(requests=1, input_tokens=_tokens(_size(self._request)), output_tokens=_tokens(self._heard or 0)))
+
+    def _pay(self, usage: Usage) -> None:
+        self._is_paid = True
+        self._budget.note(self._model, usage)
+
+
+def _tokens(characters: int) -> int:
+    return round(characters / CHARACTERS_PER_TOKEN)
+
+
+def _size(request: Request) -> int:
+    """Characters of a request, roughly."""
+    tools = len(msgspec.json.encode(request.tools)) if request.tools else 0
+    return len(request.instructions) + request.history.size + tools + len(request.note)
+
+
+def _length(delta: TextDelta | ThinkingDelta | CallDelta | CallDone) -> int:
+    match delta:
+        case TextDelta() | ThinkingDelta():
+            return len(delta.text)
+        case CallDelta():
+            return len(delta.name)
+        case CallDone():
+            return len(delta.call.text)
+        case _:
+            assert_never(delta)
 
 
 class BudgetedModels:

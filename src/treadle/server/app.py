@@ -3,9 +3,13 @@
 Each person has one of their own, and their `Host` is what every assistant gets. Without users there is one person.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
+from secrets import token_hex
+from shutil import rmtree
+from tempfile import gettempdir
 from typing import Any
 
 from msgspec.structs import replace
@@ -16,7 +20,9 @@ from starlette.routing import BaseRoute, Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from treadle.app.assistant import Assistant, Host
+from treadle.app.home import open_home
 from treadle.core.errors import SettingsError, TreadleError
+from treadle.routes import Described
 from treadle.server.closing import close_all, close_one
 from treadle.server.cors import Cors, origin_of
 from treadle.server.doorman import Doorman
@@ -30,7 +36,7 @@ from treadle.server.proxy import Forwarded
 from treadle.server.ready import ready_routes
 from treadle.server.security import Gate
 from treadle.server.service import Service, Shared, make_shared
-from treadle.server.tenants import Tenants, host_for
+from treadle.server.tenants import Tenants, has_left, host_for
 from treadle.stores.people import LOCAL, Person
 from treadle.stores.users import Users
 
@@ -73,20 +79,31 @@ def create_app(
 
 def _for_users(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
     """An application for each of them, and before these what nobody has to be known for."""
-    opened: list[Callable[[], object]] = []
-    shared, lent = make_shared(), replace(host, at_end=opened.append)
-    own = Service(assistants, lent, LOCAL, shared).routes(tuple)
-    _routes(assistants, lent, own)  # what is wrong with them is told before anybody comes
-    caught = [Middleware(Caught)]
-    tenants = Tenants(lambda person: application(assistants, host_for(host, person), person, caught, shared=shared))
+    shared, caught = make_shared(), [Middleware(Caught)]
+    tried = _tried(assistants, host, shared)
+
+    tenants = Tenants(
+        lambda person: application(assistants, host_for(host, person), person, caught, shared=shared),
+        lambda: asyncio.to_thread(users.all),
+        lambda person: has_left(host, person),
+    )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-        async with _closing(opened, close_all)(app), tenants.lifespan(app):
+        async with _closing(tried, close_all)(app), tenants.lifespan(app):
             yield
 
     routes = [*_open(host), *login_routes(users), Mount("", app=tenants)]
     return Starlette(routes=routes, middleware=around, exception_handlers=HANDLERS, lifespan=lifespan)
+
+
+def _tried(assistants: Sequence[Assistant], host: Host, shared: Shared) -> list[Callable[[], object]]:
+    """What is wrong with the routes is told before anybody comes: they are made once, for nobody, in a home that is soon gone."""
+    folder = Path(gettempdir()) / f"treadle-tried-{token_hex(8)}"  # as a rule nobody makes it
+    opened: list[Callable[[], object]] = [lambda: rmtree(folder, ignore_errors=True)]
+    nobody = replace(host, home=open_home(folder / "home"), folder=folder / "work", at_end=opened.append)
+    _routes(assistants, nobody, Service(assistants, nobody, LOCAL, shared).routes(tuple))
+    return opened
 
 
 def application(
@@ -114,10 +131,19 @@ def _routes(assistants: Sequence[Assistant], host: Host, own: Sequence[BaseRoute
     """Every route, in the order they are tried: a panel's files come last, so that its assistant may have routes among them."""
     claims = [Claim("", route) for route in (*page_routes(), *own, *_open(host))]
     for assistant in assistants:
-        claims += [Claim(assistant.name, route) for route in (assistant.routes(host) if assistant.routes else ())]
+        claims += [Claim(assistant.name, route) for route in _own(assistant, host)]
     claims += [Claim(assistant.name, route) for assistant in assistants for route in _panel(assistant)]
     check(claims)
     return [claim.route for claim in claims]
+
+
+def _own(assistant: Assistant, host: Host) -> Sequence[BaseRoute]:
+    """The routes of an assistant, of which those that say what they are say whose they are besides."""
+    routes: Sequence[BaseRoute] = assistant.routes(host) if assistant.routes else ()
+    for route in routes:
+        if isinstance(route, Described):
+            route.owner = assistant.name
+    return routes
 
 
 def _open(host: Host) -> list[BaseRoute]:

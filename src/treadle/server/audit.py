@@ -1,6 +1,6 @@
 """The audit over HTTP: its records, newest first, and whether its chain holds."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from starlette.requests import Request
@@ -8,8 +8,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle.app.home import Home
+from treadle.routes import Answer, Described, Operation, query_of
 from treadle.server.answers import json_answer
-from treadle.server.described import Answer, Described, Operation, query_of
 from treadle.stores.audit import Link, Sought, Verified
 
 Name = Annotated[str, Meta(max_length=200)]
@@ -43,6 +43,7 @@ class Record(Struct, frozen=True):
     success: bool
     error: str | None
     at: float
+    stage: Literal["begins", "ended"]
 
 
 class Listed(Struct, frozen=True):
@@ -61,7 +62,7 @@ def audit_routes(home: Home) -> list[BaseRoute]:
         return json_answer(Listed([_record(link) for link in links[: asked.limit]], len(links) > asked.limit))
 
     async def verified(request: Request) -> Response:
-        return json_answer(await home.audit.verify() if home.database.path.exists() else Verified(0))
+        return json_answer(await home.audit.verify() if home.database.exists() else Verified(0))
 
     return [Described("/api/audit", listed, LISTED), Described("/api/audit/verify", verified, VERIFIED)]
 

@@ -14,6 +14,7 @@ from treadle.core.errors import SettingsError
 PATHS = ("/api", "/v1")  # and all below them
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
 AN_HOUR = "3600"  # seconds for which a browser need not ask again
+READABLE = "retry-after, www-authenticate, x-request-id, request-id, x-should-retry"  # what official clients look for
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?")
 _NAMES = re.compile(r"[A-Za-z0-9_, -]{0,1000}")
@@ -75,7 +76,7 @@ def _told(send: Send, origin: str = "") -> Send:
             headers.add_vary_header("Origin")
             if origin:
                 headers["access-control-allow-origin"] = origin
-                headers["access-control-expose-headers"] = "retry-after, www-authenticate"
+                headers["access-control-expose-headers"] = READABLE
         await send(message)
 
     return sending

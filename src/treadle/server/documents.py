@@ -9,7 +9,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
 
-from treadle.server.described import HTML, JSON, Answer, Described, Operation, openapi
+from treadle.app.assistant import Assistant
+from treadle.routes import HTML, Answer, Described, Operation
+from treadle.routes.operation import JSON
+from treadle.server.openapi import openapi
 
 PAGE = """\
 <!doctype html>
@@ -30,14 +33,22 @@ PAGE = """\
   <main class="page wide">
     <h1>Requests</h1>
     <p class="lead">What programs can ask of this server. <a href="/openapi.json">The same as an OpenAPI document</a>.</p>
-{sections}
+    <nav aria-label="Whose requests"><ul>
+{contents}
+    </ul></nav>
+{groups}
   </main>
 </body>
 </html>
 """
+CONTENT = '      <li><a href="#{id}">{name}</a></li>'
+GROUP = """\
+    <h2 id="{id}">{name}</h2>
+    <p>{words}</p>
+{sections}"""
 SECTION = """\
     <section class="card" id="{name}">
-      <h2><code>{method} {path}</code></h2>
+      <h3><code>{method} {path}</code></h3>
       <p>{summary}</p>
 {asked}      <dl>
 {answers}
@@ -46,17 +57,24 @@ SECTION = """\
 ASKED = "      <p>{words}: {names}</p>\n"
 ANSWER = "        <dt>{status}</dt><dd>{words}</dd>"
 
+QUESTION = "What can you do?"
+WIRES = ("Completion", "Posted", "Counted")  # what is asked of a model that is an assistant
+MESSAGES = [{"role": "user", "content": QUESTION}]
+
 Routes = Callable[[], Sequence[BaseRoute]]
 
 
-def document_routes(routes: Routes, assistants: Sequence[str] = ()) -> list[BaseRoute]:
+def document_routes(routes: Routes, assistants: Sequence[Assistant] = ()) -> list[BaseRoute]:
     """The document and the page. `routes` gives all routes of the server, when somebody asks."""
+    names = [assistant.name for assistant in assistants]
 
     def document() -> dict[str, Any]:
-        made = openapi(routes())
-        asked = made["components"]["schemas"]["TurnAsked"]
-        asked["properties"]["assistant"]["enum"] = ["", *assistants]
-        asked["examples"] = [{"assistant": name, "message": "What can you do?"} for name in assistants]
+        made = openapi(routes(), assistants)
+        schemas = made["components"]["schemas"]
+        schemas["TurnAsked"]["properties"]["assistant"]["enum"] = ["", *names]
+        schemas["TurnAsked"]["examples"] = [{"assistant": name, "message": QUESTION} for name in names]
+        for wire in WIRES:
+            schemas[wire]["examples"] = [{"model": name, "max_tokens": 1000, "messages": MESSAGES} for name in names]
         return made
 
     async def told(request: Request) -> Response:
@@ -73,11 +91,21 @@ SHOWN = Operation("This document, as a page", answers={200: Answer("the page", s
 
 
 def page_of(document: dict[str, Any]) -> str:
-    """The page that lists what can be asked."""
+    """The page that lists what can be asked, by whose it is."""
+    groups = [(f"of-{number}", escape(tag["name"]), tag) for number, tag in enumerate(document["tags"], 1)]
+    contents = [CONTENT.format(id=place, name=name) for place, name, _ in groups]
+    shown = [_group(place, name, tag, document["paths"]) for place, name, tag in groups]
+    return PAGE.format(contents="\n".join(contents), groups="\n".join(shown))
+
+
+def _group(place: str, name: str, tag: dict[str, str], paths: dict[str, dict[str, Any]]) -> str:
     sections = [
-        _section(method, path, operation) for path, methods in document["paths"].items() for method, operation in methods.items()
+        _section(method, path, operation)
+        for path, methods in paths.items()
+        for method, operation in methods.items()
+        if tag["name"] in operation["tags"]
     ]
-    return PAGE.format(sections="\n".join(sections))
+    return GROUP.format(id=place, name=name, words=escape(tag["description"]), sections="\n".join(sections))
 
 
 def _section(method: str, path: str, operation: dict[str, Any]) -> str:

@@ -3,18 +3,18 @@
 It says so in the scope: `person`, and `turnstile` for whoever begins runs. What proved it goes no further: no assistant can see it.
 """
 
+import re
 from contextlib import suppress
 from time import monotonic
-from typing import Literal
 from urllib.parse import quote, urlencode
 
-from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treadle.server.errors import is_for_programs, refusal
+from treadle.server.knowing import Credential, Knowing, NotNow
 from treadle.server.login import COOKIE, LOGIN, LOGOUT
 from treadle.server.rates import Clock, Rates, Turnstiles, seconds
 from treadle.server.security import SAFE
@@ -23,6 +23,7 @@ from treadle.stores.users import Users
 
 OPEN = (LOGIN, "/health", "/ready")
 OURS = "treadle_"  # how our tokens begin; whatever else stands where they do is an assistant's business
+_TOKEN = re.compile(r"treadle_\S{44,}")  # what looks like one, wherever it stands
 AGAIN = 5.0  # seconds after which an answer that is still being sent is for somebody who has to be known once more
 
 UNKNOWN = "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME"
@@ -32,19 +33,12 @@ ONLY_READS = "You may look, but not change anything here: {} is a reader."
 TOO_OFTEN = "That is more than your {} requests a minute; try again in {} s."
 
 
-class Credential(Struct, frozen=True):
-    """What somebody shows to prove who they are, and where it stands."""
-
-    kind: Literal["authorization", "x-api-key", "cookie", ""]
-    secret: str = ""
-
-
 class Doorman:
     """Lets in who is known."""
 
     def __init__(self, app: ASGIApp, *, users: Users, clock: Clock = monotonic) -> None:
         self._app = app
-        self._users = users
+        self._knowing = Knowing(users, clock)
         self._clock = clock
         self._rates = Rates(clock)
         self._turnstiles = Turnstiles()
@@ -54,7 +48,10 @@ class Doorman:
         if scope["type"] == "lifespan" or is_open(scope["path"]):
             return await self._app(scope, receive, send)
         credential = credential_of(scope)
-        person = self._person(credential)
+        try:
+            person = await self._knowing.person(credential)
+        except NotNow as error:
+            return await _refuse(_not_now(scope["path"], error), scope, receive, send)
         if person is None:
             return await _refuse(unknown(scope, credential), scope, receive, send)
         refused = self._refused(scope, credential, person)
@@ -63,18 +60,11 @@ class Doorman:
     async def _let_in(self, person: Person, credential: Credential, scope: Scope, receive: Receive, send: Send) -> None:
         scope["person"], scope["turnstile"] = person, self._turnstiles.of(person)
         if scope["path"] != LOGOUT:
-            scope["headers"] = _without(scope, credential)
+            scope["headers"] = _without_proof(scope)
         with suppress(_Gone):
             await self._app(scope, receive, self._while_known(credential, send))
-
-    def _person(self, credential: Credential) -> Person | None:
-        match credential.kind:
-            case "":
-                return None
-            case "cookie":
-                return self._users.person_of_session(credential.secret)
-            case _:
-                return self._users.person_of(credential.secret)
+        if scope["path"] == LOGOUT:
+            self._knowing.forget(credential)
 
     def _refused(self, scope: Scope, credential: Credential, person: Person) -> Response | None:
         path, method = scope["path"], scope.get("method", "WEBSOCKET")
@@ -96,12 +86,19 @@ class Doorman:
             nonlocal checked
             if message.get("more_body") and self._clock() - checked >= AGAIN:
                 checked = self._clock()
-                if self._person(credential) is None:
+                if not await self._is_known(credential):
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
                     raise _Gone
             await send(message)
 
         return sending
+
+    async def _is_known(self, credential: Credential) -> bool:
+        """Whether somebody still is. Where nobody can be looked up, what is under way goes on."""
+        try:
+            return await self._knowing.person(credential) is not None
+        except NotNow:
+            return True
 
 
 class _Gone(OSError):
@@ -160,12 +157,24 @@ def _with(response: Response, header: str, value: object) -> Response:
     return response
 
 
-def _without(scope: Scope, credential: Credential) -> list[tuple[bytes, bytes]]:
-    """The headers without what proved who asks; other cookies stay."""
-    headers = MutableHeaders(raw=list(scope["headers"]))
-    if credential.kind != "cookie":
-        del headers[credential.kind]
+def _not_now(path: str, error: NotNow) -> Response:
+    response = refusal(path, error.status_code, error.detail)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _without_proof(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """The headers without anything that proves who asks, also where it wasn't needed; other cookies stay."""
+    headers = MutableHeaders(raw=[(name, value) for name, value in scope["headers"] if not _is_proof(name, value)])
     others = [each.strip() for each in headers.get("cookie", "").split(";") if each.partition("=")[0].strip() != COOKIE]
     if "cookie" in headers:
         headers["cookie"] = "; ".join(others)
     return headers.raw
+
+
+def _is_proof(name: bytes, value: bytes) -> bool:
+    """Whether a header has one of our tokens, alone or after a word such as `Bearer`."""
+    last = value.decode("latin-1").strip().rpartition(" ")[2]
+    if name.lower() in (b"authorization", b"x-api-key"):
+        return last.startswith(OURS)
+    return name.lower() != b"cookie" and _TOKEN.fullmatch(last) is not None

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from treadle.app.jobs import JobNotFound, JobTaken
 from treadle.core.errors import (
     ApprovalError,
     BadPrompt,
@@ -23,6 +24,7 @@ from treadle.core.errors import (
 )
 from treadle.core.log import log
 from treadle.guard.redaction import Redactor
+from treadle.routes.streaming import UNFORESEEN
 from treadle.server.pages import error_page
 from treadle.server.wires.refused import Refused, is_wire, refusal_at
 
@@ -30,6 +32,8 @@ STATUSES: dict[type[TreadleError], int] = {
     BadPrompt: 400,
     RunNotFound: 404,
     RunTaken: 409,
+    JobNotFound: 404,
+    JobTaken: 409,
     ApprovalError: 409,
     UnknownModel: 503,
     MissingKey: 503,
@@ -39,7 +43,11 @@ STATUSES: dict[type[TreadleError], int] = {
 }
 SENTENCES = {404: "There is nothing at {path}.", 405: "{path} can't be asked with {method}."}
 PROGRAMS = ("/api", "/v1", "/mcp")  # and all below them
-UNFORESEEN = "Something went wrong in the server; its log says what."
+ELSEWHERE = {
+    "/v1/responses": "There are no responses here; ask at /v1/chat/completions, or at /v1/messages as Anthropic's clients do.",
+    "/v1/completions": "There are no plain completions here; ask at /v1/chat/completions, with the text as a user's message.",
+    "/v1/embeddings": "Nothing is embedded here: each model is an assistant that answers. Ask at /v1/chat/completions.",
+}
 
 
 def is_for_programs(path: str) -> bool:
@@ -64,7 +72,8 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException), "it is registered for these"
     path, status = request.url.path, error.status_code
     words = SENTENCES.get(status, "") if error.detail == HTTPException(status).detail else ""
-    response = refusal(path, status, words.format(path=path, method=request.method) or _sentence(error.detail))
+    told = ELSEWHERE.get(path) if status == 404 else None
+    response = refusal(path, status, told or words.format(path=path, method=request.method) or _sentence(error.detail))
     response.headers.update(error.headers or {})
     return response
 
@@ -76,6 +85,8 @@ def _sentence(words: str) -> str:
 async def on_treadle_error(request: Request, error: Exception) -> Response:
     """What Treadle says, as it says it to everybody: without secrets."""
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    if isinstance(error, ModelError) and error.status == 429:  # the model's server, or a budget
+        status = 429
     return refusal(request.url.path, status, Redactor().text(str(error)))
 
 

@@ -25,8 +25,8 @@ from treadle.core.errors import TreadleError
 from treadle.core.log import log
 from treadle.core.seams import Model
 from treadle.guard.redaction import Redactor
+from treadle.routes import Answer, Described, Operation, problem, query_of
 from treadle.server.answers import json_answer
-from treadle.server.described import Answer, Described, Operation, problem, query_of
 from treadle.stores.people import LOCAL
 
 

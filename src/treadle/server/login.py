@@ -14,16 +14,19 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Route
 
 from treadle.server.errors import json_refusal
-from treadle.server.rates import Clock, Failures, seconds
+from treadle.server.knowing import Credential, Knowing
+from treadle.server.rates import Clock, Failures, Rates, seconds
 from treadle.server.security import is_json
 from treadle.stores.users import LASTS, Users
 
 LOGIN, LOGOUT = "/login", "/logout"
 COOKIE = "treadle_session"
 MOST = 4096  # bytes of what somebody sends to sign in
+SIGN_INS = 20  # of one person, a minute
 
 WRONG = "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME"
-TOO_OFTEN = "That were too many wrong tokens from here; try again in {} s."
+TOO_MANY_WRONG = "That were too many wrong tokens from here; try again in {} s."
+TOO_OFTEN = "You have signed in too often within a minute; try again in {} s."
 NOT_SO = 'Send {"token": "…"} as JSON, with the content type application/json.'
 
 
@@ -33,38 +36,62 @@ class Shown(Struct, frozen=True):
     token: str
 
 
-def login_routes(users: Users, clock: Clock = monotonic) -> list[BaseRoute]:
-    """The page, what it sends, and signing out."""
-    page = (Path(__file__).with_name("static") / "login.html").read_text(encoding="utf-8")
-    failures = Failures(clock)
+class Login:
+    """The endpoints."""
 
-    async def shown(request: Request) -> Response:
-        if "application/json" in request.headers.get("accept", ""):
-            return JSONResponse({"known": users.person_of_session(request.cookies.get(COOKIE, "")) is not None})
-        return HTMLResponse(page)
+    def __init__(self, users: Users, clock: Clock = monotonic) -> None:
+        self._users = users
+        self._knowing = Knowing(users, clock)
+        self._failures = Failures(clock)
+        self._rates = Rates(clock, SIGN_INS)
+        self._page = (Path(__file__).with_name("static") / "login.html").read_text(encoding="utf-8")
 
-    async def sign_in(request: Request) -> Response:
+    async def shown(self, request: Request) -> Response:
+        """The page; for programs, whether somebody is known already."""
+        if "application/json" not in request.headers.get("accept", ""):
+            return HTMLResponse(self._page)
+        person = await self._knowing.person(Credential("cookie", request.cookies.get(COOKIE, "")))
+        return JSONResponse({"known": person is not None})
+
+    async def sign_in(self, request: Request) -> Response:
+        """A session for whoever shows a token."""
         sent = await _sent(request)
         address = request.client.host if request.client else ""
-        wait = failures.wait(address)
+        wait = self._failures.wait(address)
         if wait:
-            return json_refusal(429, TOO_OFTEN.format(seconds(wait)), {"retry-after": str(seconds(wait))})
+            return _later(TOO_MANY_WRONG, wait)
         if sent is None:
             return json_refusal(400, NOT_SO)
-        person = users.person_of(sent.token.strip())
+        person = await self._knowing.person(Credential("authorization", sent.token.strip()))
         if person is None:
-            failures.note(address)
+            self._failures.note(address)
             return json_refusal(401, WRONG)
-        return _begun(request, await asyncio.to_thread(users.begin_session, person.name))
+        wait = self._rates.wait(person)
+        if wait:
+            return _later(TOO_OFTEN, wait)
+        return _begun(request, await asyncio.to_thread(self._users.begin_session, person.name))
 
-    async def sign_out(request: Request) -> Response:
-        await asyncio.to_thread(users.end_session, request.cookies.get(COOKIE, ""))
+    async def sign_out(self, request: Request) -> Response:
+        """No session any more."""
+        await asyncio.to_thread(self._users.end_session, request.cookies.get(COOKIE, ""))
         is_page = "text/html" in request.headers.get("accept", "")
         response = RedirectResponse(LOGIN, 303) if is_page else Response(status_code=204)
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=_is_safe(request))
         return response
 
-    return [Route(LOGIN, shown), Route(LOGIN, sign_in, methods=["POST"]), Route(LOGOUT, sign_out, methods=["POST"])]
+
+def login_routes(users: Users, clock: Clock = monotonic) -> list[BaseRoute]:
+    """The page, what it sends, and signing out."""
+    login = Login(users, clock)
+    return [
+        Route(LOGIN, login.shown),
+        Route(LOGIN, login.sign_in, methods=["POST"]),
+        Route(LOGOUT, login.sign_out, methods=["POST"]),
+    ]
+
+
+def _later(words: str, wait: float) -> Response:
+    return json_refusal(429, words.format(seconds(wait)), {"retry-after": str(seconds(wait))})
 
 
 async def _sent(request: Request) -> Shown | None:
@@ -78,7 +105,7 @@ async def _sent(request: Request) -> Shown | None:
             return None
     try:
         return msgspec.json.decode(body, type=Shown)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

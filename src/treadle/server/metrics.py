@@ -19,7 +19,8 @@ from starlette.routing import BaseRoute
 from treadle.core.calls import Deny
 from treadle.core.events import CallJudged, CallReturned, Event, ReplyArrived
 from treadle.core.requests import Usage
-from treadle.server.described import PAGE_PROBLEM, Answer, Described, Operation
+from treadle.core.seams import Toolset
+from treadle.routes import HTML, Answer, Described, Operation
 from treadle.stores.people import Person
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
@@ -99,6 +100,11 @@ class Figures:
         return sum([await count() for count in self._waiting])
 
 
+def effects_of(toolset: Toolset) -> dict[str, str]:
+    """What each of its tools does to the world."""
+    return {tool.name: tool.effect for tool in toolset.tools()}
+
+
 def _more(usage: Usage, before: Usage) -> Usage:
     """What was used since."""
     names = ("requests", "input_tokens", "output_tokens")
@@ -122,7 +128,7 @@ def metrics_routes(figures: Figures) -> list[BaseRoute]:
 
 OPERATION = Operation(
     "Figures for Prometheus, for admins, or whoever started a server without users",
-    answers={200: Answer("in Prometheus' text format", str, CONTENT), 403: PAGE_PROBLEM},
+    answers={200: Answer("in Prometheus' text format", str, CONTENT), 403: Answer("what went wrong, as a page", str, HTML)},
 )
 
 

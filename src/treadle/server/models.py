@@ -20,8 +20,8 @@ from treadle.app.settings import user_settings
 from treadle.core.errors import SettingsError, UnknownModel
 from treadle.core.seams import Model
 from treadle.guard.redaction import Redactor
+from treadle.routes import Answer, Described, Operation, problem
 from treadle.server.answers import json_answer
-from treadle.server.described import Answer, Described, Operation, problem
 
 FRESH = 10.0  # seconds for which a look at what is here counts
 LISTED, LOCAL, OLLAMA = "", "runs on this machine", "in Ollama"

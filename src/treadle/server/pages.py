@@ -45,7 +45,6 @@ SHELL = """\
     <form id="person" class="person" method="post" action="/logout" hidden>
       <p class="small" id="who"></p><button class="quiet">Sign out</button>
     </form>
-    <button type="button" class="quiet" id="theme" aria-label="Colours"><span class="moon" aria-hidden="true"></span></button>
   </header>
   <main class="{main}" id="main" tabindex="-1">
 {body}

@@ -18,6 +18,7 @@ MINUTE = 60.0
 TRIES = 10  # failures a minute, from one address
 MOST_ADDRESSES = 10_000  # that are remembered; whoever fails from more of them has the older ones forgotten
 LATER = 10  # seconds after which a run may have ended
+NO_RUNS = "You may begin no run here. Whoever runs the server can change that: treadle users change NAME --runs N"
 
 Clock = Callable[[], float]
 
@@ -38,17 +39,19 @@ def take(bucket: Bucket | None, per_minute: int, now: float) -> tuple[Bucket, fl
 
 
 class Rates:
-    """The requests of everybody."""
+    """The requests of everybody: as many as each may make, or `most` a minute."""
 
-    def __init__(self, clock: Clock = monotonic) -> None:
+    def __init__(self, clock: Clock = monotonic, most: int | None = None) -> None:
         self._clock = clock
+        self._most = most
         self._buckets: dict[str, Bucket] = {}
 
     def wait(self, person: Person) -> float:
         """Count a request; in how many seconds it may come again, 0 where it may now."""
-        if person.allowance.requests is None:
+        most = self._most or person.allowance.requests
+        if most is None:
             return 0.0
-        self._buckets[person.name], seconds = take(self._buckets.get(person.name), person.allowance.requests, self._clock())
+        self._buckets[person.name], seconds = take(self._buckets.get(person.name), most, self._clock())
         return seconds
 
 
@@ -95,8 +98,10 @@ class Turnstile:
         self.inside = 0
 
     def enter(self) -> None:
-        """One more; 429 with a sentence where there are as many as they may have."""
+        """One more; 429 with a sentence where there are as many as they may have, 403 where they may have none."""
         most = self.person.allowance.runs
+        if most == 0:
+            raise HTTPException(403, NO_RUNS)
         if most is not None and self.inside >= most:
             words = f"You have {self.inside} runs under way and may have {most}; wait until one has ended, or cancel one."
             raise HTTPException(429, words, {"retry-after": str(LATER)})

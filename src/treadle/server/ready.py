@@ -14,8 +14,8 @@ from treadle.app.assistant import Host
 from treadle.app.home import Home
 from treadle.core.errors import TreadleError
 from treadle.guard.redaction import Redactor
+from treadle.routes import Answer, Described, Operation
 from treadle.server.answers import json_answer
-from treadle.server.described import Answer, Described, Operation
 
 ROOM = 50 * 1024 * 1024  # bytes that have to be free
 
@@ -47,7 +47,7 @@ async def _store(home: Home) -> str:
         return "The folder that runs are kept in can't be written to."
     if shutil.disk_usage(folder).free < ROOM:
         return "The disk that runs are kept on is full."
-    if not home.database.path.exists():
+    if not home.database.exists():
         return ""
     try:
         await home.database.submit(lambda connection: connection.execute("SELECT count(*) FROM runs").fetchone())

@@ -13,8 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treadle.server.errors import is_for_programs, refusal
+from treadle.server.wires.refused import is_wire
 
 SAFE = ("GET", "HEAD", "OPTIONS")
+USUAL = 4 * 1024 * 1024  # bytes of a body, unless a route takes more
 CONTENT = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -29,8 +31,23 @@ NOT_CALLED = "This server isn't called {}; use the address that it printed when 
 Refusal = tuple[int, str]  # a status and a sentence
 
 
+class BodyLimit:
+    """How many bytes of one request's body are taken. A route may have it become another one, up to what is taken anywhere."""
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+        self.bytes = min(USUAL, largest)
+
+    def become(self, size: int) -> None:
+        """So many are taken here."""
+        self.bytes = min(size, self._largest)
+
+
 class Gate:
-    """Lets in what may come in, and sends out nothing without the headers that browsers go by."""
+    """Lets in what may come in, and sends out nothing without the headers that browsers go by.
+
+    `scope["body_limit"]` is the request's `BodyLimit`; `body_limit` is the most that it can become.
+    """
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str], body_limit: int, by_address: bool = False) -> None:
         self._app = app
@@ -47,7 +64,9 @@ class Gate:
             return await (send({"type": "websocket.close", "code": 1008}) if refused else self._app(scope, receive, send))
         if refused:
             return await refusal(scope["path"], *refused)(scope, receive, _hardened(send))
-        return await self._app(scope, _bounded(receive, self._body_limit), _hardened(send))
+        limit = scope["body_limit"] = BodyLimit(self._body_limit)
+        said = int(Headers(scope=scope).get("content-length", "0"))
+        return await self._app(scope, _bounded(receive, limit, said), _hardened(send))
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers, method = Headers(scope=scope), scope.get("method", "WEBSOCKET")
@@ -60,12 +79,18 @@ class Gate:
             return 403, "This request comes from another page, which may not do anything here."
         if is_for_programs(scope["path"]) and _has_body(headers) and not is_json(headers.get("content-type", "")):
             return 415, "Send JSON here, with the content type application/json."
-        if int(headers.get("content-length", "0")) > self._body_limit:
-            return 413, _too_large(self._body_limit)
+        most = BodyLimit(self._body_limit).bytes if _is_ours_alone(scope["path"]) else self._body_limit
+        if int(headers.get("content-length", "0")) > most:
+            return 413, _too_large(most)
         return None
 
     def _is_called(self, name: str) -> bool:
         return name in self._hosts or (self._by_address and _is_address(name))
+
+
+def _is_ours_alone(path: str) -> bool:
+    """Whether no assistant has routes there, which might take more than usual."""
+    return is_wire(path) or path == "/mcp" or path.startswith("/mcp/")
 
 
 def _is_address(name: str) -> bool:
@@ -101,16 +126,18 @@ def _too_large(limit: int) -> str:
     return f"This is more than the {limit:,} bytes that are taken at once."
 
 
-def _bounded(receive: Receive, limit: int) -> Receive:
-    """The body as it comes, as long as it isn't too large: not every request says before how long it is."""
+def _bounded(receive: Receive, limit: BodyLimit, said: int) -> Receive:
+    """The body as it comes, as long as it isn't too large; one that is `said` to be isn't read, but not every one says so."""
     come = 0
 
     async def receiving() -> Message:
         nonlocal come
+        if come == 0 and said > limit.bytes:
+            raise HTTPException(413, _too_large(limit.bytes))
         message = await receive()
         come += len(message.get("body", b""))
-        if come > limit:
-            raise HTTPException(413, _too_large(limit))
+        if come > limit.bytes:
+            raise HTTPException(413, _too_large(limit.bytes))
         return message
 
     return receiving

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle.app.assistant import Assistant, Host
+from treadle.routes import Answer, Described, Operation
 from treadle.server.answers import json_answer
 from treadle.server.audit import audit_routes
 from treadle.server.demo.recordings import demonstration_routes
-from treadle.server.described import Answer, Described, Operation
 from treadle.server.documents import document_routes
 from treadle.server.jobs import job_routes
 from treadle.server.mcp.http import mcp_routes
@@ -35,14 +35,15 @@ class Me(Struct, frozen=True):
     local: bool
 
 
-class Told(Struct, frozen=True):
-    """An assistant, as programs are told of it."""
+class Told(Struct, frozen=True, omit_defaults=True):
+    """An assistant, as programs are told of it. `only_panel` says why conversations can begin in its panel alone."""
 
     name: str
     title: str
     summary: str
     questions: tuple[str, ...]
     panel: str | None
+    only_panel: str = ""
 
 
 class Shared(Struct, frozen=True):
@@ -83,15 +84,15 @@ class Service:
             *audit_routes(self._host.home),
             *stats_routes(self._host.home),
             *metrics_routes(self._shared.figures),
-            *document_routes(all_routes, [assistant.name for assistant in self._assistants]),
-            *wire_routes(self._assistants, self._host, self._models.named),
-            *mcp_routes(self._assistants, self._host),
+            *document_routes(all_routes, self._assistants),
+            *wire_routes(self._assistants, self._host, self._models.named, self._shared.figures),
+            *mcp_routes(self._assistants, self._host, self._shared.figures),
         ]
 
 
 def about_routes(assistants: Sequence[Assistant], person: Person) -> list[BaseRoute]:
     """Who asks, and whom they can ask."""
-    listed = [Told(each.name, each.title, each.summary, each.questions, panel_path(each)) for each in assistants]
+    listed = [_told(each) for each in assistants]
 
     async def told(request: Request) -> Response:
         return json_answer(listed)
@@ -100,6 +101,11 @@ def about_routes(assistants: Sequence[Assistant], person: Person) -> list[BaseRo
         return json_answer(Me(person.name, person.role, person == LOCAL))
 
     return [Described("/api/me", me, ME), Described("/api/assistants", told, TOLD)]
+
+
+def _told(assistant: Assistant) -> Told:
+    only = assistant.panel.only if assistant.panel else ""
+    return Told(assistant.name, assistant.title, assistant.summary, assistant.questions, panel_path(assistant), only)
 
 
 ME = Operation("Who asks", answers={200: Answer("the person", Me)})

@@ -2,6 +2,7 @@
 without users, whoever reaches the server may do everything.
 """
 
+import asyncio
 import errno
 import os
 import re
@@ -10,18 +11,22 @@ import socket
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from types import FrameType
+from typing import Any, cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from treadle.app.assistant import Assistant, Host
+from treadle.app.home import users_in
 from treadle.core.errors import SettingsError
 from treadle.server.app import create_app
+from treadle.server.connection import Connection, Patience, patience
 from treadle.server.models import Fetching
 from treadle.server.stopping import Stopping
-from treadle.stores.users import FILE, Users
+from treadle.stores.users import Users
 
 ADDRESS, PORT = "127.0.0.1", 8080
 LOOPBACKS = {4: ADDRESS, 6: "::1"}
@@ -52,23 +57,16 @@ async def serve(
     """
     users = let_in(users_of(host), address, anyone=anyone, behind_proxy=behind_proxy)
     called = [_host_name(name) for name in names]
+    how: dict[str, Any] = {"users": users, "cors": cors, "behind_proxy": behind_proxy, "fetching": fetching}
     with listen(address, port, anywhere=users is not None or anyone) as listening:
-        app = create_app(
-            assistants,
-            host,
-            hosts=(*hosts_of(listening), *called),
-            by_address=not is_loopback(address),
-            users=users,
-            cors=cors,
-            behind_proxy=behind_proxy,
-            fetching=fetching,
-        )
+        hosts = (*hosts_of(listening), *called)
+        app = create_app(assistants, host, hosts=hosts, by_address=not is_loopback(address), **how)
         await Server(app, listening, on_listening, grace=grace).serve(sockets=[listening])
 
 
 def users_of(host: Host) -> Users:
     """Who may use a server with this host; nobody is in it where it has no users."""
-    return Users(host.home.folder / FILE)
+    return users_in(host.home)
 
 
 def let_in(users: Users, address: str, *, anyone: bool = False, behind_proxy: bool = False) -> Users | None:
@@ -153,23 +151,37 @@ def _host_of(listening: socket.socket) -> str:
     return f"[{place}]" if ":" in place else place
 
 
+def _config(app: ASGIApp, grace: int, patient: Patience) -> uvicorn.Config:
+    made = partial(Connection, patience=patient)
+    return uvicorn.Config(
+        app,
+        http=cast("type[asyncio.Protocol]", made),  # it is called like one
+        limit_concurrency=patient.most + 1,  # where nobody can make room
+        backlog=max(16, patient.most // 8),  # so many are taken at once, before anybody can make room for them
+        log_config=None,  # whoever starts the server says where its log goes
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="on",
+        timeout_graceful_shutdown=grace,
+    )
+
+
 class Server(uvicorn.Server):
     """Uvicorn, that says when it listens, ends as asked without dying of the signal, and ends in any case."""
 
-    def __init__(self, app: ASGIApp, listening: socket.socket, on_listening: Listened | None = None, *, grace: int = GRACE) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        listening: socket.socket,
+        on_listening: Listened | None = None,
+        *,
+        grace: int = GRACE,
+        patient: Patience | None = None,
+    ) -> None:
         self._stopping = Stopping(app)
-        super().__init__(
-            uvicorn.Config(
-                self._stopping,
-                log_config=None,  # whoever starts the server says where its log goes
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                ws="none",
-                lifespan="on",
-                timeout_graceful_shutdown=grace,
-            )
-        )
+        super().__init__(_config(self._stopping, grace, patient or patience()))
         self._url = url_of(listening)
         self._on_listening = on_listening
         self._grace = grace

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 from treadle.app.home import Home
 from treadle.app.stats import moment, stats_of
 from treadle.core.errors import SettingsError
-from treadle.server.described import Answer, Described, Operation
+from treadle.routes import Answer, Described, Operation
 from treadle.stores.stats.values import BY, By, Question, Report
 
 PICKED = ("assistant", "model", "tool", "user")

@@ -45,7 +45,7 @@ def visit(browser, shop, tmp_path):
         await page.wait_for(ready, PATIENCE)
         await look(page)
         page.check()
-        await page.send("Page.close")
+        await page.close()
 
     def visiting(look, *replies, before=None, ready=READY, **how):
         with served(tmp_path, *replies) as table:
@@ -173,12 +173,12 @@ def test_steps_and_changes_come_while_it_works_and_nothing_jumps(visit, shop):
     async def look(page):
         await begin(page, shop)
         await says(page, "#doing", "The model is thinking…")
-        assert await page.text("#changes-amount") == "Nothing has been changed yet."
-        await page.wait_for("document.querySelectorAll('.step').length === 2")
+        await says(page, "#changes-amount", "Nothing has been changed yet.")
+        await page.wait_for("document.querySelectorAll('.step').length === 2", PATIENCE)
         assert await page.evaluate(TITLES) == ["Ran the tests before the first change", "What the model was told"]
         gates[0].open()
         await page.wait_for("document.querySelectorAll('.file').length === 1", PATIENCE)
-        assert await page.text("#changes-amount") == f"1 file, +241 {MINUS}1"
+        await says(page, "#changes-amount", f"1 file, +241 {MINUS}1")
         await page.evaluate("document.querySelector('.step').open = true")
         await page.evaluate("document.querySelector('#changes').scrollTop = 700")
         await page.evaluate(
@@ -189,18 +189,15 @@ def test_steps_and_changes_come_while_it_works_and_nothing_jumps(visit, shop):
         await says(page, "#changes-amount", f"+244 {MINUS}1")
         assert await page.evaluate("line.isConnected && line.getBoundingClientRect().top === top0")
         assert await page.evaluate("document.querySelector('.step').open")
-        assert await page.text("#steps .words strong") == "now"
+        await says(page, "#steps .words strong", "now")
         gates[2].open()
         await page.wait_for("document.querySelectorAll('.file').length === 2", PATIENCE)
-        card = CARD.format("exit code 3")
-        assert await page.evaluate(f"[{card}.dataset.state, {card}.querySelector('.outcome').innerText]") == [
-            "failed",
-            "exit code 3, note.txt",
-        ]
+        card = CARD.format("exit code 3, note.txt")
+        await page.wait_for(f"{card}.dataset.state === 'failed'")
         gates[3].open()
         await says(page, ".outcome", "Completed, and verified: 2 tests pass.")
-        assert "note.txt" in await page.text("#files")
-        assert await page.text("#doing") == ""
+        await says(page, "#files", "note.txt")
+        await page.wait_for("document.querySelector('#doing').innerText === ''")
         await page.evaluate(f"{card}.open = true")
         await page.click(".step[open] button.chip")
         assert await page.evaluate(f"{FOCUS}.matches('.file > summary')")
@@ -248,7 +245,7 @@ def test_a_push_is_approved_with_the_keyboard(visit, shop):
         await tab(page, ".deny")
         await page.press("Enter")
         await says(page, ".outcome", "Completed, and verified")
-        assert await page.evaluate(f"{CARD.format('git push')}.dataset.state") == "denied"
+        await page.wait_for(f"{CARD.format('git push')}.dataset.state === 'denied'")
 
     visit(look, mends(), asks(("git", {"action": "push"})), reports())
 

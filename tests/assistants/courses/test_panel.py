@@ -72,7 +72,7 @@ def visit(browser, library, tmp_path):
         await page.wait_for(ready)
         await look(page)
         page.check()
-        await page.send("Page.close")
+        await page.close()
 
     def visiting(look, *replies, courses=(BREAD, TEA), at="", ready="", chunk=40, **how):
         if courses:
@@ -377,6 +377,7 @@ def test_earlier_conversations_are_shown_again_and_removed_for_good(visit):
         assert await page.evaluate(rows) == ["Two?", "One?"]
         await page.click("#conversations li:nth-child(2) .pick")
         await says(page, ".said p", "One?")
+        await page.wait_for("document.querySelector('#conversations li:nth-child(2) .pick[aria-current]') !== null")
         await page.click("#conversations li:nth-child(2) .bare")
         await page.click("dialog .quiet")
         assert len(await page.evaluate(rows)) == 2

@@ -60,7 +60,7 @@ def visit(browser, kept, tmp_path, monkeypatch):
         await look(*opened)
         for page in opened:
             page.check()
-            await page.send("Page.close")
+            await page.close()
 
     def visiting(look, *replies, at="", pages=1, sample=True, ready=READY, chunk=40, **how):
         if sample:

@@ -40,12 +40,14 @@ def answer(*blocks: dict[str, Any], intent: str = "Keeps a shop's stock.", **how
 
 
 class Pretended:
-    """The routes over a folder. `asked` holds every request to read; while `free` isn't set, none is answered."""
+    """The routes over a folder. `asked` holds every request to read, and `reached` says that there is one; while `free` isn't set,
+    none is answered.
+    """
 
     def __init__(self, folder: Path, said: dict[str, Any], *, no_model: str | None = None) -> None:
         self.folder, self.said, self.no_model = folder, said, no_model
         self.asked: list[dict[str, Any]] = []
-        self.free = threading.Event()
+        self.reached, self.free = threading.Event(), threading.Event()
         self.free.set()
 
     @property
@@ -79,6 +81,7 @@ class Pretended:
 
     async def _analyze(self, request: Request) -> JSONResponse:
         self.asked.append(await request.json())
+        self.reached.set()
         await asyncio.to_thread(self.free.wait, PATIENCE)
         return JSONResponse(self.said, 200 if self.said["success"] else 400)
 

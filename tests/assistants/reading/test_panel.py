@@ -1,5 +1,7 @@
 """The panel in a real browser, over routes whose answers are laid down here."""
 
+import asyncio
+
 import pytest
 
 from assistants.reading.pretend import Pretended, answer, block
@@ -38,7 +40,7 @@ def visit(browser, tmp_path):
         page = await started.open(url, **how)
         await look(page, pretended)
         page.check()
-        await page.send("Page.close")
+        await page.close()
 
     def visiting(look, said=SAID, files=FILES, at="", no_model=None, **how):
         for name, text in files.items():
@@ -252,8 +254,9 @@ def test_a_file_that_changes_while_it_is_read_is_stale_at_once(visit):
         await shown(page, "idle")
         pretended.free.clear()
         await page.click("#read")
-        await shown(page, "analyzing")
+        assert await asyncio.to_thread(pretended.reached.wait, 20)
         (pretended.folder / "stock.py").write_text("changed = 1\n")
+        await changed(page)
         await page.wait_for("import('/reading/state.js').then(({ state }) => state.latest !== state.source.hash)")
         pretended.free.set()
         await shown(page, "stale")

@@ -1,9 +1,12 @@
-"""One browser for the pages, and a way to show one of them to a test."""
+"""A shop on a server, and a way to show one of its pages to a test."""
 
 import pytest
+from msgspec import Struct
 
-from server.pages.shop import Shop, courses, script_file
+from server.pages.kept import asked, job
+from server.pages.shop import LAMPS, LOOK, ORDER, Shop, clerk, courses, script_file
 from server.running import Serving
+from treadle.testing import calls
 
 
 @pytest.fixture
@@ -27,6 +30,30 @@ def serve(shop, tmp_path):
     return serving
 
 
+class Standing(Struct, frozen=True):
+    """A server that is there for several tests, which only look: with a run in which an order waits, and a job that failed."""
+
+    url: str
+    run: str
+    job: str
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory):
+    """One for all tests of a file."""
+    folder = tmp_path_factory.mktemp("standing")
+    made = job(folder, "Count", state="failed", why="It broke.", output={"summary": "It **works**.\n\nReally.", "verified": True})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("HOME", str(folder))
+        patched.setenv("TREADLE_CONFIG", str(folder / "own.toml"))
+        (folder / "own.toml").touch()
+        model = clerk(LOOK, LAMPS, calls(("order_items", ORDER)))
+        with Serving(folder, [Shop(folder).assistant, courses(folder)], model) as server:
+            run = asked(server.url, "How many?")
+            asked(server.url, "Order.", run_id=run, status="waiting")
+            yield Standing(server.url, run, made.id)
+
+
 @pytest.fixture
 def visit(browser):
     """Shows a page to `look(page)`; unless something is expected, nothing may go wrong meanwhile."""
@@ -35,11 +62,10 @@ def visit(browser):
     def visiting(url, look, *, expected=(), **how):
         async def run():
             page = await started.open(url, **how)
-            await page.send("Storage.clearDataForOrigin", origin="*", storageTypes="local_storage")
             await look(page)
             left = [problem for problem in page.problems if not any(words in problem for words in expected)]
             assert left == []
-            await page.send("Page.close")
+            await page.close()
 
         runner.run(run())
 

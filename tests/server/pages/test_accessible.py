@@ -4,9 +4,6 @@ import pytest
 
 from browser import needs_browser
 from server.pages.axe import findings, needs_axe
-from server.pages.kept import asked, job
-from server.pages.shop import LAMPS, LOOK, ORDER, clerk
-from treadle.testing import calls
 
 pytestmark = [needs_browser, needs_axe]
 
@@ -28,9 +25,7 @@ OPENED = """document.querySelectorAll('details').forEach(each => { each.open = t
 
 
 @pytest.mark.parametrize("path", READY)
-def test_nothing_serious_is_found(serve, visit, tmp_path, path):
-    made = job(tmp_path, "Count", state="failed", why="It broke.", output={"summary": "It **works**.\n\nReally.", "verified": True})
-
+def test_nothing_serious_is_found(standing, visit, path):
     async def look(page):
         await page.wait_for(READY[path])
         await page.wait_for("!document.querySelector('#panels').hidden")
@@ -43,18 +38,14 @@ def test_nothing_serious_is_found(serve, visit, tmp_path, path):
             assert await page.evaluate("document.documentElement.scrollWidth") == width
         assert found == []
 
-    with serve(clerk(LOOK, LAMPS, calls(("order_items", ORDER)))) as server:
-        run = asked(server.url, "How many?")
-        asked(server.url, "Order.", run_id=run, status="waiting")
-        visit(server.url + path.format(run=run, job=made.id), look, expected=("status of 404",))
+    visit(standing.url + path.format(run=standing.run, job=standing.job), look, expected=("status of 404",))
 
 
-def test_what_nobody_could_use_would_be_found(serve, visit):
+def test_what_nobody_could_use_would_be_found(standing, visit):
     async def look(page):
         await page.wait_for("!document.querySelector('#panels').hidden")
         await page.evaluate("document.querySelector('main').append(document.createElement('input'))")
         await page.evaluate("document.querySelector('.soft').style.color = '#999'")
         assert {found[1] for found in await findings(page)} >= {"label", "color-contrast"}
 
-    with serve(clerk()) as server:
-        visit(f"{server.url}/runs", look)
+    visit(f"{standing.url}/runs", look)

@@ -13,7 +13,7 @@ GROUND = "getComputedStyle(document.body).backgroundColor"
 LIGHT, DARK = "rgb(250, 249, 246)", "rgb(20, 23, 26)"
 
 
-def test_every_page_is_reached_from_every_other_and_says_which_it_is(serve, visit):
+def test_every_page_is_reached_from_every_other_and_says_which_it_is(standing, visit):
     async def look(page):
         for path, title in PAGES.items():
             await page.click(f"nav a[href='{path}']")
@@ -31,11 +31,10 @@ def test_every_page_is_reached_from_every_other_and_says_which_it_is(serve, visi
         await page.click("#panels a")
         await page.wait_for("location.pathname === '/shop/'")
 
-    with serve(clerk()) as server:
-        visit(f"{server.url}/", look)
+    visit(f"{standing.url}/", look)
 
 
-def test_light_or_dark_is_as_the_system_says_until_somebody_chooses_and_holds_for_panels_too(serve, visit):
+def test_light_or_dark_is_as_the_system_says_until_somebody_chooses_and_holds_for_panels_too(standing, visit):
     async def look(page):
         assert await page.evaluate(GROUND) == LIGHT
         assert await page.evaluate("document.querySelector('#theme').ariaLabel") == "Use dark colours"
@@ -56,12 +55,11 @@ def test_light_or_dark_is_as_the_system_says_until_somebody_chooses_and_holds_fo
         await page.prefer("light")
         assert await page.evaluate(GROUND) == LIGHT
 
-    with serve(clerk()) as server:
-        visit(f"{server.url}/runs", look)
+    visit(f"{standing.url}/runs", look)
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_on_a_telephone_the_pages_are_behind_a_button_and_nothing_is_cut_off(serve, visit, path):
+def test_on_a_telephone_the_pages_are_behind_a_button_and_nothing_is_cut_off(standing, visit, path):
     async def look(page):
         await page.wait_for("!!document.querySelector('#panels')")
         assert not await page.evaluate("document.querySelector('nav').checkVisibility()")
@@ -74,8 +72,7 @@ def test_on_a_telephone_the_pages_are_behind_a_button_and_nothing_is_cut_off(ser
         assert await page.evaluate("document.activeElement.id") == "menu"
         assert await page.evaluate("document.documentElement.scrollWidth") == 360
 
-    with serve(clerk()) as server:
-        visit(f"{server.url}{path}", look, width=360, height=740)
+    visit(f"{standing.url}{path}", look, width=360, height=740)
 
 
 def test_where_there_are_users_one_sees_who_one_is_and_signs_out(serve, visit, tmp_path):
@@ -95,10 +92,35 @@ def test_where_there_are_users_one_sees_who_one_is_and_signs_out(serve, visit, t
         visit(f"{server.url}/login", look, expected=("status of 401",))  # whatever was asked just then
 
 
-def test_nobody_is_named_where_there_is_one_person(serve, visit):
+def test_nobody_is_named_where_there_is_one_person(standing, visit):
     async def look(page):
         await page.wait_for("!document.querySelector('#panels').hidden")
         assert await page.evaluate("document.querySelector('#person').hidden")
 
-    with serve(clerk()) as server:
-        visit(f"{server.url}/", look)
+    visit(f"{standing.url}/", look)
+
+
+def test_whoever_is_not_signed_in_any_more_signs_in_and_is_where_they_were(serve, visit, tmp_path):
+    users = Users(tmp_path / "users")
+    token = users.add("ada", "user")
+
+    async def sign_in(page):
+        await page.wait_for("document.querySelector('#enter')?.disabled === false")
+        await page.write(token)
+        await page.press("Enter")
+
+    async def look(page):
+        await page.wait_for("location.pathname === '/login'")
+        await sign_in(page)
+        await page.wait_for("location.pathname === '/runs' && document.querySelector('#said')?.className === 'soft small'")
+        (session,) = (await page.send("Network.getCookies"))["cookies"]
+        users.end_session(session["value"])
+        await page.click("#search")
+        await page.write("lamps")
+        await page.wait_for("location.pathname === '/login' && document.querySelector('#token') !== null")
+        await sign_in(page)
+        await page.wait_for("location.pathname + location.search === '/runs?search=lamps'")
+        await page.wait_for("document.querySelector('#who')?.innerText === 'ada'")
+
+    with serve(clerk(), users=users) as server:
+        visit(f"{server.url}/runs", look, expected=("status of 401",))

@@ -9,7 +9,7 @@ from browser import needs_browser
 from server.pages.cable import Cable
 from server.pages.shop import BAD, LAMPS, LOOK, ORDER, QUESTIONS, Held, clerk
 from server.running import Serving, assistant, panel
-from treadle import Agent, tool
+from treadle import Agent, Functions, Limits, tool
 from treadle.core.errors import UnknownModel
 from treadle.core.requests import ReplyEnded, TextDelta, Usage
 from treadle.models.scripted import Answer
@@ -22,7 +22,13 @@ READY = "document.querySelectorAll('.assistant').length === 2 && document.queryS
 DONE = "document.querySelectorAll('.facts').length === {}"
 RUN = "new URLSearchParams(location.search).get('run')"
 STATES = "[...document.querySelectorAll('.call')].map(each => [each.querySelector('.name').innerText, each.dataset.state])"
-LANES = "[...document.querySelectorAll('.lane')].map(each => each.querySelector('.name').innerText)"
+LANES = """[...document.querySelectorAll('.lane')].map(each => [each.querySelector('.name').innerText, {
+    from: parseFloat(each.querySelector('.stretch').style.left), width: parseFloat(each.querySelector('.stretch').style.width),
+    took: each.querySelector('.took').innerText,
+}])"""
+TOOK = """Promise.all([fetch(`/api/runs/${new URLSearchParams(location.search).get('run')}`).then(said => said.json()),
+    import('/static/calls.js')]).then(([{entries}, {lasting}]) => entries.filter(({kind}) => kind === 'returned')
+    .map(({result, seconds}) => [result.name, [seconds, lasting(seconds)]]))"""
 COUNT = "(document.querySelector('#waiting').hidden ? 0 : parseInt(document.querySelector('#waiting').innerText))"
 BROKEN = ("network: net::", "network: Failed to load resource", "net::ERR")
 
@@ -64,15 +70,22 @@ def test_calls_at_once_are_side_by_side_on_a_time_line(serve, visit):
         await page.wait_for(READY)
         await page.click(".chip")
         await page.wait_for(DONE.format(1))
-        assert sorted(await page.evaluate(LANES)) == ["count_items", "next_delivery", "price_of"]
-        bars = "[...document.querySelectorAll('.lane')].map(each => [each.querySelector('.name').innerText, parseFloat({})])"
-        widths = dict(await page.evaluate(bars.format("each.querySelector('.stretch').style.width")))
-        assert widths["count_items"] > 2 * widths["price_of"] > 0
-        assert "count_items from 0.0 to 0.2 s" in await page.evaluate("document.querySelector('.timeline').ariaLabel ?? ''")
+        await drawn_to_scale(page)
         await page.go(await page.evaluate("location.href"))
         await page.wait_for("document.querySelectorAll('.lane').length === 3")
-        again = dict(await page.evaluate(bars.format("each.querySelector('.stretch').style.width")))
-        assert again["count_items"] > 2 * again["price_of"] > 0
+        await drawn_to_scale(page)
+
+    async def drawn_to_scale(page):
+        lanes, took = dict(await page.evaluate(LANES)), dict(await page.evaluate(TOOK))
+        assert list(lanes) == ["count_items", "price_of", "next_delivery"]
+        assert {name: lane["took"] for name, lane in lanes.items()} == {name: words for name, (_, words) in took.items()}
+        second = lanes["count_items"]["width"] / took["count_items"][0]  # how wide one is
+        assert [lane["width"] for lane in lanes.values()] == pytest.approx([second * took[name][0] for name in lanes], abs=0.01)
+        ends = [lane["from"] + lane["width"] for lane in lanes.values()]
+        assert (lanes["count_items"]["from"], max(ends)) == (0, pytest.approx(100))
+        assert max(lane["from"] for lane in lanes.values()) < lanes["count_items"]["width"]  # nobody waited for the longest
+        label = await page.evaluate("document.querySelector('.timeline').ariaLabel")
+        assert f"count_items from 0.0 to {took['count_items'][0]:.1f} s; price_of from" in label
 
     with serve(clerk(LOOK, LAMPS)) as server:
         visit(f"{server.url}/", look)
@@ -88,6 +101,7 @@ def test_a_conversation_goes_on_after_the_page_was_loaded_again_with_another_mod
         await page.go(await page.evaluate("location.href"))
         await page.wait_for("document.querySelectorAll('.turn').length === 1")
         assert await page.text(".words") == "Three."
+        await page.wait_for("document.querySelector('#model').options.length === 2")
         await page.evaluate("document.querySelector('#model').selectedIndex = 1")
         await ask(page, "And chairs?")
         await page.wait_for("document.querySelectorAll('.words')[1]?.innerText === 'The other model says so.'")
@@ -182,6 +196,28 @@ def test_two_things_that_wait_are_answered_one_after_the_other(serve, visit, sho
         visit(f"{server.url}/", look)
 
 
+def test_an_answer_that_was_given_at_a_limit_is_an_answer(visit, tmp_path):
+    @tool(effect="read")
+    def depth(river: str) -> int:
+        """How deep it is."""
+        return 7
+
+    rivers = assistant("rivers", toolsets=lambda host: [Functions([depth])], limits=Limits(rounds=1))
+
+    async def look(page):
+        await page.wait_for("document.querySelectorAll('.assistant').length === 1")
+        await ask(page, "How deep?")
+        await page.wait_for(DONE.format(1))
+        assert await page.evaluate("[...document.querySelectorAll('.answer .notice')].map(each => each.innerText)") == []
+        await page.click("#journal")
+        await page.wait_for("document.querySelector('#then .part:last-child .words')?.innerText === '7 m.'")
+        assert await page.evaluate("document.querySelector('#then .notice')") is None
+        assert await page.text("#about .mark") == "at a limit"
+
+    with Serving(tmp_path, [rivers], clerk(calls(("depth", {"river": "Elbe"})), "7 m.")) as server:
+        visit(f"{server.url}/", look)
+
+
 def test_stopping_stops_the_run_itself(serve, visit):
     held = Held("One, ", "two, ", "three.")
 
@@ -225,13 +261,14 @@ def test_after_a_broken_connection_nothing_is_missing_and_nothing_comes_twice(se
 
 
 def test_what_a_reader_was_too_slow_for_is_there_at_the_end(serve, visit):
-    go, over = threading.Event(), threading.Event()
+    go, over, told = threading.Event(), threading.Event(), threading.Event()
 
     async def flood():
         for gate, words in ((go, ["One."]), (over, ["."] * 6000)):
             await asyncio.to_thread(gate.wait, 20)
             for word in words:
                 yield TextDelta(word)
+        told.set()
         yield ReplyEnded("done", Usage(requests=1))
 
     async def look(page, cable):
@@ -242,7 +279,7 @@ def test_what_a_reader_was_too_slow_for_is_there_at_the_end(serve, visit):
         cable.pull()
         await page.wait_for("document.querySelector('.doing').innerText === 'Connection lost; trying again…'")
         over.set()
-        await asyncio.sleep(0.5)  # for the model to be ahead of what is kept for readers
+        assert await asyncio.to_thread(told.wait, 20)  # the model is ahead of what is kept for readers
         cable.plug()
         await page.wait_for("document.querySelector('.words')?.innerText.length === 6004")
         assert await page.evaluate("document.querySelectorAll('.turn').length") == 1
@@ -363,8 +400,9 @@ def test_what_goes_wrong_is_said_and_can_be_tried_again(serve, visit):
         await ask(page, "How many?")
         await page.wait_for("!!document.querySelector('.foot .notice.bad')")
         assert "no reply left" in await page.text(".foot .notice")
+        await page.evaluate("window.first = document.querySelector('.foot .notice')")
         await page.click(".foot .notice button")
-        await page.wait_for("document.querySelector('.facts') === null && !!document.querySelector('.foot .notice.bad')")
+        await page.wait_for("!first.isConnected && !!document.querySelector('.foot .notice.bad')")
 
     with serve(clerk()) as server:
         visit(f"{server.url}/", look)

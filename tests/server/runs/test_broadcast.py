@@ -89,13 +89,14 @@ def test_a_reply_is_the_last_word_only_until_another_turn_begins():
     assert read(broadcast.since(1)[1][0])["event"] == "reply"
     size = broadcast.size
     broadcast.begin(7)
+    assert not broadcast.is_over
+    broadcast.publish(CallArrived(run_id="r", call_id="2", name="look"))
     told = read(broadcast.since(1)[1][0])
     assert (told["event"], told["message"], "approvals" in told) == ("run_ended", "done", False)
     assert broadcast.size != size
-    assert not broadcast.is_over
     broadcast.end(None)
     broadcast.begin(9)
-    assert numbers(broadcast.since(0)[1]) == [1, 2]
+    assert numbers(broadcast.since(0)[1]) == [1, 2, 3]
 
 
 def test_readers_of_the_journal_go_on_at_the_earliest_place_from_which_nothing_is_gone():
@@ -149,3 +150,15 @@ def test_what_was_a_while_ago_is_let_go_but_for_how_it_ended():
     missed, items = broadcast.since(10)
     assert (missed, numbers(items), read(items[0])["event"]) == (40, [51], "reply")
     assert broadcast.size == len(items[0].data)
+
+
+def test_a_turn_that_came_to_nothing_leaves_the_last_word_as_it_was():
+    broadcast = filled(1)
+    broadcast.end(REPLY)
+    broadcast.begin(3)
+    broadcast.end(None)
+    assert [read(item)["event"] for item in broadcast.since(0)[1]] == ["call_arrived", "reply"]
+    broadcast.begin(3)
+    broadcast.publish(CallArrived(run_id="r", call_id="2", name="look"))
+    assert [read(item)["event"] for item in broadcast.since(0)[1]] == ["call_arrived", "run_ended", "call_arrived"]
+    assert broadcast.size == sum(len(item.data) for item in broadcast.since(0)[1])

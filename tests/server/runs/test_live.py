@@ -1,16 +1,19 @@
 """Turns that are under way: how they begin, end, and are let go of."""
 
 import asyncio
-from contextlib import asynccontextmanager
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from server.runs.test_reading import agent, held, living, over, received, turn
 from treadle import Agent
 from treadle.core.entries import Finished
 from treadle.core.errors import JournalError, RunTaken
 from treadle.models.scripted import Scripted
+from treadle.server.place import placed
+from treadle.server.rates import Turnstile
 from treadle.server.runs.live import Turn
+from treadle.stores.people import Allowance, Person
 
 
 async def until(true):
@@ -162,24 +165,32 @@ def test_what_is_over_longest_goes_first_where_there_is_too_much(tmp_path):
     assert asyncio.run(filling()) == [3, 4]
 
 
-def test_a_turnstile_is_passed_for_as_long_as_a_turn_lasts(tmp_path):
-    inside = []
-
-    @asynccontextmanager
-    async def turnstile():
-        inside.append("in")
-        yield
-        inside.append("out")
+def test_a_place_is_held_for_as_long_as_a_turn_lasts_whoever_leaves(tmp_path):
+    turnstile = Turnstile(Person("ann", allowance=Allowance(runs=1)))
 
     async def passing():
         async with living(tmp_path) as live:
             made = agent(["Yes."])
-            work = turn(made, "first").work
-            await live.begin(Turn("r", "rivers", made, work, turnstile=turnstile()))
-            during = list(inside)
+            with placed(turnstile) as place:
+                await live.begin(Turn("r", "rivers", made, turn(made, "first").work, place=place))
+            during = turnstile.inside
             await over(live)
             await until(lambda: not live.is_under_way("r"))
             return during
 
-    assert asyncio.run(passing()) == ["in"]
-    assert inside == ["in", "out"]
+    assert asyncio.run(passing()) == 1
+    assert turnstile.inside == 0
+
+
+def test_nothing_begins_where_the_server_stops(tmp_path):
+    closed = []
+
+    async def late():
+        async with living(tmp_path) as live:
+            pass
+        made = agent(["Yes."])
+        with pytest.raises(HTTPException, match="send this again"):
+            await live.begin(Turn("r", "rivers", made, turn(made, "first").work, close=[lambda: closed.append("closed")]))
+
+    asyncio.run(late())
+    assert closed == ["closed"]

@@ -24,7 +24,7 @@ from treadle.server.metrics import Figures
 from treadle.server.runs.events import PersonSaid
 from treadle.server.runs.live import Keeping, Live, Turn
 from treadle.server.runs.reading import Place, lines_of, place_of, start_of
-from treadle.stores.journal import SqliteJournal
+from treadle.stores.journal import DatabaseJournal
 
 PASSING = {"call_progressed", "model_retried"}  # no entry tells of these
 
@@ -318,6 +318,21 @@ def test_a_reader_that_stops_reading_costs_only_itself_and_is_told_what_it_misse
     assert len(told[1]["text"]) == 48 * len("word ")
 
 
+def test_a_reader_that_comes_back_after_more_than_is_kept_begins_anew(tmp_path):
+    async def reading():
+        async with living(tmp_path, events=20) as live:
+            await live.begin(turn(agent([calls(("look", {"at": 1}), text="A word. " * 20), "Looked."]), "first"))
+            await over(live)
+            broadcast = live.broadcast("r")
+            places = [Place(broadcast.epoch, number) for number in (1, broadcast.first - 2, broadcast.first - 1)]
+            return [await received(live, place) for place in places], await received(live)
+
+    (early, just_gone, just_kept), whole = asyncio.run(reading())
+    assert early == just_gone == [("j7-0", {"event": "reset", "run_id": ""}), *whole]
+    assert just_kept[0][1]["event"] not in ("reset", "missed")
+    assert just_kept[-1][1] == whole[-1][1]
+
+
 def test_what_waits_is_asked_again_of_whoever_comes_later(tmp_path):
     async def reading():
         async with living(tmp_path) as live:
@@ -333,7 +348,7 @@ def test_what_waits_is_asked_again_of_whoever_comes_later(tmp_path):
 
 
 def test_a_journal_that_was_read_too_long_ago_is_read_again(tmp_path):
-    class Late(SqliteJournal):
+    class Late(DatabaseJournal):
         """Reads, and comes back with it only when much has happened since."""
 
         meanwhile = None

@@ -85,6 +85,32 @@ def test_a_policy_of_ours_that_breaks_is_a_sentence_and_no_traceback(tmp_path, c
     assert "secret detail" in caplog.text
 
 
+def test_what_was_opened_for_a_turn_that_cannot_begin_is_closed(tmp_path):
+    opened, closed = [], []
+
+    def toolsets(lent):
+        opened.append(1)
+        lent.at_end(lambda: closed.append(1))
+        return rivers().toolsets(lent)
+
+    async def work():
+        turnstile = Turnstile(Person("ann", allowance=Allowance(runs=1)))
+        desk = Desk([rivers(toolsets=toolsets)], host(tmp_path, Scripted("a")), unoffered)
+        turn = await desk.turn(Asked(MODEL, (person("Hi."),)), Told(turnstile=turnstile))
+        with pytest.raises(Exception, match="1 runs under way"):
+            await desk.turn(Asked(MODEL, (person("Hi."),)), Told(turnstile=turnstile))
+        await turn.task
+        taken = Asked(MODEL, (person("Hi."),), tools=(ToolSpec("length", "Ours.", {"type": "object"}),))
+        with pytest.raises(Refused):
+            await desk.turn(taken, Told(turnstile=turnstile))
+        desk.leave(turn)
+        await desk.close()
+        return turnstile.inside
+
+    assert asyncio.run(work()) == 0
+    assert len(opened) == len(closed) >= 2
+
+
 def test_a_turn_counts_as_a_run_under_way(tmp_path):
     async def work():
         turnstile = Turnstile(Person("ann", allowance=Allowance(runs=1)))

@@ -285,8 +285,10 @@ def test_what_stands_before_the_wire_refuses_in_its_shape(tmp_path):
         with pytest.raises(openai.APIStatusError) as refused:
             complete(client, user("x" * 2000))
         assert (refused.value.status_code, "bytes" in refused.value.body["message"]) == (413, True)
-        with pytest.raises(openai.NotFoundError, match="There is nothing at"):
+        with pytest.raises(openai.NotFoundError, match=r"Nothing is embedded here: .* Ask at /v1/chat/completions"):
             client.embeddings.create(model=MODEL, input="x")
+        with pytest.raises(openai.NotFoundError, match="There is nothing at"):
+            client.moderations.create(model=MODEL, input="x")
 
 
 # approvals

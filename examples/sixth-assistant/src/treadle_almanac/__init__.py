@@ -3,12 +3,9 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-from treadle import Assistant, Command, Functions, Host, Limits, Panel, tool
-from treadle_almanac.sky import moon_of, sun_of
-
-GREENWICH = (51.48, 0.0)
+from treadle import Assistant, Command, Functions, Host, Limits, Panel, later, tool
+from treadle_almanac.sky import GREENWICH, moon_of, sun_of
 
 
 @tool(effect="read", inline=True)
@@ -61,25 +58,6 @@ def _place(text: str) -> tuple[float, float]:
         raise ArgumentTypeError(f"{text!r} is no place such as 51.48,0") from error
 
 
-# the route
-
-
-def _routes(host: Host) -> list[Any]:
-    from starlette.exceptions import HTTPException
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse
-    from starlette.routing import Route
-
-    async def answer(request: Request) -> JSONResponse:
-        try:
-            day = _day(request.path_params["day"])
-        except ArgumentTypeError as error:
-            raise HTTPException(400, f"{error}.") from error
-        return JSONResponse({"day": str(day), "moon": str(moon_of(day)), "sun": str(sun_of(day, *GREENWICH))})
-
-    return [Route("/api/almanac/{day}", answer)]
-
-
 ALMANAC = Assistant(
     name="almanac",
     title="Almanac",
@@ -89,6 +67,6 @@ ALMANAC = Assistant(
     limits=Limits(rounds=5),
     questions=("How full is the moon on 2026-03-20?", "When does the sun rise in Oslo on 2026-06-21?"),
     commands=(Command("almanac", "print the moon and the sun of a day", _run, _arguments),),
-    routes=_routes,
+    routes=later("treadle_almanac.routes:routes"),
     panel=Panel("Almanac", Path(__file__).parent / "panel"),
 )

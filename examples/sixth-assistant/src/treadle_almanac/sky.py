@@ -5,6 +5,7 @@ from math import acos, asin, cos, degrees, radians, sin
 from typing import NamedTuple
 
 NOON = datetime(2000, 1, 1, 12, tzinfo=UTC)  # what days are counted from
+GREENWICH = (51.48, 0.0)  # latitude and longitude
 TILT = 23.44  # of the earth's axis, in degrees
 HORIZON = -0.833  # where the sun's middle is when its upper edge is seen
 QUARTERS = ("new moon", "first quarter", "full moon", "last quarter")

@@ -7,7 +7,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle import Agent, Desk, Job, Led, Limits, Model, Options, Results, Settings, SettingsError, mcp_toolsets, settings_of
+from treadle import (
+    Agent,
+    Desk,
+    Job,
+    Led,
+    Limits,
+    Model,
+    Options,
+    Results,
+    Settings,
+    SettingsError,
+    Toolset,
+    mcp_toolsets,
+    settings_of,
+)
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.kept import Kept
 from treadle.assistants.coding.plan import debug as debug_plan
@@ -83,6 +97,12 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
 
 
+def _servers(room: Room) -> Sequence[Toolset]:
+    """Tools of MCP servers, which the person has set up for this machine; whoever comes here over a network has none of them."""
+    host = room.desk.host
+    return mcp_toolsets(room.settings, host.home.folder) if room.changes and not host.shared else ()
+
+
 async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
     """The agent that does the work. `leaves` lets it push; `turn` is which it is; `tests` is what tests may use."""
     flat = room.led or not room.model.traits.native_calls
@@ -91,7 +111,7 @@ async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bo
     return Agent(
         Led(room.model, debug_plan) if room.led else room.model,
         name=f"coding-{room.kind}",
-        toolsets=[tools, *(mcp_toolsets(room.settings, room.desk.host.home.folder) if room.changes else ())],
+        toolsets=[tools, *_servers(room)],
         instructions=instructions(room.kind, room.folder, room.settings),
         output_type=_ANSWERS[room.kind],
         limits=await _limits(room, turn),

@@ -4,76 +4,34 @@ Jobs are the person's whose host this is. Nothing that could leave the machine c
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from treadle import Agent, Host, Job, Jobs, RunNotFound, Scripted, SettingsError, TreadleError, settings_of
 from treadle.assistants.coding.account import Entry, doing, steps_of
 from treadle.assistants.coding.carrying import FACE, Carrier, is_known
 from treadle.assistants.coding.changes import checkpoints_of, patch_of, take_back
 from treadle.assistants.coding.command import NAME
-from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, title_of
+from treadle.assistants.coding.given import is_enough, title_of
 from treadle.assistants.coding.looks import UNDER_WAY, Look, brief, news, told, without_secrets
+from treadle.assistants.coding.operations import TABLE, CallDecision, NewJob, Undo
 from treadle.assistants.coding.patches import Patch, patch_in
 from treadle.assistants.coding.places import NoFolder, NotAllowed, Places, must_be_contained
 from treadle.assistants.coding.sample import make_sample
 from treadle.assistants.coding.undo import BACK
-from treadle.routes import body_of, redacted, streamed
+from treadle.routes import Described, Endpoint, body_of, redacted, streamed, together
 from treadle.workspace import ChangedSince
 
 MOST_JOBS = 100
 LOOKS = 1.0  # seconds between two looks at a job
 STATUSES: dict[type[TreadleError], int] = {NotAllowed: 403, NoFolder: 404, SettingsError: 409}
-
-Words = Annotated[str, Meta(max_length=20_000)]
-Log = Annotated[str, Meta(max_length=200_000)]
-Name = Annotated[str, Meta(max_length=250)]
-
-
-class NewJob(Struct, frozen=True, forbid_unknown_fields=True):
-    """A job to begin. `what` is to be built, is wrong, or is what a change is for; `branch` is to be reviewed."""
-
-    kind: Literal["build", "debug", "review", "triage"]
-    workspace: Annotated[str, Meta(max_length=4_096)]
-    what: Words = ""
-    log: Log = ""
-    branch: Name = ""
-    base: Name = ""
-
-    def given(self) -> Given:
-        """As the work takes it."""
-        match self.kind:
-            case "build":
-                return Build(self.what.strip())
-            case "debug":
-                return Debug(self.what.strip(), self.log)
-            case "review":
-                return Review(self.branch.strip(), self.base.strip(), description=self.what.strip())
-            case "triage":
-                return Triage(self.what.strip(), self.log)
-
-
-class Undo(Struct, frozen=True, forbid_unknown_fields=True):
-    """What to take back: the last `steps` changes, or everything where there is no number."""
-
-    steps: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    force: bool = False
-
-
-class Decided(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the person says about a call that waits."""
-
-    approved: bool
-    digest: Annotated[str, Meta(min_length=1)]
-    reason: Annotated[str, Meta(max_length=500)] = ""
 
 
 class Service:
@@ -181,7 +139,7 @@ class Service:
 
     async def decide(self, request: Request) -> Response:
         """What the person says about a call that waits; when nothing more waits, the job goes on."""
-        said, job, call_id = await body_of(request, Decided), self._job(request), request.path_params["call_id"]
+        said, job, call_id = await body_of(request, CallDecision), self._job(request), request.path_params["call_id"]
         self._check_place(job, request)
         asked = next((each for each in await self._approvals(job) if each["call_id"] == call_id), None)
         if asked is None:
@@ -201,7 +159,7 @@ class Service:
         return [job for job in self._jobs.all(self._host.user) if is_known(job)]
 
     def _job(self, request: Request) -> Job:
-        job_id = request.path_params["id"]
+        job_id = request.path_params["job_id"]
         job = self._jobs.get(job_id) if self._jobs.has(job_id) else None
         if job is None or job.user != self._host.user or not is_known(job):
             raise HTTPException(404, f"There is no job {job_id[:100]!r} of yours.")
@@ -274,9 +232,6 @@ def _is_local(request: Request) -> bool:
     return person is not None and person.name == ""
 
 
-Endpoint = Callable[[Request], Awaitable[Response]]
-
-
 def _careful(endpoint: Endpoint) -> Endpoint:
     """What can't be done now is no mistake of the server's."""
 
@@ -292,23 +247,11 @@ def _careful(endpoint: Endpoint) -> Endpoint:
     return answered
 
 
-def routes(host: Host) -> list[Route]:
+def routes(host: Host) -> list[BaseRoute]:
     """The routes."""
     service = Service(host)
     with suppress(RuntimeError):  # it isn't served yet; then whoever first asks for the jobs has them gone on with
         asyncio.get_running_loop().call_soon(service.go_on)
-    one = "/api/coding/jobs/{id}"
-    table: tuple[tuple[str, Endpoint, str], ...] = (
-        ("/api/coding/workspaces", service.workspaces, "GET"),
-        ("/api/coding/sample", service.sample, "POST"),
-        ("/api/coding/jobs", service.listed, "GET"),
-        ("/api/coding/jobs", service.begin, "POST"),
-        (one, service.shown, "GET"),
-        (f"{one}/events", service.events, "GET"),
-        (f"{one}/diff", service.diff, "GET"),
-        (f"{one}/cancel", service.cancel, "POST"),
-        (f"{one}/resume", service.resume, "POST"),
-        (f"{one}/undo", service.undo, "POST"),
-        (f"{one}/approvals/{{call_id}}", service.decide, "POST"),
+    return together(
+        [Described(path, _careful(getattr(service, name)), operation, method) for method, path, name, operation in TABLE]
     )
-    return [Route(path, _careful(endpoint), methods=[method]) for path, endpoint, method in table]

@@ -56,6 +56,7 @@ class Library:
         self._fresh_until = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._known, self._known_until = Catalogue(), 0.0
+        self._indexed = 0  # how often
 
     async def __aenter__(self) -> "Library":
         return self
@@ -100,6 +101,7 @@ class Library:
                 progress=progress,
             )
         self._known_until = 0.0
+        self._indexed += 1
         return report
 
     async def look(self) -> None:
@@ -122,10 +124,11 @@ class Library:
     async def catalogue(self) -> Catalogue:
         """The courses there are."""
         if time.monotonic() >= self._known_until:
-            began = time.monotonic()
+            began, indexed = time.monotonic(), self._indexed
             abouts = await self._store.abouts(COLLECTION)
             self._known = await asyncio.to_thread(catalogue_of, abouts)
-            self._known_until = time.monotonic() + max(KNOWN, 20 * (time.monotonic() - began))
+            is_new = indexed == self._indexed  # what was indexed meanwhile isn't in it
+            self._known_until = time.monotonic() + max(KNOWN, 20 * (time.monotonic() - began)) if is_new else 0.0
         return self._known
 
     async def has_any(self, path: Path) -> bool:

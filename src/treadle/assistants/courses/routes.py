@@ -3,36 +3,39 @@
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from treadle import Host
 from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.operations import (
+    CHAT,
+    COURSES,
+    FORGET,
+    LESSON,
+    LONGEST,
+    PASSAGE,
+    QUERY,
+    SEARCH,
+    SESSION,
+    SESSIONS,
+    CourseMessage,
+    LessonAsked,
+    Number,
+    PassageAsked,
+    QueryAsked,
+    SearchAsked,
+)
 from treadle.assistants.courses.sessions import Sessions
 from treadle.assistants.courses.settled import settled
 from treadle.assistants.courses.sources import source_of
 from treadle.assistants.courses.tutor import Reply, Tutor
 from treadle.passages import Passage
-from treadle.routes import body_of, streamed
+from treadle.routes import Described, body_of, query_of, streamed, together
 
-LONGEST = 20_000  # characters of a question
-
-
-class Asked(Struct, frozen=True):
-    """A question, as clients of the original send it."""
-
-    query: str
-    session_id: str | None = None
-
-
-class Message(Struct, frozen=True):
-    """A question, as the panel sends it."""
-
-    message: str
-    run_id: str | None = None
+UNFIT = 422  # as clients of the original know it
 
 
 class Service:
@@ -50,10 +53,7 @@ class Service:
 
     async def query(self, request: Request) -> Response:
         """Answer a question."""
-        try:
-            asked = await body_of(request, Asked)
-        except HTTPException as error:
-            raise HTTPException(422, error.detail) from error
+        asked = await body_of(request, QueryAsked, unfit=UNFIT)
         question = _question(asked.query, "query")
         reply = await (await self._tutor()).ask(question, asked.session_id or "")
         if reply.stopped == "failed":
@@ -62,7 +62,7 @@ class Service:
 
     async def chat(self, request: Request) -> Response:
         """Answer a message of a session (`new` begins one), and tell what happens as it happens."""
-        question = _question((await body_of(request, Message)).message, "message")
+        question = _question((await body_of(request, CourseMessage)).message, "message")
         events = (await self._tutor()).stream(question, request.path_params["session_id"])
         return streamed(_told(event) async for event in events)
 
@@ -77,16 +77,15 @@ class Service:
 
     async def search(self, request: Request) -> Response:
         """Passages that fit words. No model is needed."""
-        asked = request.query_params
-        lesson = _number(asked.get("lesson", ""))
-        searched = await self._library.search(_question(asked.get("q", ""), "q"), asked.get("course", ""), lesson)
+        asked = query_of(request, SearchAsked, unfit=UNFIT)
+        searched = await self._library.search(_question(asked.q, "q"), asked.course, _number(asked.lesson))
         if searched.unknown:
-            raise HTTPException(404, f"There is no course {asked.get('course', '')[:200]!r}.")
+            raise HTTPException(404, f"There is no course {asked.course[:200]!r}.")
         return JSONResponse({"found": [{"score": each.score, **await self._shown(each.passage)} for each in searched.found]})
 
     async def passage(self, request: Request) -> Response:
         """A passage, and what stands before and after it."""
-        passage = await self._library.passage(request.query_params.get("id", ""))
+        passage = await self._library.passage(query_of(request, PassageAsked, unfit=UNFIT).id)
         if passage is None:
             raise HTTPException(404, "There is no such passage any more: its document has changed.")
         before, after = await self._library.around(passage)
@@ -95,8 +94,8 @@ class Service:
 
     async def lesson(self, request: Request) -> Response:
         """The passages of a lesson, in order."""
-        course = (await self._library.catalogue()).by_key(request.query_params.get("course", ""))
-        number = _number(request.query_params.get("lesson", ""))
+        asked = query_of(request, LessonAsked, unfit=UNFIT)
+        course, number = (await self._library.catalogue()).by_key(asked.course), _number(asked.lesson)
         if course is None or (number is not None and course.lesson(number) is None):
             raise HTTPException(404, "There is no such lesson.")
         passages = await self._library.lesson(course, number)
@@ -143,24 +142,24 @@ def _question(text: str, field: str) -> str:
     return text
 
 
-def _number(text: str) -> int | None:
-    try:
-        return int(text) if text else None
-    except ValueError as error:
-        raise HTTPException(422, "`lesson` has to be a number.") from error
+def _number(lesson: Number) -> int | None:
+    return None if lesson == "" else lesson
 
 
-def routes(host: Host) -> list[Route]:
+def routes(host: Host) -> list[BaseRoute]:
     """The routes."""
     service = Service(host)
-    return [
-        Route("/api/query", service.query, methods=["POST"]),
-        Route("/api/courses", service.courses),
-        Route("/api/courses/search", service.search),
-        Route("/api/courses/passage", service.passage),
-        Route("/api/courses/lesson", service.lesson),
-        Route("/api/courses/sessions", service.sessions),
-        Route("/api/courses/sessions/{session_id}", service.session),
-        Route("/api/courses/sessions/{session_id}", service.forget, methods=["DELETE"]),
-        Route("/api/courses/sessions/{session_id}/chat", service.chat, methods=["POST"]),
-    ]
+    one = "/api/courses/sessions/{session_id}"
+    return together(
+        [
+            Described("/api/query", service.query, QUERY, "POST"),
+            Described("/api/courses", service.courses, COURSES),
+            Described("/api/courses/search", service.search, SEARCH),
+            Described("/api/courses/passage", service.passage, PASSAGE),
+            Described("/api/courses/lesson", service.lesson, LESSON),
+            Described("/api/courses/sessions", service.sessions, SESSIONS),
+            Described(one, service.session, SESSION),
+            Described(one, service.forget, FORGET, "DELETE"),
+            Described(f"{one}/chat", service.chat, CHAT, "POST"),
+        ]
+    )

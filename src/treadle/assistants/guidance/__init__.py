@@ -38,5 +38,5 @@ assistant = Assistant(
         ),
     ),
     routes=later(f"{_NAME}.routes:routes"),
-    panel=Panel("Guidance", Path(__file__).parent / "panel"),
+    panel=Panel("Guidance", Path(__file__).parent / "panel", only="It works on one of your projects, which its panel opens."),
 )

@@ -4,63 +4,37 @@ Whoever asks does so with their own token: the request's, or, where it has none,
 """
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from treadle import Host, Message, Text, TreadleError
 from treadle.assistants.platform.desk import Desk, Reply
 from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.generate import NoSpec, as_json
+from treadle.assistants.platform.operations import (
+    ANSWER,
+    CHAT,
+    DEPLOY,
+    GENERATE,
+    LONGEST,
+    ME,
+    STATUS,
+    STREAM,
+    VALIDATE,
+    ChatAsked,
+    Earlier,
+    SpecDecision,
+    SpecGiven,
+    SpecWanted,
+)
 from treadle.assistants.platform.score import PROVIDED, check
 from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
-from treadle.routes import body_of, streamed
-
-LONGEST = 100_000  # characters of one message
-
-
-class Earlier(Struct, frozen=True):
-    """Something that was said before. `spec` is the one that was shown with it."""
-
-    role: Literal["user", "assistant"]
-    content: str
-    spec: str | None = None
-    timestamp: Any = None
-
-
-class Asked(Struct, frozen=True):
-    """A question. `run_id` goes on with a conversation that is kept here; a history brings one along."""
-
-    message: str
-    conversation_history: tuple[Earlier, ...] = ()
-    context: Any = None
-    run_id: str | None = None
-
-
-class Described(Struct, frozen=True):
-    """What a spec is wanted for."""
-
-    description: str
-    metadata: dict[str, Any] | None = None
-
-
-class Given(Struct, frozen=True):
-    """A spec."""
-
-    spec: str
-
-
-class Said(Struct, frozen=True):
-    """What the person says about a call that waits; `digest` is of what they were shown."""
-
-    approved: bool
-    digest: Annotated[str, Meta(min_length=1)]
-    reason: str = ""
+from treadle.routes import Described, body_of, streamed, together
 
 
 class Service:
@@ -79,20 +53,20 @@ class Service:
 
     async def chat(self, request: Request) -> Response:
         """Answer a message."""
-        asked = await body_of(request, Asked)
+        asked = await body_of(request, ChatAsked)
         history = [_message(each) for each in asked.conversation_history]
         reply = await (await self._desk(request)).ask(_message_of(asked), run_id=asked.run_id, history=history)
         return JSONResponse(as_reply(reply))
 
     async def stream(self, request: Request) -> Response:
         """Answer a message, and tell what happens as it happens."""
-        asked = await body_of(request, Asked)
+        asked = await body_of(request, ChatAsked)
         events = (await self._desk(request)).stream(_message_of(asked), run_id=asked.run_id)
         return streamed(_told(event) async for event in events)
 
     async def generate(self, request: Request) -> Response:
         """Write a spec."""
-        wanted = await body_of(request, Described)
+        wanted = await body_of(request, SpecWanted)
         if not wanted.description.strip():
             raise HTTPException(400, "Say in `description` what the spec is for.")
         try:
@@ -126,18 +100,18 @@ class Service:
 
     async def validate(self, request: Request) -> Response:
         """What is wrong or doubtful in a spec, by line."""
-        given = await body_of(request, Given)
+        given = await body_of(request, SpecGiven)
         found = check(given.spec, {*PROVIDED, *self._settings.types})
         return JSONResponse({"valid": found.ok, "findings": [msgspec.to_builtins(each) for each in found.findings]})
 
     async def deploy(self, request: Request) -> Response:
         """Deploy a spec: the person is shown what would change, and asked."""
-        given = await body_of(request, Given)
+        given = await body_of(request, SpecGiven)
         return JSONResponse(as_reply(await (await self._desk(request)).deploy(given.spec)))
 
     async def answer(self, request: Request) -> Response:
         """What the person says about a call that waits. Whoever takes a stream of events sees how the run goes on."""
-        said = await body_of(request, Said)
+        said = await body_of(request, SpecDecision)
         run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
         how: dict[str, Any] = {"approved": said.approved, "digest": said.digest, "reason": said.reason}
         desk = await self._desk(request)
@@ -156,7 +130,7 @@ def _told(event: Any) -> Any:
     return {"event": "reply", **as_reply(event)} if isinstance(event, Reply) else event
 
 
-def _message_of(asked: Asked) -> str:
+def _message_of(asked: ChatAsked) -> str:
     if not asked.message.strip():
         raise HTTPException(400, "Say something in `message`.")
     if len(asked.message) > LONGEST:
@@ -180,16 +154,18 @@ def _token(request: Request, own: str) -> str:
     return request.cookies.get("session_id", own)
 
 
-def routes(host: Host) -> list[Route]:
+def routes(host: Host) -> list[BaseRoute]:
     """The routes, for the platform that was settled."""
     service = Service(host, settled())
-    return [
-        Route("/api/ai/chat", service.chat, methods=["POST"]),
-        Route("/api/ai/generate-spec", service.generate, methods=["POST"]),
-        Route("/api/ai/status", service.status),
-        Route("/api/platform/me", service.me),
-        Route("/api/platform/chat", service.stream, methods=["POST"]),
-        Route("/api/platform/validate", service.validate, methods=["POST"]),
-        Route("/api/platform/deploy", service.deploy, methods=["POST"]),
-        Route("/api/platform/approvals/{run_id}/{call_id}", service.answer, methods=["POST"]),
-    ]
+    return together(
+        [
+            Described("/api/ai/chat", service.chat, CHAT, "POST"),
+            Described("/api/ai/generate-spec", service.generate, GENERATE, "POST"),
+            Described("/api/ai/status", service.status, STATUS),
+            Described("/api/platform/me", service.me, ME),
+            Described("/api/platform/chat", service.stream, STREAM, "POST"),
+            Described("/api/platform/validate", service.validate, VALIDATE, "POST"),
+            Described("/api/platform/deploy", service.deploy, DEPLOY, "POST"),
+            Described("/api/platform/approvals/{run_id}/{call_id}", service.answer, ANSWER, "POST"),
+        ]
+    )

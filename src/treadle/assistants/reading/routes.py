@@ -7,35 +7,39 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from treadle import Host, TreadleError
 from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
-from treadle.assistants.reading.files import load, source_from, walk
+from treadle.assistants.reading.files import LARGEST, load, source_from, walk
+from treadle.assistants.reading.operations import (
+    ANALYZE,
+    FILE,
+    FILES,
+    HEALTH,
+    SET,
+    SWITCHES,
+    FileAsked,
+    FileTold,
+    SourceAsked,
+    Switches,
+    SwitchesSet,
+)
 from treadle.assistants.reading.outline.languages import language_of
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.report import filed, summary
 from treadle.assistants.reading.source import hash_of
 from treadle.assistants.reading.tools import beneath
-from treadle.routes import body_of
+from treadle.routes import Described, body_of, query_of, together
 
 MOST_FILES = 2000
+MOST_BYTES = 6 * LARGEST  # of a request: JSON may write a character of a file with six
 _LOOK = 0.5  # seconds between two looks whether the client is still there
-
-
-class Switches(Struct, frozen=True):
-    """What `/api/iris/debug` sets."""
-
-    debug_mode: bool = True
-    force_fast_path: bool = False
-    use_raw_source: bool = False
-    use_tool_calling: bool = True
 
 
 class Service:
@@ -50,22 +54,17 @@ class Service:
 
     async def analyze(self, request: Request) -> JSONResponse:
         """Read the source code in the request."""
-        body = await body_of(request, dict[str, Any])
-        missing = [name for name in ("filename", "source_code") if not isinstance(body.get(name), str) or not body[name].strip()]
-        if missing:
-            return _refused(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing or empty.")
-        language = body.get("language", "javascript")
-        extra: Any = body.get("metadata") or {}
-        if not isinstance(language, str) or not isinstance(extra, dict):
-            return _refused("language has to be text, and metadata an object.")
+        asked = _source(await body_of(request, dict[str, Any], most=MOST_BYTES))
+        if isinstance(asked, JSONResponse):
+            return asked
         try:
-            source = await source_from(body["source_code"], body["filename"], language, self._outliner)
+            source = await source_from(asked.source_code, asked.filename, asked.language, self._outliner)
         except TreadleError as error:
             return _refused(str(error))
-        how = How(self._host.model, self._host.home.cache, self._path(), fresh=body.get("fresh") is True)
+        how = How(self._host.model, self._host.home.cache, self._path(), fresh=asked.fresh)
         found = await _while_wanted(request, analyse(source, how))
         answer = msgspec.to_builtins(found.reading)
-        answer["metadata"] = {**extra, **answer["metadata"], **await self._debugged(found)}
+        answer["metadata"] = {**(asked.metadata or {}), **answer["metadata"], **await self._debugged(found)}
         return JSONResponse({"success": True, **answer})
 
     def _path(self) -> Wanted:
@@ -91,16 +90,19 @@ class Service:
         state = {"status": "ok", "agent_ready": error is None, "agent_error": error}
         return JSONResponse({**state, **msgspec.to_builtins(self._switches)})
 
-    async def debug(self, request: Request) -> JSONResponse:
-        """Show the switches, or set some."""
-        if request.method != "POST":
-            switches = msgspec.to_builtins(self._switches)
-            return JSONResponse({**switches, "status": {name: "enabled" if on else "disabled" for name, on in switches.items()}})
+    async def switches(self, request: Request) -> JSONResponse:
+        """Show the switches."""
+        switches = msgspec.to_builtins(self._switches)
+        return JSONResponse({**switches, "status": {name: "enabled" if on else "disabled" for name, on in switches.items()}})
+
+    async def set(self, request: Request) -> JSONResponse:
+        """Set some of them."""
         body = await body_of(request, dict[str, Any])
-        wrong = [name for name, value in body.items() if name not in Switches.__struct_fields__ or not isinstance(value, bool)]
+        wrong = [name for name, value in body.items() if name not in SwitchesSet.__struct_fields__ or not isinstance(value, bool)]
         if wrong or not body:
-            known = ", ".join(Switches.__struct_fields__)
-            return _refused(f"Switches are {known}, each true or false; {', '.join(wrong) or 'nothing'} can't be set.")
+            known = ", ".join(SwitchesSet.__struct_fields__)
+            named = ", ".join(wrong[:10]) or "nothing"
+            return _refused(f"Switches are {known}, each true or false; {named} can't be set.")
         self._switches = replace(self._switches, **body)
         said = ", ".join([f"{name} {'enabled' if on else 'disabled'}" for name, on in body.items()])
         return JSONResponse({"success": True, **msgspec.to_builtins(self._switches), "message": f"Set: {said}."})
@@ -113,17 +115,18 @@ class Service:
 
     async def file(self, request: Request) -> JSONResponse:
         """One of them: its text, what it is written in, and the hash by which a change is noticed."""
-        name = request.query_params.get("path", "")
-        if "unless" in request.query_params and not beneath(self._folder, name).exists():
-            return JSONResponse({"success": True, "gone": True})
+        asked = query_of(request, FileAsked)
         try:
-            text = read_source(load(beneath(self._folder, name), name or "The folder itself")).text
-        except TreadleError as error:
+            path = beneath(self._folder, asked.path)
+            if asked.unless is not None and not path.exists():
+                return _told(FileTold(True, gone=True))
+            text = read_source(load(path, asked.path or "The folder itself")).text
+        except (TreadleError, ValueError) as error:  # or no name of a file at all
             return _refused(str(error))
         tag = hash_of(text)
-        if request.query_params.get("unless") == tag:
-            return JSONResponse({"success": True, "content_hash": tag})
-        return JSONResponse({"success": True, "path": name, "language": language_of(name, text), "content_hash": tag, "text": text})
+        if asked.unless == tag:
+            return _told(FileTold(True, content_hash=tag))
+        return _told(FileTold(True, path=asked.path, language=language_of(asked.path, text), content_hash=tag, text=text))
 
 
 async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -> Analysis:
@@ -138,17 +141,35 @@ async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -
         task.cancel()
 
 
+def _source(body: dict[str, Any]) -> SourceAsked | JSONResponse:
+    """What is to be read, or why it can't be: what is missing is named first."""
+    missing = [name for name in ("filename", "source_code") if not isinstance(body.get(name), str) or not body[name].strip()]
+    if missing:
+        return _refused(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing or empty.")
+    try:
+        return msgspec.convert(body, SourceAsked)
+    except msgspec.ValidationError as error:
+        return _refused(f"language has to be text, metadata an object, and fresh true or false: {error}.")
+
+
+def _told(file: FileTold) -> JSONResponse:
+    return JSONResponse(msgspec.to_builtins(file))
+
+
 def _refused(why: str) -> JSONResponse:
     return JSONResponse({"success": False, "error": why}, 400)
 
 
-def routes(host: Host) -> list[Route]:
+def routes(host: Host) -> list[BaseRoute]:
     """The routes, for files beneath the folder that the server was started in."""
     service = Service(host, host.workspace.resolve())
-    return [
-        Route("/api/iris/analyze", service.analyze, methods=["POST"]),
-        Route("/api/iris/health", service.health),
-        Route("/api/iris/debug", service.debug, methods=["GET", "POST"]),
-        Route("/api/reading/files", service.files),
-        Route("/api/reading/file", service.file),
-    ]
+    return together(
+        [
+            Described("/api/iris/analyze", service.analyze, ANALYZE, "POST"),
+            Described("/api/iris/health", service.health, HEALTH),
+            Described("/api/iris/debug", service.switches, SWITCHES),
+            Described("/api/iris/debug", service.set, SET, "POST"),
+            Described("/api/reading/files", service.files, FILES),
+            Described("/api/reading/file", service.file, FILE),
+        ]
+    )

@@ -16,8 +16,8 @@ from starlette.routing import BaseRoute
 from treadle.app.home import Home
 from treadle.core.entries import Entry, Opened, decode
 from treadle.core.errors import JournalDamaged, RunNotFound, RunTaken
+from treadle.routes import Answer, Described, Operation
 from treadle.server.answers import json_answer
-from treadle.server.described import Answer, Described, Operation
 
 FOLDER = Path(__file__).parents[1] / "demonstrations"
 PREFIX = "demo-"
@@ -68,7 +68,7 @@ def _moved(entries: tuple[Entry, ...], by: float) -> list[Entry]:
 async def brought(home: Home) -> list[Recording]:
     """Those that are in a home."""
     found: list[Recording] = []
-    for recording in recordings() if home.database.path.exists() else ():
+    for recording in recordings() if home.database.exists() else ():
         try:
             await home.journal.info(recording.run_id)
         except RunNotFound:

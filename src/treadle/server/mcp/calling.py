@@ -61,7 +61,7 @@ class Calling:
                 run_id=self.run_id,
                 journal=self._journal,
                 user=offering.user,
-                watchers=(_progress(tell),),
+                watchers=self._watchers(tell),
                 origin=origin,
             )
         )
@@ -75,7 +75,11 @@ class Calling:
             else:
                 await self._agent.deny(each.run_id, each.call_id, answer.reason, by=answer.by, journal=self._journal)
         user = self._shop.offering.user
-        return await self._carried(self._agent.resume(self.run_id, journal=self._journal, user=user, watchers=(_progress(tell),)))
+        return await self._carried(self._agent.resume(self.run_id, journal=self._journal, user=user, watchers=self._watchers(tell)))
+
+    def _watchers(self, tell: Tell) -> Sequence[Watcher]:
+        watch = self._shop.offering.watch
+        return (_progress(tell), *(() if watch is None else (watch(self.run_id),)))
 
     async def withdraw(self, approvals: Sequence[Approval]) -> None:
         """End a call whose question nobody will answer any more, whoever is being cancelled."""

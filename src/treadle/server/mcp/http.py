@@ -8,11 +8,15 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
 from treadle.app.assistant import Assistant, Host
+from treadle.routes import Described, together
+from treadle.server.mcp.operations import DELETE, GET, POST
+from treadle.server.metrics import Figures
 
 if TYPE_CHECKING:
     from treadle.server.mcp.offering import Offering
@@ -21,30 +25,32 @@ PATH = "/mcp"
 MISSING = "Tools over MCP need the package mcp, which isn't installed here: pip install 'treadle[mcp]'"
 
 
-def mcp_routes(assistants: Sequence[Assistant], host: Host) -> list[BaseRoute]:
-    """The places for one person."""
+def mcp_routes(assistants: Sequence[Assistant], host: Host, figures: Figures) -> list[BaseRoute]:
+    """The places for one person, whose calls are counted."""
 
-    def together() -> "Offering":
+    def every() -> "Offering":
         from treadle.server.mcp.assistants import together
 
-        return together(assistants, host)
+        return together(assistants, host, figures)
 
-    return [_route(PATH, together, host), *[_route(f"{PATH}/{each.name}", _one(each, host), host) for each in assistants]]
+    ones = [route for each in assistants for route in _routes(f"{PATH}/{each.name}", _one(each, host, figures), host)]
+    return [*_routes(PATH, every, host), *ones]
 
 
-def _one(assistant: Assistant, host: Host) -> "Callable[[], Offering]":
+def _one(assistant: Assistant, host: Host, figures: Figures) -> "Callable[[], Offering]":
     def offering() -> "Offering":
         from treadle.server.mcp.assistants import one
 
-        return one(assistant, host)
+        return one(assistant, host, figures)
 
     return offering
 
 
-def _route(path: str, offering: "Callable[[], Offering]", host: Host) -> BaseRoute:
+def _routes(path: str, offering: "Callable[[], Offering]", host: Host) -> list[BaseRoute]:
     place = Place(offering)
     host.at_end(place.close)
-    return Route(path, place)
+    operations = {"POST": POST, "GET": GET, "DELETE": DELETE}
+    return together([Described(path, place, operation, method) for method, operation in operations.items()])
 
 
 class Place:
@@ -58,6 +64,8 @@ class Place:
         """Answer a request."""
         if not find_spec("mcp"):
             raise HTTPException(501, MISSING)
+        if scope["method"] == "POST" and not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
+            raise HTTPException(415, "Send JSON here, with the content type application/json.")
         if self._opened is None:
             self._opened = _Opened(self._offering())
         await self._opened.answer(scope, receive, send)

@@ -1,13 +1,14 @@
 """What an MCP server of ours offers, to whom and under which policy: a value, and its tools as the protocol tells of them."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 from mcp.types import Tool as McpTool
 from mcp.types import ToolAnnotations
 from msgspec import Struct
 
-from treadle.core.seams import Policy, Situation, Toolset
+from treadle.core.seams import Policy, Situation, Toolset, Watcher
 from treadle.core.tool import Tool
 from treadle.engine.setup import Approver, Services
 from treadle.guard.policy import policy_of
@@ -27,6 +28,8 @@ class Offering(Struct, frozen=True):
     approver  answers what the policy asks; without one the person at the client is asked, if the client can do that
     attended  False where nobody is to be asked
     origin    what is kept with a run, so that its face can take it up again: made of a tool's name and arguments
+    watch     gives what watches a run
+    enter     is entered with the HTTP request of a call, for as long as that lasts; raises where there are too many
     advice    what a person may do where a call was refused only because nobody could be asked; `{tool}` is its name
     """
 
@@ -38,6 +41,8 @@ class Offering(Struct, frozen=True):
     approver: Approver | None = None
     attended: bool = True
     origin: Origin | None = None
+    watch: Callable[[str], Watcher] | None = None
+    enter: Callable[[Any], AbstractAsyncContextManager[Any]] = nullcontext
     advice: str = " Whoever starts this server may allow it: treadle mcp --allow {tool}."
 
 

@@ -57,16 +57,17 @@ def make_server(offering: Offering) -> Server[Any]:
 async def _called(shop: Shop, questions: Questions, context: Context, params: CallToolRequestParams, tell: Tell) -> Told:
     """Make a call, or go on with one whose person was asked."""
     arguments = params.arguments or {}
-    before = questions.take(params.request_state, params.name, arguments)
     try:
-        if before is None:
-            attended = shop.offering.attended and (shop.offering.approver is not None or can_ask(context))
-            calling = Calling(shop, params.name, arguments, attended=attended)
-            result = await calling.begin(tell)
-        else:
-            calling = before.calling
-            result = await calling.go_on(before.answers(context, params.input_responses or {}), tell)
-        return await _finished(calling, result, questions, context, tell)
+        async with shop.offering.enter(context.request):
+            before = questions.take(params.request_state, params.name, arguments)
+            if before is None:
+                attended = shop.offering.attended and (shop.offering.approver is not None or can_ask(context))
+                calling = Calling(shop, params.name, arguments, attended=attended)
+                result = await calling.begin(tell)
+            else:
+                calling = before.calling
+                result = await calling.go_on(before.answers(context, params.input_responses or {}), tell)
+            return await _finished(calling, result, questions, context, tell)
     except TreadleError as error:
         return problem(Redactor().text(str(error)))
 

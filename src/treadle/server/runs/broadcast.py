@@ -61,12 +61,8 @@ class Broadcast:
     # what happens
 
     def begin(self, position: int) -> None:
-        """A turn begins, after so many entries. What was the last word until now isn't any more."""
-        if self._reply is not None:
-            data = encode(ended(self._reply))
-            self.size += len(data) - len(self._items[-1].data)
-            self._items[-1] = replace(self._items[-1], data=data)
-        self.is_over, self._reply = False, None
+        """A turn begins, after so many entries."""
+        self.is_over = False
         self.mark(position)
 
     def mark(self, position: int) -> None:
@@ -74,7 +70,9 @@ class Broadcast:
         self._marks = [*[mark for mark in self._marks if mark.number >= self.first - 1], Mark(position, self.last)]
 
     def publish(self, event: Told) -> None:
-        """Something happened."""
+        """Something happened. What was the last word of a turn until now isn't any more."""
+        if self._reply is not None:
+            self._not_the_last(self._reply)
         self.last += 1
         item = Item(self.last, encode(event), event if isinstance(event, Piece) else None)
         self._items.append(item)
@@ -89,10 +87,17 @@ class Broadcast:
 
     def end(self, reply: Reply | None) -> None:
         """The turn is over; without a reply, nothing is said about it."""
-        self.is_over, self._reply = True, reply
+        self.is_over = True
         if reply is not None:
             self.publish(reply)
+            self._reply = reply
         self._wake()
+
+    def _not_the_last(self, reply: Reply) -> None:
+        data = encode(ended(reply))
+        self.size += len(data) - len(self._items[-1].data)
+        self._items[-1] = replace(self._items[-1], data=data)
+        self._reply = None
 
     def hush(self) -> None:
         """Nobody is told anything more: the server stops."""

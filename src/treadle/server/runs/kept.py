@@ -9,7 +9,7 @@ from treadle.core.errors import RunNotFound
 
 async def entries_of(home: Home, run_id: str) -> list[Entry]:
     """All entries of a run; `RunNotFound` where there is none."""
-    if not home.database.path.exists():
+    if not home.database.exists():
         raise RunNotFound(f"There is no run {run_id} here.")
     return await home.journal.read(run_id)
 

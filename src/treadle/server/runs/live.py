@@ -6,12 +6,13 @@ up again when it starts. What is asked of a run over HTTP is `routes`.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
+from starlette.exceptions import HTTPException
 
 from treadle.app.agent import Agent
 from treadle.app.home import Home
@@ -24,7 +25,8 @@ from treadle.engine.result import RunResult
 from treadle.engine.setup import Services
 from treadle.guard.redaction import Redactor
 from treadle.server.closing import close_one
-from treadle.server.metrics import Figures
+from treadle.server.metrics import Figures, effects_of
+from treadle.server.place import Place
 from treadle.server.runs.broadcast import MOST, MOST_BYTES, Broadcast
 from treadle.server.runs.events import Reply, Told, TurnEnded, bounded
 from treadle.server.runs.noticing import Noticing
@@ -32,6 +34,7 @@ from treadle.server.runs.replay import reply_of
 from treadle.stores.journal import Wanted
 
 UNFORESEEN = "Something went wrong in the server; its log says what."
+CLOSED = "The server stops, or what you may do was changed a moment ago; send this again."
 
 Result = RunResult[Any]
 Work = Callable[[Services, Sequence[Watcher]], Awaitable[Result]]
@@ -48,8 +51,8 @@ class Keeping(Struct, frozen=True):
 
     events: int = MOST
     size: int = MOST_BYTES
-    seconds: float = 600.0
-    over: int = 64 * 1024 * 1024
+    seconds: float = 120.0
+    over: int = 32 * 1024 * 1024
 
 
 class Turn(Struct, frozen=True):
@@ -58,7 +61,7 @@ class Turn(Struct, frozen=True):
     position   how many entries the run has before it
     first      what is told as soon as it has begun
     used       what the turn has used already, where it is gone on with
-    turnstile  what is entered for as long as it lasts; raises where there are too many
+    place      what it takes among the runs under way, for as long as it lasts
     close      what is closed after it
     """
 
@@ -69,7 +72,7 @@ class Turn(Struct, frozen=True):
     position: int = 0
     first: tuple[Told, ...] = ()
     used: Usage = Usage()
-    turnstile: AbstractAsyncContextManager[Any] | None = None
+    place: Place | None = None
     close: Sequence[Callable[[], object]] = ()
 
 
@@ -99,6 +102,7 @@ class Live:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._counted = ExitStack()
         self._heeding: asyncio.Task[None] | None = None
+        self._is_closed = False
 
     # as long as the application runs
 
@@ -108,6 +112,7 @@ class Live:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Leave what is under way as after a crash: nothing is written about its end."""
+        self._is_closed = True
         self._counted.close()
         self._hush()
         for timer in self._timers.values():
@@ -149,8 +154,13 @@ class Live:
 
     async def begin(self, turn: Turn) -> UnderWay:
         """Have a turn carried out; returns once it has begun, and is on disk. What keeps it from that is raised."""
-        if turn.run_id in self._under_way:
+        if self._is_closed or turn.run_id in self._under_way:
+            await _closed(turn.close)
+            if self._is_closed:
+                raise HTTPException(503, CLOSED, {"retry-after": "1"})
             raise RunTaken(f"Run {turn.run_id} is under way already.")
+        if turn.place is not None:
+            turn.place.is_handed_on = True
         broadcast = self._kept.pop(turn.run_id, None) or Broadcast(self._keeping.events, self._keeping.size)
         self._forget_timer(turn.run_id)
         way = UnderWay(turn, broadcast, asyncio.get_running_loop().create_future(), broadcast.last)
@@ -174,19 +184,20 @@ class Live:
 
     async def _carried(self, way: UnderWay) -> Reply:
         turn = way.turn
-        async with turn.turnstile or nullcontext():
-            result = await turn.work(*self._watched(way))
+        result = await turn.work(*self._watched(way))
         return reply_of(turn.run_id, {turn.run_id: result.entries}, result.approvals)
 
     def _watched(self, way: UnderWay) -> tuple[Services, Sequence[Watcher]]:
         turn = way.turn
         noticing = Noticing(self.home.database, turn.run_id, turn.position)
-        counting = self.figures.watch(turn.run_id, turn.used, lambda: _effects(turn.agent))
+        counting = self.figures.watch(turn.run_id, turn.used, lambda: effects_of(turn.agent.setup.toolset))
         return replace(self.home.services(), journal=noticing), (_telling(way, noticing), counting)
 
     def _over(self, way: UnderWay, done: "asyncio.Task[Reply]") -> None:
         run_id, broadcast = way.turn.run_id, way.broadcast
         del self._under_way[run_id], self._tasks[run_id]
+        if way.turn.place is not None:
+            way.turn.place.leave()
         reply = None if done.cancelled() else _reply(way, done)
         self.figures.ends(way.turn.assistant, "left" if done.cancelled() else reply.stopped if reply else "failed")
         if not way.begun.done():
@@ -276,7 +287,3 @@ def _ended(event: RunEnded) -> TurnEnded:
         tokens_used=usage.total_tokens,
         cost=usage.cost,
     )
-
-
-def _effects(agent: Agent[Any]) -> dict[str, str]:
-    return {tool.name: tool.effect for tool in agent.setup.toolset.tools()}

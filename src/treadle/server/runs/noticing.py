@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Sequence
 
 from treadle.core.entries import Entry
 from treadle.stores.database import Database
-from treadle.stores.journal import SqliteJournal
+from treadle.stores.journal import DatabaseJournal
 
 
-class Noticing(SqliteJournal):
+class Noticing(DatabaseJournal):
     """A home's journal, for one turn of one run."""
 
     def __init__(self, database: Database, run_id: str, position: int) -> None:

@@ -4,37 +4,22 @@ Where both meet says the broadcast (`Mark`); after a break a reader goes on wher
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from msgspec import Struct
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
-from treadle.core.entries import Entry
 from treadle.server.metrics import Figures
 from treadle.server.runs.broadcast import Broadcast, Item, joined
-from treadle.server.runs.events import Missed, Reset, Told, encode
-from treadle.server.runs.kept import journals_of
+from treadle.server.runs.events import Missed, encode
 from treadle.server.runs.live import Live
-from treadle.server.runs.replay import told, whole
+from treadle.server.runs.telling import HELD, Place, Telling, extent_of, journals_for, line
 
 BEAT = 15.0  # seconds of silence after which a sign of life is sent
 GATHER = 0.0002  # seconds for each reader there is, in which events are gathered before they are sent
 LONGEST = 0.1  # seconds that they are gathered at most
-AT_ONCE = 200  # events of a journal that are sent at once
-
-Journals = dict[str, list[Entry]]
-
-
-class Place(Struct, frozen=True):
-    """Up to where a reader has read: an event's number, and in whose counting."""
-
-    epoch: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.epoch}-{self.number}"
 
 
 def place_of(said: str) -> Place | None:
@@ -48,27 +33,32 @@ def place_of(said: str) -> Place | None:
 class Start(Struct, frozen=True):
     """What a reader is sent first, and after which event of the broadcast it then goes on. Without one, that is all."""
 
-    lines: Sequence[bytes] = ()
+    telling: Telling | None = None
     broadcast: Broadcast | None = None
     number: int = 0
 
     @property
     def is_nothing(self) -> bool:
         """Whether there is nothing to tell, and nothing will come."""
-        return not self.lines and (self.broadcast is None or (self.broadcast.is_over and self.number >= self.broadcast.last))
+        if self.telling is not None and not self.telling.is_nothing:
+            return False
+        return self.broadcast is None or (self.broadcast.is_over and self.number >= self.broadcast.last)
 
 
-async def start_of(live: Live, run_id: str, place: Place | None) -> Start:
-    """Where a reader begins: after what it has, if that still counts; else with all there is."""
+async def start_of(live: Live, run_id: str, place: Place | None, held: float = HELD) -> Start:
+    """Where a reader begins: after what it has, if that still counts and what follows is kept; else with all there is."""
     broadcast = live.broadcast(run_id)
-    if broadcast is not None and place is not None and place.epoch == broadcast.epoch and place.number <= broadcast.last:
-        return Start((), broadcast, place.number)
+    if broadcast is not None and place is not None and _follows(place, broadcast):
+        return Start(None, broadcast, place.number)
     while True:
         before = _idle(live, run_id)
-        journals = await journals_of(live.home, run_id)
-        start = _told(run_id, journals, place, live.broadcast(run_id))
+        start = await _told(live, run_id, place, held)
         if start is not None and (start.broadcast is not None or (before is not None and before == _idle(live, run_id))):
             return start
+
+
+def _follows(place: Place, broadcast: Broadcast) -> bool:
+    return place.epoch == broadcast.epoch and broadcast.first - 1 <= place.number <= broadcast.last
 
 
 def _idle(live: Live, run_id: str) -> tuple[str, int] | None:
@@ -79,37 +69,25 @@ def _idle(live: Live, run_id: str) -> tuple[str, int] | None:
     return (broadcast.epoch, broadcast.last) if broadcast.is_over else None
 
 
-def _told(run_id: str, journals: Journals, place: Place | None, broadcast: Broadcast | None) -> Start | None:
+async def _told(live: Live, run_id: str, place: Place | None, held: float) -> Start | None:
     """What a journal tells, up to where the events go on that are told now. None where it was read too long ago."""
-    entries = len(journals[run_id])
+    journals = await journals_for(live, run_id)
+    broadcast = live.broadcast(run_id)
     if broadcast is None or broadcast.is_over:
-        return Start(_numbered(whole(run_id, journals), entries, place))
-    mark = broadcast.meeting(entries)
+        return Start(Telling(live, extent_of(run_id, journals), journals, place, held))
+    mark = broadcast.meeting(len(journals[run_id]))
     if mark is None:
         return None
-    return Start(_numbered(told(run_id, journals, mark.position), mark.position, place), broadcast, mark.number)
-
-
-def _numbered(events: Sequence[Told], entries: int, place: Place | None) -> list[bytes]:
-    """What a journal tells, as it is sent. Its numbers count for as long as it has no more entries."""
-    epoch = f"j{entries}"
-    lines = [line(Place(epoch, number), encode(event)) for number, event in enumerate(events, 1)]
-    if place is None:
-        return lines
-    return lines[place.number :] if place.epoch == epoch else [line(Place(epoch, 0), encode(Reset())), *lines]
-
-
-def line(place: Place, data: bytes) -> bytes:
-    """One server-sent event."""
-    return b"id: %b\ndata: %b\n\n" % (str(place).encode(), data)
+    return Start(Telling(live, extent_of(run_id, journals, mark.position), journals, place, held), broadcast, mark.number)
 
 
 async def lines_of(start: Start, figures: Figures, beat: float = BEAT) -> AsyncGenerator[bytes]:
     """All that a reader is sent."""
-    for first in range(0, len(start.lines), AT_ONCE):
-        lines = start.lines[first : first + AT_ONCE]
-        figures.events_sent += len(lines)
-        yield b"".join(lines)
+    if start.telling is not None:
+        async with aclosing(start.telling.pieces()) as pieces:
+            async for count, piece in pieces:
+                figures.events_sent += count
+                yield piece
     if start.broadcast is not None:
         async with aclosing(_following(start.broadcast, start.number, figures, beat)) as lines:
             async for each in lines:

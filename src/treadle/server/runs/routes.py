@@ -10,9 +10,8 @@ from starlette.routing import BaseRoute
 from treadle.app.jobs import Jobs
 from treadle.core.errors import RunNotFound
 from treadle.guard.redaction import Redactor
-from treadle.routes import body_of
+from treadle.routes import EVENTS, Answer, Described, Operation, body_of, problem, query_of, together
 from treadle.server.answers import json_answer
-from treadle.server.described import EVENTS, Answer, Described, Operation, problem, query_of, together
 from treadle.server.jobs import own_path
 from treadle.server.runs.asked import (
     MOST_WORDS,
@@ -67,7 +66,7 @@ class Service:
             raise HTTPException(404, "`before` is `next` of another list, or the id of its last run.") from error
 
     async def _info(self, run_id: str) -> RunInfo:
-        if not self._home.database.path.exists():
+        if not self._home.database.exists():
             raise RunNotFound(f"There is no run {run_id} here.")
         return await self._home.journal.info(run_id)
 
@@ -105,7 +104,7 @@ class Service:
     def _begins(self, request: Request, way: UnderWay) -> Response:
         """That it goes on; or how, for whoever wants to see it."""
         if "text/event-stream" in request.headers.get("accept", ""):
-            return self._streamed(request, Start((), way.broadcast, way.after))
+            return self._streamed(request, Start(None, way.broadcast, way.after))
         return json_answer(Begins(way.turn.run_id, "open"), 202)
 
     async def cancel(self, request: Request) -> Response:
@@ -152,7 +151,7 @@ def _check_words(message: str | None, instructions: str | None) -> None:
         raise HTTPException(422, "The message is empty; say what you want.")
 
 
-def _turnstile(request: Request) -> Turnstile:
+def _turnstile(request: Request) -> Turnstile | None:
     return request.scope.get("turnstile")
 
 

@@ -5,8 +5,8 @@ Turns are carried out by `live`; HTTP is `routes`.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from itertools import takewhile
 from typing import Any
 from weakref import WeakValueDictionary
@@ -27,6 +27,8 @@ from treadle.models.scripted import Scripted
 from treadle.server.closing import close_one
 from treadle.server.metrics import Figures
 from treadle.server.models import Models
+from treadle.server.place import Place, placed
+from treadle.server.rates import Turnstile
 from treadle.server.runs.asked import Decision, ForkAsked, GoneOn, TurnAsked
 from treadle.server.runs.begun import Begun, begun_of, is_ours, make_agent
 from treadle.server.runs.events import PersonSaid
@@ -42,7 +44,7 @@ from treadle.tools.text import sound
 MOST_TAKEN_UP = 1_000
 MOST_TRIES = 5  # times that a run is taken up without anybody asking for it and without coming any further
 
-Turnstile = AbstractAsyncContextManager[Any] | None
+Made = tuple[Agent[Any], list[Callable[[], object]]]  # an agent, and what has to be closed after it
 
 
 class Runs:
@@ -80,9 +82,12 @@ class Runs:
 
     async def _taking_up(self) -> None:
         try:
-            if self.home.database.path.exists() and await self._lock.wait():
+            if self.home.database.exists() and await self._lock.wait():
                 for info in await self.home.journal.listed(Wanted(status="open", limit=MOST_TAKEN_UP)):
                     await self._take_up(info.run_id)
+                for info in await self.home.journal.listed(Wanted(status="waiting", limit=MOST_TAKEN_UP)):
+                    if not waiting_in(await journals_of(self.home, info.run_id)):
+                        await self._take_up(info.run_id)
         except TreadleError as error:
             log.warning("What the server left behind couldn't be looked for: %s", error)
         finally:
@@ -92,22 +97,24 @@ class Runs:
         try:
             entries = await entries_of(self.home, run_id)
             if is_ours(opened_in(entries)) and _tries(entries) < MOST_TRIES:
-                await self._resumed(run_id, entries, self._begun(run_id, entries), None)
+                begun = self._begun(run_id, entries)
+                await self._resumed(run_id, begun, await self._agent(begun), entries, None)
         except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
             log.warning("Run %s couldn't be taken up again: %s", run_id, getattr(error, "detail", error))
 
     # turns
 
-    async def begin(self, asked: TurnAsked, turnstile: Turnstile) -> UnderWay:
+    async def begin(self, asked: TurnAsked, turnstile: Turnstile | None) -> UnderWay:
         """A turn: of a new run, or of one that is there."""
         if asked.run_id:
             return await self._go_on(asked, turnstile)
         if asked.assistant not in self._assistants:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
         begun = Begun(asked.assistant, asked.model or "", asked.instructions or "")
-        return await self._said(new_run_id(), begun, (), asked.message, turnstile)
+        with placed(turnstile) as place:
+            return await self._said(new_run_id(), begun, await self._agent(begun), (), asked.message, place)
 
-    async def _go_on(self, asked: TurnAsked, turnstile: Turnstile) -> UnderWay:
+    async def _go_on(self, asked: TurnAsked, turnstile: Turnstile | None) -> UnderWay:
         await self.settled()
         entries = await entries_of(self.home, asked.run_id)
         begun = self._changed(self._begun(asked.run_id, entries), asked)
@@ -118,9 +125,10 @@ class Runs:
         if finished is None or finished.stopped == "waiting":
             why = "waits for an approval" if finished else "isn't over: resume it first"
             raise HTTPException(409, f"Run {asked.run_id} {why}.")
-        return await self._said(asked.run_id, begun, entries, asked.message, turnstile)
+        with placed(turnstile) as place:
+            return await self._said(asked.run_id, begun, await self._agent(begun), entries, asked.message, place)
 
-    async def resume(self, run_id: str, asked: GoneOn, turnstile: Turnstile) -> UnderWay:
+    async def resume(self, run_id: str, asked: GoneOn, turnstile: Turnstile | None) -> UnderWay:
         """Take a run up again that stopped before it was answered."""
         await self.settled()
         entries = await entries_of(self.home, run_id)
@@ -129,14 +137,17 @@ class Runs:
         finished = replay(entries).finished
         if finished is not None and finished.stopped not in ("failed", "waiting"):
             raise HTTPException(409, f"Run {run_id} is over ({finished.stopped}); to go on, say something: POST /api/runs.")
-        return await self._resumed(run_id, entries, begun, turnstile)
+        with placed(turnstile) as place:
+            return await self._resumed(run_id, begun, await self._agent(begun), entries, place)
 
     def _check_idle(self, run_id: str) -> None:
         if self.live.is_under_way(run_id):
             raise HTTPException(409, f"Run {run_id} is under way; wait until it is over, or cancel it.")
 
-    async def _said(self, run_id: str, begun: Begun, entries: Sequence[Entry], message: str, turnstile: Turnstile) -> UnderWay:
-        agent, close = await self._agent(begun)
+    async def _said(
+        self, run_id: str, begun: Begun, made: Made, entries: Sequence[Entry], message: str, place: Place | None
+    ) -> UnderWay:
+        agent, close = made
         user, origin = self._host.user, begun.origin
         return await self._begin(
             Turn(
@@ -148,13 +159,13 @@ class Runs:
                 ),
                 position=len(entries),
                 first=(PersonSaid(run_id=run_id, text=sound(message)),),
-                turnstile=turnstile,
+                place=place,
                 close=close,
             )
         )
 
-    async def _resumed(self, run_id: str, entries: Sequence[Entry], begun: Begun, turnstile: Turnstile) -> UnderWay:
-        agent, close = await self._agent(begun)
+    async def _resumed(self, run_id: str, begun: Begun, made: Made, entries: Sequence[Entry], place: Place | None) -> UnderWay:
+        agent, close = made
         journals = await journals_of(self.home, run_id)
         cut, user = _after_last_end(entries), self._host.user
         return await self._begin(
@@ -166,7 +177,7 @@ class Runs:
                 position=cut,
                 first=tuple(told(run_id, journals)[len(told(run_id, journals, cut)) :]),
                 used=replay(entries).spent.usage,
-                turnstile=turnstile,
+                place=place,
                 close=close,
             )
         )
@@ -175,10 +186,10 @@ class Runs:
         self._lock.try_now()
         return await self.live.begin(turn)
 
-    async def _agent(self, begun: Begun) -> "tuple[Agent[Any], list[Any]]":
+    async def _agent(self, begun: Begun) -> Made:
         """The agent that a run goes by, and what has to be closed after it."""
         await self._models.check(begun.model)
-        model, close = await self._models.named(begun.model), list[Any]()
+        model, close = await self._models.named(begun.model), list[Callable[[], object]]()
         host = replace(self._host, at_end=close.append)
         return make_agent(self._assistants[begun.assistant], host, model, begun), close
 
@@ -199,25 +210,31 @@ class Runs:
         if not await self.live.cancel(run_id):
             raise HTTPException(409, f"Run {run_id} isn't under way here, so there is nothing to cancel.")
 
-    async def fork(self, run_id: str, asked: ForkAsked, turnstile: Turnstile) -> str:
+    async def fork(self, run_id: str, asked: ForkAsked, turnstile: Turnstile | None) -> str:
         """A new run from the first entries of another; with a message it goes on at once."""
         entries = await entries_of(self.home, run_id)
         at = len(entries) if asked.at is None else asked.at
         if not 1 <= at <= len(entries):
             raise HTTPException(422, f"Run {run_id} has {len(entries)} entries, so it can't be forked after {at}.")
         begun = self._changed(self._begun(run_id, entries), asked)
-        await self._models.check(begun.model)
-        fork, now = new_run_id(), time.time()
-        kept = forked(run_id, entries[:at], begun, now, closed=asked.message is not None)
-        await self.home.journal.append(fork, 0, kept)
-        if asked.message is not None:
-            await self._said(fork, begun, kept, asked.message, turnstile)
+        fork, kept = new_run_id(), forked(run_id, entries[:at], begun, time.time(), closed=asked.message is not None)
+        if asked.message is None:
+            await self._models.check(begun.model)
+            await self.home.journal.append(fork, 0, kept)
+            return fork
+        with placed(turnstile) as place:
+            made = await self._agent(begun)  # before anything is written: there may be no such model
+            await self.home.journal.append(fork, 0, kept)
+            await self._said(fork, begun, made, kept, asked.message, place)
         return fork
 
     # approvals
 
-    async def answer(self, run_id: str, call_id: str, said: Decision, turnstile: Turnstile) -> UnderWay | None:
-        """Write down what a person says about a call. Where nothing else waits, the run goes on."""
+    async def answer(self, run_id: str, call_id: str, said: Decision, turnstile: Turnstile | None) -> UnderWay | None:
+        """Write down what a person says about a call. Where nothing else waits, the run goes on.
+
+        It has its place and its agent before that: what a person said must not be lost because it can't go on just now.
+        """
         root = await self._root(run_id)
         alone = self._alone.setdefault(root, asyncio.Lock())  # two answers at once would both find that the other is missing
         async with alone:
@@ -228,10 +245,22 @@ class Runs:
                 raise HTTPException(
                     409, f"Call {call_id} waits for the program that brought its tool; only that can say what came of it."
                 )
-            await self._answer(run_id, call_id, said, begun if root == run_id else None)
-            if waiting_in(await journals_of(self.home, root)):
-                return None
-            return await self._resumed(root, await entries_of(self.home, root), begun, turnstile)
+            with placed(turnstile) as place:
+                made = await self._agent(begun)
+                waits = True
+                try:
+                    if not self._was_answered(entries, await journals_of(self.home, root)):
+                        await self._answer(run_id, call_id, said, made[0] if root == run_id else Agent[Any](Scripted()))
+                    waits = bool(waiting_in(await journals_of(self.home, root)))
+                finally:
+                    if waits:  # for something else, or because this can't be taken
+                        await _closed(made)
+                return None if waits else await self._resumed(root, begun, made, await entries_of(self.home, root), place)
+
+    def _was_answered(self, entries: Sequence[Entry], journals: dict[str, list[Entry]]) -> bool:
+        """Whether everything was answered already, and the run has only to go on: a server ended in between."""
+        finished = replay(entries).finished
+        return finished is not None and finished.stopped == "waiting" and not waiting_in(journals)
 
     async def _root(self, run_id: str) -> str:
         """The run that a person began, where this one is inside of it."""
@@ -239,17 +268,17 @@ class Runs:
             run_id = parent
         return run_id
 
-    async def _answer(self, run_id: str, call_id: str, said: Decision, begun: Begun | None) -> Approval:
+    async def _answer(self, run_id: str, call_id: str, said: Decision, agent: Agent[Any]) -> Approval:
         """Of a run inside of another the tools aren't known here, so that edited arguments are checked when it goes on."""
-        agent, close = (Agent[Any](Scripted()), list[Any]()) if begun is None else await self._agent(begun)
         kept, by = self.home.services(), self._host.user
-        try:
-            if said.approved:
-                return await agent.approve(run_id, call_id, by=by, arguments=said.arguments, digest=said.digest, journal=kept)
-            return await agent.deny(run_id, call_id, said.reason, by=by, journal=kept)
-        finally:
-            for each in reversed(close):
-                await close_one(each)
+        if said.approved:
+            return await agent.approve(run_id, call_id, by=by, arguments=said.arguments, digest=said.digest, journal=kept)
+        return await agent.deny(run_id, call_id, said.reason, by=by, journal=kept)
+
+
+async def _closed(made: Made) -> None:
+    for each in reversed(made[1]):
+        await close_one(each)
 
 
 def _tries(entries: Sequence[Entry]) -> int:

@@ -44,16 +44,17 @@ function tell(amount, isPicked) {
 }
 
 function rowOf(record) {
-  const { seq, hash, run_id, tool_name, user, verdict, verdict_by, duration_ms, success, error, at } = record;
+  const { seq, hash, run_id, tool_name, user, verdict, verdict_by, duration_ms, success, error, at, stage } = record;
+  const took = stage === "begins" ? "begins" : lasting(duration_ms / 1000);
   return element("li", {}, element("details", { class: "record" },
     element("summary", {},
       element("span", { class: "number small soft" }, `${seq}`), element("span", { class: "name" }, tool_name),
       element("span", { class: "mark", "data-kind": VERDICTS[verdict] ?? null }, verdict),
-      element("span", { class: `small ${success ? "soft" : "bad"}` }, success ? lasting(duration_ms / 1000) : error || "failed"),
+      element("span", { class: `small ${success ? "soft" : "bad"}` }, success ? took : error || "failed"),
       element("span", { class: "small soft when" }, ago(at * 1000))),
     element("dl", { class: "about" }, [
       ["Run", element("a", { href: `/runs/${encodeURIComponent(run_id)}` }, run_id)], ["User", user],
-      ["Decided by", verdict_by], ["Took", lasting(duration_ms / 1000)], ["Seal", element("code", {}, hash.slice(0, 16))],
+      ["Decided by", verdict_by], ["Took", stage === "begins" ? "" : took], ["Seal", element("code", {}, hash.slice(0, 16))],
     ].filter(([, value]) => value).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
     Object.keys(record.arguments ?? {}).length ? argumentList(record.arguments) : null,
     record.result_summary ? element("pre", { tabindex: "0", "aria-label": "What came back" }, record.result_summary) : null));

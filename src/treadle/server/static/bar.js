@@ -1,12 +1,11 @@
-// What is at the top of each of the server's own pages: where one can go, what waits, who one is, and the switch for light and
-// dark. The page's HTML has the places; this fills them.
+// What is at the top of each of the server's own pages: where one can go, what waits, and who one is. The page's HTML has the
+// places; this fills them.
 
+import "./switch.js";
 import { ask, element } from "./treadle.js";
 
 const OFTEN = 20_000;  // milliseconds between two looks at what waits
-const KEY = "treadle-theme";
 const byId = (id) => document.getElementById(id);
-const dark = matchMedia("(prefers-color-scheme: dark)");
 
 /** Look again at what waits for somebody; call it where that has changed. */
 export async function countApprovals() {
@@ -35,33 +34,6 @@ async function drawPanels() {
   byId("panels").hidden = panels.length === 0;
 }
 
-// light and dark
-
-function isDark() {
-  const { theme } = document.documentElement.dataset;
-  return theme ? theme === "dark" : dark.matches;
-}
-
-/** The other one; where that is what the system says, the system is followed again. */
-function switchTheme() {
-  const wanted = isDark() ? "light" : "dark", isSystems = (wanted === "dark") === dark.matches;
-  if (isSystems) delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = wanted;
-  try {
-    if (isSystems) localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, wanted);
-  } catch {
-    // then it holds for this page alone
-  }
-  drawTheme();
-}
-
-function drawTheme() {
-  const words = isDark() ? "Use light colours" : "Use dark colours";
-  byId("theme").setAttribute("aria-label", words);
-  byId("theme").title = words;
-}
-
 // what can be folded
 
 function fold(isOpen) {
@@ -84,12 +56,8 @@ function escape({ key }) {
 }
 
 byId("menu").addEventListener("click", () => fold(byId("menu").getAttribute("aria-expanded") !== "true"));
-byId("theme").addEventListener("click", switchTheme);
-dark.addEventListener("change", drawTheme);
-addEventListener("storage", drawTheme);
 document.addEventListener("click", closeOutside);
 document.addEventListener("keydown", escape);
-drawTheme();
 drawPerson();
 drawPanels();
 countApprovals();

@@ -19,7 +19,7 @@ const TOO_LONG = 413;  // how a server says so
 const STOPPED = "This answer was stopped.";
 const NOTHING = {
   welcome: [], label: "Your message", below: () => [], changed: () => {}, more: () => ({}), events, edits: false, known: () => {},
-  missed: () => {},
+  missed: () => {}, leads: () => false,
 };
 
 /**
@@ -28,6 +28,7 @@ const NOTHING = {
  *   approvals(asked)  where what a person says about a call that waits is posted
  *   below(reply)      nodes to stand below an answer
  *   changed()         hears when an answer begins, ends, or everything is cleared
+ *   leads(message)    whether it has taken what was asked elsewhere
  *   welcome, label    nodes for when nothing was said yet, and words where one writes
  * For runs that last, whoever looks at them:
  *   more()            what else is posted with a message
@@ -75,7 +76,7 @@ export class Chat {
 
   /** Ask something. Nothing happens while an answer is under way, or a question is open. */
   ask(message) {
-    if (!this.#running && !this.#isAsked) this.#again(this.#turn(message));
+    if (!this.#running && !this.#isAsked && !this.#how.leads(message)) this.#again(this.#turn(message));
   }
 
   /**
@@ -168,7 +169,7 @@ export class Chat {
   /** Have the server go on, and draw what happens. Whoever gives `begun` hears when it has begun, and catches why it didn't. */
   async #go(turn, source, begun = null) {
     const abort = new AbortController(), isMine = () => this.#running === abort;
-    let hasBegun = false;
+    let hasBegun = false, isOver = false;
     this.#begin(turn, abort);
     try {
       for await (const event of source(abort)) {
@@ -177,8 +178,10 @@ export class Chat {
         if (!hasBegun) begun?.();
         hasBegun = true;
         turn = this.#take(turn, event);
+        isOver = turn.isAnswered;
+        if (isOver) this.#end(turn);  // at once, so that whoever sees an answer can go on, and whoever is asked has to answer
       }
-      if (!turn.isAnswered) throw new Error(EARLY);
+      if (!isOver) throw new Error(EARLY);
     } catch (error) {
       if (!isMine()) return;
       const isElsewhere = begun !== null && !hasBegun;
@@ -186,7 +189,7 @@ export class Chat {
       if (isElsewhere && !abort.signal.aborted) throw error;
     } finally {
       if (isMine()) this.#end(turn);
-      else turn.answer.end();
+      else if (!isOver) turn.answer.end();
     }
   }
 
@@ -363,9 +366,9 @@ function facts({ tokens_used: tokens, cost }, answer) {
   return element("p", { class: "facts" }, [answer.took, amount, cost ? dollars(cost) : ""].filter(Boolean).join(" · "));
 }
 
-/** Why an answer isn't a whole one. */
-function cutShort({ stopped, reason }) {
-  return stopped === "limit" && reason ? [element("p", { class: "notice warn" }, reason)] : [];
+/** Why there is no answer, where a limit came first. */
+function cutShort({ stopped, reason, message }) {
+  return stopped === "limit" && reason && !message ? [element("p", { class: "notice warn" }, reason)] : [];
 }
 
 function keyOf({ run_id, call_id }) {

@@ -7,7 +7,8 @@ const KEY = "treadle-assistant";  // which one it was last
 /** The choice. `chosen(assistant)` hears which one it is. */
 export function choosing({ chosen }) {
   const list = element("fieldset", { class: "assistants" }, element("legend", { class: "unseen" }, "Assistant"));
-  const node = element("div", { class: "choice" }, element("h2", {}, "What would you like to do?"), list);
+  const where = element("p", { class: "small", role: "status" });
+  const node = element("div", { class: "choice" }, element("h2", {}, "What would you like to do?"), list, where);
   let all = [];
 
   function pick(name) {
@@ -15,6 +16,7 @@ export function choosing({ chosen }) {
     if (!found) return;
     const radio = list.querySelector(`input[value="${CSS.escape(name)}"]`);
     radio.checked = true;
+    where.replaceChildren(...leadsTo(found));
     chosen(found);
   }
 
@@ -28,6 +30,11 @@ export function choosing({ chosen }) {
 
   list.addEventListener("change", ({ target }) => keep(target.value));
   return { node, load, pick };
+}
+
+/** Where a conversation can begin only in its panel, the way there. */
+function leadsTo({ only_panel: why, panel }) {
+  return why ? [`${why} `, element("a", { href: panel }, "Open its panel")] : [];
 }
 
 function card({ name, title, summary }, pick) {

@@ -47,6 +47,7 @@ function show() {
 
 form.addEventListener("submit", signIn);
 seen.addEventListener("click", show);
+enter.disabled = false;  // from now on: before, the browser itself would send the form, and not as JSON
 token.focus();
 // Whoever follows a link from elsewhere comes here although they are signed in: such a request has no cookie, but ours has.
 ask("/login").then(({ known }) => known && location.replace(wanted()), () => {});

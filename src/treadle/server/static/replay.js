@@ -51,11 +51,11 @@ export class Replay {
   }
 
   #finish({ stopped, text = "", reason = "" }) {
-    const answer = this.#open();
-    answer.end();
-    if (stopped === "answered" || (stopped === "limit" && text)) answer.settle(text);
+    const answer = this.#open(), isAnswer = stopped === "answered" || (stopped === "limit" && text !== "");
     const words = { waiting: "It waits for a decision.", cancelled: "It was stopped." }[stopped] ?? reason;
-    answer.foot.replaceChildren(...(stopped === "answered" || !words ? [] : [
+    answer.end();
+    if (isAnswer) answer.settle(text);
+    answer.foot.replaceChildren(...(isAnswer || !words ? [] : [
       element("p", { class: `notice ${{ failed: "bad", limit: "warn" }[stopped] ?? ""}` }, words)]));
   }
 }

@@ -5,7 +5,7 @@ import { element } from "./treadle.js";
 const STATES = {
   open: ["under way", "busy"], running: ["running", "busy"], pending: ["pending", ""],
   waiting: ["waits for you", "warn"], answered: ["answered", "good"], completed: ["completed", "good"],
-  limit: ["at a limit", "warn"], failed: ["failed", "bad"], cancelled: ["cancelled", ""],
+  limit: ["at a limit", ""], failed: ["failed", "bad"], cancelled: ["cancelled", ""],
 };
 
 /** A state as a mark. */

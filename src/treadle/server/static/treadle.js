@@ -1,11 +1,12 @@
 // What panels share: asking the server, building elements, and the question that somebody came with. An ES module:
-//   import { ask, element, question } from "/static/treadle.js";
+//   import { ask, element, fill, question } from "/static/treadle.js";
 
 import "./theme.js";
 
 /**
  * What the server says at a path; null where that is nothing. A body is posted as JSON, or sent with another `method`.
- * Throws an Error whose message is a sentence for people, with `status` and `said`, the whole answer, where there was one.
+ * Throws an Error whose message is a sentence for people, with `status` and `said`, the whole answer, where there was one. Where the
+ * server doesn't know any more who asks, they are led to where they sign in.
  */
 export async function ask(path, body, { signal, method } = {}) {
   const sent = body === undefined
@@ -18,10 +19,16 @@ export async function ask(path, body, { signal, method } = {}) {
     if (error.name === "AbortError") throw error;
     throw new Error("The server doesn't answer. Is it still running?", { cause: error });
   }
+  if (response.status === 401 && response.headers.has("www-authenticate")) signIn();  // not one that an assistant means
   if (response.status === 204) return null;
   const said = await response.json().catch(() => null);
   if (response.ok && said !== null && said.success !== false) return said;
   throw refused(response.status, said);
+}
+
+/** Nobody is signed in here any more: they can be again, and come back to where they are. */
+function signIn() {
+  location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search + location.hash)}`);
 }
 
 /** What an answer that is none says, as an Error. Assistants say it as `error`, or as `detail`. */
@@ -40,6 +47,12 @@ export function element(tag, attributes = {}, ...children) {
   }
   made.append(...children.flat().filter((child) => child != null));
   return made;
+}
+
+/** Have nodes stand in a place. Where they look as what is there does, that stays, with the focus and whatever points at it. */
+export function fill(place, nodes) {
+  const there = [...place.children];
+  if (there.length !== nodes.length || !there.every((each, at) => each.isEqualNode(nodes[at]))) place.replaceChildren(...nodes);
 }
 
 /** The sample question that somebody followed to this panel, or "". */

@@ -27,6 +27,7 @@ const talk = new Chat(byId("chat"), {
   edits: true,
   known: remember,
   missed: open,
+  leads: toPanel,
   welcome: [choice.node, recorded.node],
   changed,
 });
@@ -35,6 +36,13 @@ function chosen(picked) {
   assistant = picked;
   talk.questions(picked.questions);
   draw();
+}
+
+/** What can only begin in a panel goes on there, with the question. */
+function toPanel(message) {
+  if (!assistant?.only_panel || talk.runId) return false;
+  location.assign(`${assistant.panel}?question=${encodeURIComponent(message)}`);
+  return true;
 }
 
 function changed() {

@@ -16,6 +16,7 @@ from treadle.server.wires.asked import Asked, Choice, conversation
 from treadle.server.wires.desk import Desk
 from treadle.server.wires.reading import Block, body_of, choice_of, distinct, tool_of, unable, words_of
 from treadle.server.wires.refused import Refused, anthropic_error
+from treadle.server.wires.shape import shape_of
 from treadle.server.wires.streaming import answered, event
 
 _FINISH: dict[Finish, str] = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filtered": "refusal"}
@@ -170,7 +171,7 @@ def _shape(given: _Format | None) -> dict[str, object] | None:
         return None
     if given.type != "json_schema":
         raise Refused(400, f"There is no format {given.type[:40]!r}.", "output_config.format")
-    return dict(given.schema)
+    return shape_of(given.schema, "output_config.format.schema")
 
 
 # How an answer is written

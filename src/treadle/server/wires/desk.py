@@ -12,8 +12,11 @@ from treadle.app.assistant import Assistant, Host
 from treadle.core.calls import Call
 from treadle.core.entries import Entry, Finished, Opened
 from treadle.core.errors import ApprovalError, RunNotFound, TreadleError, UnknownModel
+from treadle.core.requests import Usage
 from treadle.core.seams import Model, Watcher
 from treadle.engine.engine import new_run_id
+from treadle.loop.state import replay
+from treadle.server.metrics import Figures, effects_of
 from treadle.server.runs.begun import WIRE
 from treadle.server.wires.answer import Answer, answer_of, brought_by, handed_calls, stop_after, waiting_calls
 from treadle.server.wires.asked import Asked, Batch, batch_of
@@ -29,8 +32,11 @@ ChooseModel = Callable[[str], Awaitable[Model]]
 class Desk:
     """One person's. `choose` gives a model that they name, if they may; after `beat` seconds of silence a sign of life is sent."""
 
-    def __init__(self, assistants: Sequence[Assistant], host: Host, choose: ChooseModel, beat: float = BEAT) -> None:
+    def __init__(
+        self, assistants: Sequence[Assistant], host: Host, choose: ChooseModel, figures: Figures | None = None, beat: float = BEAT
+    ) -> None:
         self.beat = beat
+        self._figures = figures or Figures()
         self.assistants = {assistant.name: assistant for assistant in assistants}
         self._host = host
         self._choose = choose
@@ -46,7 +52,7 @@ class Desk:
             maker = Maker(assistant, self._host, chosen, model or await self._host.model(), asked, told)
             batch = batch_of(asked.messages)
             again = None if batch is None else await self._gone_on(maker, batch)
-            return self._begun(maker) if again is None else again
+            return await self._begun(maker) if again is None else again
         except TreadleError as error:
             raise refused_by(error) from error
 
@@ -87,16 +93,17 @@ class Desk:
 
     # inside
 
-    def _begun(self, maker: Maker) -> Turn:
+    async def _begun(self, maker: Maker) -> Turn:
         asked, run_id = maker.asked, new_run_id()
         if not asked.prompt.strip():
             raise Refused(400, "The last message is empty; say what you want.", "messages")
-        worker = maker.worker(tainted=any(message.role == "tools" for message in asked.before))
+        worker = await maker.worker(tainted=any(message.role == "tools" for message in asked.before))
         how: dict[str, Any] = {**self._how, "history": asked.before, "origin": maker.origin}
 
         def begin(watch: Watcher) -> Going:
-            return worker.agent.run(asked.prompt, run_id=run_id, watchers=[watch], **how)
+            return worker.agent.run(asked.prompt, run_id=run_id, watchers=[watch, counting], **how)
 
+        counting = self._counting(worker, run_id)
         return self._entered(maker, Turn(worker, run_id, begin))
 
     async def _gone_on(self, maker: Maker, batch: Batch) -> Turn | Answer | None:
@@ -141,17 +148,20 @@ class Desk:
         if missing:
             words = f"Bring the results of all calls at once: {len(missing)} more of this run wait for theirs."
             raise Refused(400, words, "messages")
-        worker, brought = maker.worker(batch, calls), brought_by(entries)
+        worker, brought = await maker.worker(batch, calls), brought_by(entries)
         try:
             for mark, call in calls.items():
                 if call.id not in brought:
                     how: dict[str, Any] = {"by": _by(batch, mark), "journal": self._host.home.services()}
                     await worker.agent.approve(batch.run_id, call.id, **how)
+            entries = await self._host.home.journal.read(batch.run_id)
         except ApprovalError:
             await worker.close()
             return None
-        entries = await self._host.home.journal.read(batch.run_id)
-        return self._resumed(maker, worker, batch.run_id, _start(entries, calls))
+        except BaseException:
+            await worker.close()
+            raise
+        return self._resumed(maker, worker, batch.run_id, entries, _start(entries, calls))
 
     async def _again(self, maker: Maker, batch: Batch, calls: Mapping[str, Call], entries: list[Entry]) -> Turn | Answer:
         """The same results once more: the turn that is under way with them, what it came to, or on from where it broke off."""
@@ -159,37 +169,47 @@ class Desk:
         stop = stop_after(entries, start)
         live = self._live.get(batch.run_id)
         if stop is None:
-            return live.join() if live is not None else self._resumed(maker, maker.worker(batch, calls), batch.run_id, start)
+            if live is not None:
+                return live.join()
+            return self._resumed(maker, await maker.worker(batch, calls), batch.run_id, entries, start)
         finished = entries[stop]
         assert isinstance(finished, Finished)  # that is where stretches end
         if finished.stopped != "cancelled":
             return answer_of(batch.run_id, entries[: stop + 1], start, maker.telling)
-        worker = maker.worker(batch, calls)
-        forked = await worker.agent.fork(batch.run_id, stop, journal=self._host.home.services())
-        return self._resumed(maker, worker, forked, stop + 1)
+        worker = await maker.worker(batch, calls)
+        try:
+            forked = await worker.agent.fork(batch.run_id, stop, journal=self._host.home.services())
+        except BaseException:
+            await worker.close()
+            raise
+        return self._resumed(maker, worker, forked, entries[: stop + 1], stop + 1)
 
-    def _resumed(self, maker: Maker, worker: Worker, run_id: str, start: int) -> Turn:
+    def _resumed(self, maker: Maker, worker: Worker, run_id: str, entries: Sequence[Entry], start: int) -> Turn:
+        used = replay(entries).spent.usage
+
         def begin(watch: Watcher) -> Going:
-            return worker.agent.resume(run_id, watchers=[watch], **self._how)
+            return worker.agent.resume(run_id, watchers=[watch, counting], **self._how)
 
+        counting = self._counting(worker, run_id, used)
         return self._entered(maker, Turn(worker, run_id, begin, start=start))
+
+    def _counting(self, worker: Worker, run_id: str, used: Usage = Usage()) -> Watcher:  # noqa: B008 - it is frozen
+        return self._figures.watch(run_id, used, lambda: effects_of(worker.agent.setup.toolset))
 
     @property
     def _how(self) -> dict[str, Any]:
         return {"journal": self._host.home.services(), "user": self._host.user}
 
     def _entered(self, maker: Maker, turn: Turn) -> Turn:
-        """A turn under way, if the person may have one more."""
-        if maker.turnstile is not None:
-            maker.turnstile.enter()
+        """A turn under way."""
         self._live[turn.run_id] = turn
+        self._figures.begins(maker.assistant.name)
         turn.start().add_done_callback(lambda task: self._over(maker, turn, task))
         return turn
 
     def _over(self, maker: Maker, turn: Turn, task: "asyncio.Task[Answer]") -> None:
         del self._live[turn.run_id]
-        if maker.turnstile is not None:
-            maker.turnstile.leave()
+        self._figures.ends(maker.assistant.name, turn.stopped)
         if not task.cancelled():
             task.exception()  # whoever listened has heard of it; nobody else has to
 

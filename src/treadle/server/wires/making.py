@@ -1,6 +1,6 @@
 """An assistant made ready for one turn: the caller's tools beside its own, their instructions below its own."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from treadle.core.requests import ToolSpec
 from treadle.core.seams import Model, Toolset
 from treadle.guard.policy import policy_of
 from treadle.server.closing import close_one
+from treadle.server.place import Place
 from treadle.server.rates import Turnstile
 from treadle.server.runs.begun import WIRE
 from treadle.server.wires.answer import Telling
@@ -27,17 +28,23 @@ RESERVED = ("find_tools", "read_result", "give_answer")  # the engine's own
 
 
 class Worker(Struct, frozen=True):
-    """Who carries a turn out, how its answer is told, and what has to be closed after it."""
+    """Who carries a turn out, how its answer is told, and what has to be closed after it. Its place is among the runs under way."""
 
     agent: Agent[Any]
     model: Overheard
     telling: Telling
     opened: list[Callable[[], object]]
+    place: Place
 
     async def close(self) -> None:
         """Let go of what the assistant has opened for it."""
-        for each in reversed(self.opened):
-            await close_one(each)
+        await _closed(self.opened, self.place)
+
+
+async def _closed(opened: Sequence[Callable[[], object]], place: Place) -> None:
+    for each in reversed(opened):
+        await close_one(each)
+    place.leave()
 
 
 class Told(Struct, frozen=True):
@@ -53,7 +60,7 @@ class Maker:
     def __init__(self, assistant: Assistant, host: Host, chosen: str, model: Model, asked: Asked, told: Told) -> None:
         self.assistant = assistant
         self.asked = asked
-        self.turnstile = told.turnstile
+        self._turnstile = told.turnstile
         self._host = host
         self._chosen = chosen
         self._model = model
@@ -72,14 +79,29 @@ class Maker:
         output = output_of(self.asked.shape)
         return Telling(self._address, None if output is None else output.convert)
 
-    def worker(self, batch: Batch | None = None, calls: Mapping[str, Call] | None = None, *, tainted: bool = False) -> Worker:
+    async def worker(self, batch: Batch | None = None, calls: Mapping[str, Call] | None = None, *, tainted: bool = False) -> Worker:
         """The assistant as an agent with the caller's tools, and with the results that they have brought."""
-        opened: list[Callable[[], object]] = []
+        opened, place = list[Callable[[], object]](), Place(self._turnstile)
+        try:
+            return self._worker(batch, calls, opened, place, tainted=tainted)
+        except BaseException:
+            await _closed(opened, place)
+            raise
+
+    def _worker(
+        self,
+        batch: Batch | None,
+        calls: Mapping[str, Call] | None,
+        opened: list[Callable[[], object]],
+        place: Place,
+        *,
+        tainted: bool,
+    ) -> Worker:
         model = Overheard(self._model)
         host = replace(self._host, model=_always(model), at_end=opened.append)
         foreign = Foreign(self._specs(calls or {}), _results(batch, calls or {}))
         agent = agent_of(self._ready(host, foreign), host, model, **self._how(host, batch, tainted=tainted))
-        return Worker(agent, model, self.telling, opened)
+        return Worker(agent, model, self.telling, opened, place)
 
     def _ready(self, host: Host, foreign: Foreign) -> Assistant:
         """The assistant with the caller's tools. A plan knows nothing of these, so that nobody is led with them."""

@@ -15,6 +15,7 @@ from treadle.server.wires.asked import Asked, Choice, conversation
 from treadle.server.wires.desk import Desk
 from treadle.server.wires.reading import Block, arguments_of, body_of, choice_of, distinct, tool_of, unable, words_of
 from treadle.server.wires.refused import Refused, openai_error
+from treadle.server.wires.shape import shape_of
 from treadle.server.wires.streaming import answered, event
 from treadle.tools.text import to_text
 
@@ -195,7 +196,7 @@ def _shape(given: _Format | None) -> dict[str, object] | None:
         case "json_object":
             return {"type": "object"}
         case "json_schema" if given is not None:
-            return dict(given.json_schema.schema)
+            return shape_of(given.json_schema.schema, "response_format.json_schema.schema")
         case other:
             raise Refused(400, f"There is no response format {other[:40]!r}.", "response_format")
 

@@ -5,12 +5,15 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
 from treadle.app.assistant import Assistant, Host
+from treadle.routes import Described
+from treadle.server.metrics import Figures
 from treadle.server.wires.anthropic import count_tokens, messages
 from treadle.server.wires.desk import BEAT, ChooseModel, Desk
 from treadle.server.wires.openai import completions
+from treadle.server.wires.operations import COMPLETIONS, COUNT, MESSAGES, MODEL, MODELS
 from treadle.server.wires.refused import Refused, refusal_at
 
 OWNER = "treadle"
@@ -19,19 +22,18 @@ SINCE = "1970-01-01T00:00:00Z"  # an assistant has no birthday
 Answering = Callable[[Request, Desk], Awaitable[Response]]
 
 
-def wire_routes(assistants: Sequence[Assistant], host: Host, choose: ChooseModel, *, beat: float = BEAT) -> list[BaseRoute]:
+def wire_routes(
+    assistants: Sequence[Assistant], host: Host, choose: ChooseModel, figures: Figures | None = None, *, beat: float = BEAT
+) -> list[BaseRoute]:
     """Each assistant as a model. `choose` gives the model that is named after an `@`; `UnknownModel` where it isn't offered."""
-    desk = Desk(assistants, host, choose, beat)
-
-    def posted(path: str, answer: Answering) -> BaseRoute:
-        return Route(path, _at(desk, answer), methods=["POST"])
+    desk = Desk(assistants, host, choose, figures, beat)
 
     return [
-        posted("/v1/chat/completions", completions),
-        posted("/v1/messages", messages),
-        posted("/v1/messages/count_tokens", count_tokens),
-        Route("/v1/models", _at(desk, _models)),
-        Route("/v1/models/{model:path}", _at(desk, _model)),
+        Described("/v1/chat/completions", _at(desk, completions), COMPLETIONS, "POST"),
+        Described("/v1/messages", _at(desk, messages), MESSAGES, "POST"),
+        Described("/v1/messages/count_tokens", _at(desk, count_tokens), COUNT, "POST"),
+        Described("/v1/models", _at(desk, _models), MODELS),
+        Described("/v1/models/{model:path}", _at(desk, _model), MODEL),
     ]
 
 

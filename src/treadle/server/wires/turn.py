@@ -8,15 +8,15 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 from treadle.core.errors import TreadleError
-from treadle.core.events import CallReturned, CallStarted, Event, ModelAsked, TextArrived
+from treadle.core.events import CallReturned, CallStarted, Event, ModelAsked, ModelRetried, TextArrived
 from treadle.core.log import log
 from treadle.core.seams import Watcher
 from treadle.engine.result import RunResult
-from treadle.server.wires.answer import BETWEEN, Answer, answer_id, answer_of
+from treadle.routes.streaming import UNFORESEEN
+from treadle.server.wires.answer import Answer, answer_id, answer_of
 from treadle.server.wires.making import Worker
 from treadle.server.wires.refused import Refused, of_model, refused_by
-
-UNFORESEEN = "Something went wrong in the server; its log says what."
+from treadle.server.wires.spoken import Spoken
 
 Going = Coroutine[Any, Any, RunResult[Any]]
 Begin = Callable[[Watcher], Going]
@@ -32,11 +32,12 @@ class Turn:
         self._start = start
         self._pieces: list[str] = []
         self._news = asyncio.Event()
-        self._gap = False  # the next words are those of another reply
+        self._spoken = Spoken()
         self._effects: set[str] = set()  # calls under way that change something
         self._writing = {tool.name for tool in worker.agent.setup.toolset.tools() if tool.effect != "read"}
         self._listeners = 1  # whoever made it
         self.is_stopping = False
+        self.stopped = "left"  # how it ended; as after a crash unless it says otherwise
         self._begin = begin
         self._task: asyncio.Task[Answer] | None = None
 
@@ -62,14 +63,19 @@ class Turn:
         finally:
             await self._worker.close()
             self._news.set()
+        self.stopped = result.stopped
         if result.stopped == "failed":
             raise self._failure(result)
         return answer_of(result.run_id, result.entries, self._start, self._worker.telling)
 
     def _failure(self, result: RunResult[Any]) -> Refused:
-        """Why there is no answer. What has changed something isn't to be tried again by a program alone."""
-        refused = of_model(self._worker.model.error, self._worker.agent.setup.redactor.text(result.reason))
-        refused.again = not any(record.name in self._writing for record in result.calls if record.result is not None)
+        """Why there is no answer. What has changed something isn't to be tried again by a program alone, and what the model
+        has answered, if not as it should have, would be paid for once more.
+        """
+        error = self._worker.model.error
+        refused = of_model(error, self._worker.agent.setup.redactor.text(result.reason))
+        has_written = any(record.name in self._writing for record in result.calls if record.result is not None)
+        refused.again = error is not None and not has_written
         return refused
 
     def _hear(self, event: Event) -> None:
@@ -77,10 +83,12 @@ class Turn:
             return  # of an agent that is a tool of ours
         match event:
             case TextArrived() if self._worker.telling.value is None:
-                self._pieces.append(f"{BETWEEN}{event.text}" if self._gap and self._pieces else event.text)
-                self._gap = False
+                if told := self._spoken.told(event.text):
+                    self._pieces.append(told)
             case ModelAsked():
-                self._gap = True
+                self._spoken.asked()
+            case ModelRetried():
+                self._spoken.failed()
             case CallStarted() if event.call.name in self._writing:
                 self._effects.add(event.call.id)
             case CallReturned():

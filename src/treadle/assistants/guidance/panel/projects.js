@@ -1,7 +1,7 @@
 // Which project is shown: the list of them, a new one, and one less.
 
 import { sure } from "/static/sure.js";
-import { ask, element } from "/static/treadle.js";
+import { ask, element, fill } from "/static/treadle.js";
 import { ago } from "./words.js";
 
 const ALL = "Its problem spec, world model, runs and conversations are deleted with it.";
@@ -32,8 +32,7 @@ export function projectPicker({ open, mayLeave, gone }) {
 
   const load = async () => {
     const projects = (await ask("/projects")).toSorted((one, other) => other.updated_at.localeCompare(one.updated_at));
-    byId("projects").replaceChildren(...projects.map((project) => row(project, pick, remove)));
-    mark();
+    fill(byId("projects"), projects.map((project) => row(project, pick, remove)));
     return projects;
   };
 
@@ -54,9 +53,9 @@ function draw(project) {
 }
 
 function row(project, pick, remove) {
-  const { id, title, updated_at } = project;
+  const { id, title, updated_at } = project, isCurrent = id === current?.id ? "true" : null;
   return element("li", { "data-id": id },
-    element("button", { type: "button", class: "pick", onclick: () => pick(id) },
+    element("button", { type: "button", class: "pick", "aria-current": isCurrent, onclick: () => pick(id) },
       element("span", { class: "name" }, title), element("span", { class: "small soft" }, ago(updated_at))),
     element("button", { type: "button", class: "bare", "aria-label": `Delete ${title}`, onclick: () => remove(project) }, "Delete"),
     element("p", { class: "small bad", role: "alert" }));

@@ -1,12 +1,9 @@
-"""For the routes of assistants: a request's JSON as a value, values without secrets, and what happens as a stream of events.
-
-Public. Nothing of a server is imported before one asks.
-"""
+"""What happens, as server-sent events: each a line of JSON, with signs of life in between. What the events say is theirs to say."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,30 +12,10 @@ from treadle.core.log import log
 from treadle.guard.redaction import Redactor
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from starlette.responses import StreamingResponse
-
-__all__ = ["body_of", "redacted", "streamed"]
-
-T = TypeVar("T")
 
 BEAT = 15.0  # seconds of silence after which a sign of life is sent
 UNFORESEEN = "Something went wrong in the server; its log says what."
-
-
-async def body_of(request: "Request", kind: type[T]) -> T:
-    """The request's JSON, which has to be like this; else it is answered with 400 and a sentence."""
-    from starlette.exceptions import HTTPException
-
-    try:
-        return msgspec.json.decode(await request.body(), type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HTTPException(400, f"The request has to be a JSON object: {error}.") from error
-
-
-def redacted(value: Any) -> Any:
-    """A plain value without secrets: for what isn't redacted yet in a run, such as the arguments of its calls."""
-    return Redactor().value(value)
 
 
 def streamed(events: AsyncIterator[Any], *, beat: float = BEAT) -> "StreamingResponse":
