@@ -332,7 +332,7 @@ def _most(command: Parser) -> None:
 
 
 JOB_ACTIONS: tuple[Entry, ...] = (
-    ("list", "list all that `treadle jobs` does", "", _jobs_list),
+    ("list", "list the jobs that are kept", "The same as `treadle jobs` alone.", _jobs_list),
     ("show", "show one: what it is for, where it stands, what came of it", "", _jobs_one),
     ("watch", "show what happens in one, as it happens", "Looking changes nothing.", _jobs_one),
     ("cancel", "stop one; what it has changed stays", "", _jobs_one),
@@ -343,7 +343,7 @@ ACTIONS: tuple[Entry, ...] = (
     ("call", "call one tool by hand", "The policy, the journal and the audit are those of a model's call.", _tool_call),
 )
 MODEL_ACTIONS: tuple[Entry, ...] = (
-    ("list", "list all that `treadle models` does", "", _models_list),
+    ("list", "list the kinds of models, and what is here", "The same as `treadle models` alone.", _models_list),
     ("pull", "fetch a local model", "A pull that was interrupted goes on where it was.", _models_change),
     ("remove", "remove a local model", "", _models_change),
     ("probe", "find out how a model calls best", "A few questions in each way; the best is used from then on.", _models_probe),

@@ -24,6 +24,7 @@ from treadle.core.seams import Watcher
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Services
 from treadle.guard.redaction import Redactor
+from treadle.routes.streaming import UNFORESEEN
 from treadle.server.closing import close_one
 from treadle.server.metrics import Figures, effects_of
 from treadle.server.place import Place
@@ -33,7 +34,6 @@ from treadle.server.runs.noticing import Noticing
 from treadle.server.runs.replay import reply_of
 from treadle.stores.journal import Wanted
 
-UNFORESEEN = "Something went wrong in the server; its log says what."
 CLOSED = "The server stops, or what you may do was changed a moment ago; send this again."
 
 Result = RunResult[Any]
