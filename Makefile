@@ -6,13 +6,14 @@ READY := .venv/.ready
 BENCH := .venv-bench/.ready
 BFCL := .venv-bench/.bfcl
 AGENTDOJO := .venv-agentdojo/.ready
+FAULTS := .venv-faults/.ready
 MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 .DEFAULT_GOAL := test
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl agentdojo modules lock clean
+.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl agentdojo faults modules lock clean
 
 run: $(READY)  ## serve the pages with samples of every assistant: http://127.0.0.1:8080/
 	$(BIN)/treadle serve --demo
@@ -66,6 +67,10 @@ bfcl: $(BFCL)  ## how often calls are right on the public Berkeley cases, beside
 agentdojo: $(AGENTDOJO)  ## AgentDojo's attacks as a fully hijacked model: what is stopped, and what honest people are asked
 	.venv-agentdojo/bin/python -m bench.agentdojo
 
+faults: $(READY) $(FAULTS)  ## killed at every point and at random, on SQLite and PostgreSQL, beside other frameworks
+	$(BIN)/python -m bench.faults all
+	$(BIN)/python -m bench.faults all --store postgres
+
 modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 	$(BIN)/python scripts/modules.py
 
@@ -98,4 +103,9 @@ $(BFCL): bench/bfcl/requirements.txt $(BENCH)
 $(AGENTDOJO): bench/agentdojo/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv-agentdojo
 	.venv-agentdojo/bin/pip install --quiet --disable-pip-version-check -r bench/agentdojo/requirements.txt --editable .
+	touch $@
+
+$(FAULTS): bench/faults/requirements.txt
+	$(PYTHON) -m venv .venv-faults
+	.venv-faults/bin/pip install --quiet --disable-pip-version-check -r bench/faults/requirements.txt
 	touch $@

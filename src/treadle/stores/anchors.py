@@ -11,8 +11,6 @@ from time import time
 import msgspec
 from msgspec import Struct
 
-from treadle.core.errors import JournalError
-
 NAME = "audit.anchors"
 VARIABLE = "TREADLE_ANCHORS"
 
@@ -34,7 +32,7 @@ class Anchors:
 
     def add(self, seq: int, seal: str, run_id: str) -> None:
         """Note where the audit ends now."""
-        line = msgspec.json.encode(Anchor(seq, seal, run_id, round(time(), 3))) + b"\n"
+        line = b"\n" + msgspec.json.encode(Anchor(seq, seal, run_id, round(time(), 3)))  # what was cut short before it ends there
         descriptor = os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         try:
             os.write(descriptor, line)  # so short a line is written at once, whoever else writes
@@ -42,16 +40,19 @@ class Anchors:
             os.close(descriptor)
 
     def all(self) -> list[Anchor]:
-        """Every line. The last may be cut short, where its process was killed; any other that can't be read is an alarm."""
+        """Every line that is whole. One that was cut short, by a kill or a full disk, counts for nothing."""
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        try:
-            found = [msgspec.json.decode(line, type=Anchor) for line in lines[:-1]]
-        except msgspec.DecodeError as error:
-            raise JournalError(f"{self.path} was changed: it has a line that is no anchor ({error}).") from error
-        return found
+        return [anchor for line in lines if (anchor := _anchor(line)) is not None]
+
+
+def _anchor(line: bytes) -> Anchor | None:
+    try:
+        return msgspec.json.decode(line, type=Anchor)
+    except msgspec.DecodeError:
+        return None
 
 
 def anchors_of(folder: Path) -> Anchors:
