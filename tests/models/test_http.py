@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
@@ -229,6 +229,21 @@ def test_a_stream_without_length_or_chunks_that_stalls_is_broken():
     assert text_in(deltas) == "hi"
     assert type(error) is ReplyBroken
     assert "nothing came for 0.05 seconds" in str(error)
+
+
+def test_time_in_which_this_process_was_away_itself_is_no_stall():
+    """It was stopped, or busy: what came meanwhile is read before anybody says that nothing came."""
+    with WireServer([reply(say("hello"), wire.pause(0.2), say("again"))]) as server:
+
+        async def go_away():
+            loop, heard = asyncio.get_running_loop(), []
+            async for delta in wire.model(server, timeouts=Timeouts(connect=5, first_byte=5, idle=0.4)).reply(request()):
+                if not heard:
+                    loop.call_later(0.05, sleep, 1.0)
+                heard.append(delta)
+            return heard
+
+        assert text_in(asyncio.run(go_away())) == "helloagain"
 
 
 def test_time_that_the_listener_takes_is_no_stall():

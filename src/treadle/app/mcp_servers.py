@@ -3,10 +3,14 @@
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from treadle.app.settled import Settings
+from treadle.app.settled import McpSettings, Settings
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Toolset
+
+if TYPE_CHECKING:
+    from treadle.toolsets.mcp import Server
 
 _BLANK = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 APPROVED = "mcp.json"  # in the home folder: how tools were described when they were first seen
@@ -20,16 +24,17 @@ def mcp_toolsets(settings: Settings, home: Path) -> list[Toolset]:
 
     if not find_spec("mcp"):
         raise SettingsError(f"{settings.user_file} names MCP servers, which need a package: pip install 'treadle[mcp]'")
-    from treadle.toolsets.mcp import Approved, Server, mcp_tools
+    from treadle.toolsets.mcp import Approved, mcp_tools
 
     approved = Approved(home / APPROVED)
-    return [
-        mcp_tools(
-            Server(name, command=said.command, url=said.url, headers=_known(said.headers), env=_known(said.env), only=said.only),
-            approved=approved,
-        )
-        for name, said in settings.mcp.items()
-    ]
+    return [mcp_tools(_server(name, said), approved=approved) for name, said in settings.mcp.items()]
+
+
+def _server(name: str, said: McpSettings) -> "Server":
+    from treadle.toolsets.mcp import Server
+
+    headers, env = _known(said.headers), _known(said.env)
+    return Server(name, said.command, env, url=said.url, headers=headers, only=said.only, private=said.private)
 
 
 def _known(values: dict[str, str]) -> dict[str, str]:

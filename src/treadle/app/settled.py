@@ -83,6 +83,7 @@ class McpSettings(Struct, frozen=True):
     headers: dict[str, str] = {}
     env: dict[str, str] = {}
     only: tuple[Name, ...] = ()
+    private: bool = False
 
 
 class ContextSettings(Struct, frozen=True):
@@ -178,6 +179,7 @@ KEYS: dict[str, Key] = {
     "mcp.NAME.headers": Key("user", "a table of texts"),
     "mcp.NAME.env": Key("user", "a table of texts"),
     "mcp.NAME.only": Key("user", "a list of names"),
+    "mcp.NAME.private": Key("user", "true or false"),
     "context.keep": Key("user", "true or false"),
     "context.result_limit": Key("lower", "a whole number from 100 up"),
     "server.models": Key("user", "a list of models' names, such as ollama:qwen3"),

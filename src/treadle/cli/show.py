@@ -5,6 +5,7 @@ import time
 from typing import Any, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from treadle.cli.carrying import carry_out
 from treadle.cli.kept import home_of
@@ -64,9 +65,24 @@ async def _show(args: argparse.Namespace) -> int:
 def _value(run_id: str, journals: Journals) -> dict[str, Any]:
     return {
         "run_id": run_id,
-        "entries": msgspec.to_builtins(journals[run_id]),
+        "entries": Redactor().value(msgspec.to_builtins([_masked(entry) for entry in journals[run_id]])),
         "nested": [_value(child, journals) for child in journals if child.rpartition(".")[0] == run_id],
     }
+
+
+def _masked(entry: Entry) -> Entry:
+    """An entry without the secrets in calls as a model wrote them: text in which letters may be spelled as JSON spells them."""
+    if not isinstance(entry, Replied):
+        return entry
+    return replace(entry, parts=tuple([_masked_call(part) if isinstance(part, Written) else part for part in entry.parts]))
+
+
+def _masked_call(call: Written) -> Written:
+    try:
+        arguments = msgspec.json.decode(call.text)
+    except msgspec.DecodeError:
+        return call
+    return replace(call, text=to_json(Redactor().value(arguments)))
 
 
 def _tell(screen: Screen, run_id: str, journals: Journals, indent: str) -> None:

@@ -14,10 +14,12 @@ from treadle.guard.names import NOTHING, Extra, Named, named
 
 CONTEXT = 320  # how far back from its value a name, its separator and what stands between them can reach
 MASKED = "[redacted:"
-TRIGGERS = ("pass", "pwd", "secret", "token", "auth", "cred", "cookie", "key", "jwt", "sig", "bearer", "basic")
+TRIGGERS = ("pass", "pwd", "secret", "token", "auth", "cred", "cookie", "key", "jwt", "sig", "bearer", "basic",
+            "contrasena", "contraseña", "contraseÑa")  # fmt: skip
 
 _SLACK = 48  # how much of a mask or a scheme may come before the value
 _BACK = 64  # how far back a name is followed
+_LONG_WORD = 24  # letters: hardly a word any more
 _LOOK = 64  # how much of a value is looked at
 _NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _BARE_LETTER = r"""[^\s"'`,;&<>(){}\[\]|\\]"""
@@ -169,6 +171,8 @@ def looks_secret(value: str, kind: str, *, plain: bool) -> bool:
         return not (kind == "token" and _is(_NUMBER, value)) and not _is_identifier(value, plain=plain)
     if any(mark in value for mark in "!#$%^*+=~?"):
         return plain or kind == "password"
+    if kind == "key" and plain and len(value) >= _LONG_WORD and value.isalpha():
+        return True
     return kind == "password" and plain and value.isalpha() and value.lower() not in _NO_PASSWORDS
 
 

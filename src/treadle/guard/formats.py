@@ -72,7 +72,13 @@ def _prefixed(kind: str, prefixes: str, least: int = 20, letters: str = "A-Za-z0
 _W = "[A-Za-z0-9_-]"
 
 FORMATS: tuple[Format, ...] = (
-    Format("aws_key", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(A(?:[KSB]I|CC)A[A-Z0-9]{16})(?![A-Za-z0-9])", NONE, "A"),
+    Format(
+        "aws_key",
+        ("AKIA", "ASIA", "ABIA", "ACCA", "A3T"),
+        r"(A(?:(?:[KSB]I|CC)A|3T[A-Z0-9])[A-Z0-9]{16})(?![A-Za-z0-9])",
+        NONE,
+        "A",
+    ),
     _prefixed("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", 20, "A-Za-z0-9"),
     _prefixed("github_token", "github_pat_"),
     _prefixed("gitlab_token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- glsoat- gloas- glffct-", 16),
@@ -97,6 +103,7 @@ FORMATS: tuple[Format, ...] = (
     _prefixed("npm_token", "npm_", 20, "A-Za-z0-9"),
     Format("sendgrid_key", ("SG.",), rf"(SG\.{_W}{{16,32}}+\.{_W}{{16}})", rare="G"),
     Format("twilio_key", ("SK",), r"(SK[0-9A-Fa-f]{32})(?![A-Za-z0-9])", NONE, "K"),
+    Format("twilio_account", ("AC",), r"(AC[0-9a-f]{32})(?![A-Za-z0-9])", NONE, "A"),
     _prefixed("huggingface_token", "hf_", 20, "A-Za-z0-9"),
     _prefixed("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", 20, "a-f0-9", "_v1_"),
     Format("telegram_token", (":AA",), rf"((?:bot)?\d{{8,10}}+:AA{_W}{{30}})", rare=":"),
@@ -110,6 +117,9 @@ FORMATS: tuple[Format, ...] = (
     _prefixed("atlassian_token", "ATATT3", 20, "A-Za-z0-9=_-"),
     _prefixed("age_key", "AGE-SECRET-KEY-1", 50, "A-Z0-9"),
     _prefixed("artifactory_token", "AKCp", 20, "A-Za-z0-9"),
+    _prefixed("artifactory_token", "AKC", 32, "A-Za-z0-9"),
+    Format("artifactory_password", ("AP",), r"(AP[0-9A-F](?=[A-Za-z]{0,23}\d)[A-Za-z0-9]{24})", rare="A"),
+    Format("softlayer_key", ("softlayer.com/soap/",), r"softlayer\.com/soap/v3(?:\.1)?/([a-z0-9]{32})", rare="/", alone=False),
     _prefixed("databricks_token", "dapi", 32, "a-f0-9"),
     _prefixed("sentry_token", "sntrys_ sntryu_", 20, "A-Za-z0-9+/=_-", "sntry"),
     _prefixed("api_key", "gsk_ r8_ fw_ rdme_ pnu_ shippo_live_ shippo_test_ duffel_live_ duffel_test_", 20, "A-Za-z0-9"),
@@ -117,7 +127,8 @@ FORMATS: tuple[Format, ...] = (
     _prefixed("api_token", "lin_api_ rubygems_ sbp_ nfp_ figd_ secret_ ntn_ sgp_", 24, "A-Za-z0-9"),
     _prefixed("api_token", "ops_eyJ fo1_ fm1_ fm2_", 24, "A-Za-z0-9+/=_-"),
     _prefixed("api_token", "pscale_tkn_ pscale_pw_ pscale_oauth_", 24, "A-Za-z0-9=._-", "pscale_"),
-    _prefixed("api_token", "PMAK- NRAK- NRII- pul- xkeysib- sq0atp- sq0csp-", 20, "A-Za-z0-9-"),
+    _prefixed("api_token", "PMAK- NRAK- NRII- pul- xkeysib-", 20, "A-Za-z0-9-"),
+    _prefixed("api_token", "sq0atp- sq0csp-"),
     _prefixed("api_token", "HRKU-", 24),
     _prefixed("api_token", "dp.pt. dp.st.", 24, trigger="dp."),
     _prefixed("api_token", "dt0c01.", 24, "A-Za-z0-9.="),

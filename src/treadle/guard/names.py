@@ -27,7 +27,7 @@ def _set(words: str) -> frozenset[str]:
 
 
 _KINDS = {
-    "password": "password passwords passwd passphrase passcode pwd",
+    "password": "password passwords passwd passphrase passcode pwd contraseña contrasena",
     "secret": "secret secrets",
     "token": "token bearer jwt",
     "authorization": "authorization",
@@ -52,7 +52,9 @@ _ENDINGS = {
     "privatekey": "key",
     "accountkey": "key",
 }
-_KEYS = _set("access account api auth deploy encryption master private secret service shared signing ssh storage")
+_KEYS = _set(
+    "access account api auth client database db deploy encryption master priv private secret service shared signing ssh storage"
+)
 _TOKENS = _set("access api auth bearer csrf id oauth refresh security session")
 _PLACES = _set(
     "bos cancel cancellation class cls continuation current end eos first last mask max min next pad page prev previous "
@@ -66,11 +68,13 @@ _ABOUT = _set(
 )
 _WEAK = {"pass": "password", "auth": "authorization"}
 _LONGEST = 128
+_WORD = r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+"
 
 
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, in small letters: `maxTokens`, `max-tokens` and `max_tokens` are the same two. Numbers aren't words."""
-    return tuple([word.lower() for word in re.findall(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+", name[-_LONGEST:])])
+    name = name[-_LONGEST:]
+    return tuple([word.lower() for word in re.findall(_WORD, name.lower() if name.isupper() else name)])
 
 
 @lru_cache(4096)

@@ -47,7 +47,7 @@ class Hub:
     One timer looks after all of them. A timer for each wait would cost more than anything else here.
     """
 
-    __slots__ = ("_keeper", "_sweeping", "_ticking", "_watched", "connector", "loop", "routes")
+    __slots__ = ("_due", "_keeper", "_sweeping", "_ticking", "_watched", "connector", "loop", "routes")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, connector: "TCPConnector") -> None:
         self.loop = loop
@@ -55,6 +55,7 @@ class Hub:
         self._keeper = _keeper(self)
         self._watched: set[Wait] = set()
         self._ticking = False
+        self._due = 0.0  # when the next look is planned for
         self.routes: dict[tuple[URL, Timeouts], Route] = {}
         self._sweeping = False
 
@@ -71,7 +72,7 @@ class Hub:
         self._watched.add(wait)
         if not self._ticking:
             self._ticking = True
-            self.loop.call_later(TICK, self._tick)
+            self._look_later()
 
     def ended(self, wait: "Wait") -> None:
         """Look after it no longer."""
@@ -92,14 +93,18 @@ class Hub:
         """Close what has been kept since before that moment; whether any is left."""
         return sum(route.drop(before) for route in self.routes.values()) > 0
 
+    def _look_later(self) -> None:
+        self._due = monotonic() + TICK
+        self.loop.call_later(TICK, self._tick)
+
     def _tick(self) -> None:
-        now = monotonic()
-        for wait in [wait for wait in self._watched if wait.until < now]:
+        """Give up what was overdue when this look was planned for: where we come late ourselves, answers may lie there unread."""
+        for wait in [wait for wait in self._watched if wait.until < self._due]:
             self._watched.discard(wait)
             wait.give_up()
         self._ticking = bool(self._watched)
         if self._ticking:
-            self.loop.call_later(TICK, self._tick)
+            self._look_later()
 
 
 _hubs: dict[asyncio.AbstractEventLoop, Hub] = {}

@@ -17,7 +17,10 @@ from treadle.toolsets.mcp.server import filled, filled_for_listing
         ({"command": ("x",), "url": "http://x"}, "and not both"),
         ({"url": "ftp://x"}, "http://"),
         ({"url": "http://x", "env": {"A": "b"}}, "env and folder go with a command"),
-        ({"command": ("x",), "headers": {"A": "b"}}, "headers and sse with an address"),
+        ({"command": ("x",), "headers": {"A": "b"}}, "headers, sse and private with an address"),
+        ({"command": ("x",), "private": True}, "headers, sse and private with an address"),
+        ({"url": "https://me:secret@x/mcp"}, "nobody's name in it"),
+        ({"url": "http://0x7f.1/mcp"}, "can't be used"),
         ({"command": ("x",), "timeout": 0}, "more than 0 seconds"),
     ],
 )

@@ -19,6 +19,7 @@ from treadle.toolsets.mcp.content import progress_text
 from treadle.toolsets.mcp.server import Filled, Server
 from treadle.toolsets.mcp.told import Told
 from treadle.toolsets.mcp.transport import News, transport
+from treadle.toolsets.outbound.resolving import Lookup, look_up
 
 MOST_PAGES = 200  # of tools; a server that has no end is none to wait for
 SOON = 5.0  # seconds in which a server that was silent has to show that it is there
@@ -31,7 +32,7 @@ for _name in ("mcp", "client"):  # the SDK's logs; they are for developers who a
 class Connection:
     """A session. `told` is what the server says of its tools, by name; `on_listed` hears of it whenever that was asked anew."""
 
-    def __init__(self, server: Server, filled: Filled, on_listed: Callable[[], None]) -> None:
+    def __init__(self, server: Server, filled: Filled, on_listed: Callable[[], None], lookup: Lookup = look_up) -> None:
         self.told: dict[str, Told] = {}
         self.doubtful = False  # it was silent once; asked for its tools, it has to answer
         self.news = News(self._wake)
@@ -39,6 +40,7 @@ class Connection:
         self._server = server
         self._filled = filled
         self._on_listed = on_listed
+        self._lookup = lookup
         self._client: Client | None = None
         self._woken = asyncio.Event()
         self._ready = asyncio.Event()
@@ -133,7 +135,7 @@ class Connection:
 
     async def _session(self) -> None:
         me = Implementation(name="treadle", version=__version__)
-        streams = transport(self._server, self._filled, self.news)
+        streams = transport(self._server, self._filled, self.news, self._lookup)
         async with Client(streams, cache=None, client_info=me, message_handler=self._heard) as client:
             listening = asyncio.create_task(self._listen(client))
             try:

@@ -16,6 +16,7 @@ from treadle.guard.redaction import Redactor
 from treadle.guard.trust import as_data
 from treadle.toolsets.mcp.connection import Connection
 from treadle.toolsets.mcp.content import shortened, text_of
+from treadle.toolsets.mcp.guarded import Unsafe
 from treadle.toolsets.mcp.server import Filled, Server
 
 LONGEST = 4000  # characters of what a server says about an error
@@ -82,6 +83,9 @@ def _why(server: Server, connection: Connection) -> str:
         return "refuses the credentials that were sent"
     if any(isinstance(error, TimeoutError | httpx2.TimeoutException) for error in errors):
         return f"doesn't answer within {server.starting:g} seconds"
+    unsafe = next((error for error in errors if isinstance(error, Unsafe)), None)
+    if unsafe is not None:
+        return f"isn't asked. {str(unsafe).rstrip('.')}"
     if any(isinstance(error, httpx2.TransportError) for error in errors):
         return f"can't be reached at {_host(server)}"
     for error in errors:

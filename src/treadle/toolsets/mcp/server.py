@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from treadle.core.errors import SettingsError, ToolProblem
+from treadle.toolsets.outbound.origins import target
+from treadle.toolsets.outbound.problems import NotAllowed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _BLANK = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -25,6 +27,7 @@ class Server(Struct, frozen=True):
     url       its address; it talks streamable HTTP
     headers   what is sent with each request
     sse       it talks HTTP as servers did before 2025
+    private   whether the host of its address may be a private, shared or loopback one; what is written as such may anyway
     only      the tools that are wanted, as globs over the server's own names; none means all
     reads     tools that you know to read only, as globs; unless the server itself says otherwise, they count as reading
     prefix    whether its name comes before the names of its tools
@@ -48,6 +51,7 @@ class Server(Struct, frozen=True):
     starting: float = 60
     timeout: float = 60
     trusted: bool = False
+    private: bool = False
 
     def __post_init__(self) -> None:
         problem = _flaw(self)
@@ -74,11 +78,24 @@ def _flaw(server: Server) -> str:
         return f"The MCP server {server.name} needs a command or an address, and not both."
     if server.url and not server.url.startswith(("http://", "https://")):
         return f"The address of the MCP server {server.name} has to begin with http:// or https://."
-    if (server.url and (server.env or server.folder)) or (server.command and (server.headers or server.sse)):
-        return f"The MCP server {server.name}: env and folder go with a command, headers and sse with an address."
+    if server.url and not _is_plain(server.url):
+        return (
+            f"The address of the MCP server {server.name} can't be used: write it as https://host/path, with nobody's name in it."
+        )
+    if (server.url and (server.env or server.folder)) or (server.command and (server.headers or server.sse or server.private)):
+        return f"The MCP server {server.name}: env and folder go with a command; headers, sse and private with an address."
     if not (server.timeout > 0 and server.starting > 0):
         return f"The MCP server {server.name} needs more than 0 seconds to start, and to answer."
     return ""
+
+
+def _is_plain(url: str) -> bool:
+    """Whether an address can be read in one way only."""
+    try:
+        target(url)
+    except NotAllowed:
+        return False
+    return True
 
 
 class Filled(Struct, frozen=True):

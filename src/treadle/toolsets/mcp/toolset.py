@@ -16,6 +16,7 @@ from treadle.core.tool import Tool
 from treadle.toolsets.mcp.approved import Approved
 from treadle.toolsets.mcp.server import Filled, Server, filled, filled_for_listing
 from treadle.toolsets.mcp.told import Offer, Told, offers
+from treadle.toolsets.outbound.resolving import Lookup, look_up
 
 if TYPE_CHECKING:
     from treadle.toolsets.mcp.connection import Connection
@@ -23,20 +24,24 @@ if TYPE_CHECKING:
 MOST_CONNECTIONS = 16  # of users to one server; beyond that, the one that was used longest ago is closed
 
 
-def mcp_tools(server: Server, *, approved: Approved | None = None, credentials: Mapping[str, str] | None = None) -> "McpTools":
+def mcp_tools(
+    server: Server, *, approved: Approved | None = None, credentials: Mapping[str, str] | None = None, lookup: Lookup = look_up
+) -> "McpTools":
     """The toolset of a server. Needs `pip install 'treadle[mcp]'`.
 
     approved     where approved descriptions are kept; without it, tools are taken as the server tells of them
     credentials  with which tools are listed where that needs any; calls are made with those of whoever they are for
+    lookup       how a host is resolved; as the system does it unless you say otherwise
     """
-    return McpTools(server, approved, credentials or {})
+    return McpTools(server, approved, credentials or {}, lookup)
 
 
 class McpTools:
     """A server's tools. Entered by several runs at once, it is connected once, until the last of them leaves."""
 
-    def __init__(self, server: Server, approved: Approved | None, credentials: Mapping[str, str]) -> None:
+    def __init__(self, server: Server, approved: Approved | None, credentials: Mapping[str, str], lookup: Lookup = look_up) -> None:
         self._server = server
+        self._lookup = lookup
         self._approved = approved
         self._credentials = credentials
         self._told: list[Told] = []  # what the offers were made of
@@ -176,7 +181,7 @@ class McpTools:
             self._close(connection)
             connection = None
         if connection is None:
-            connection = _connection()(self._server, values, self._listed)
+            connection = _connection()(self._server, values, self._listed, self._lookup)
         self._connections[values] = connection  # at the end: it is the one used last now
         self._make_room()
         await connection.opened()

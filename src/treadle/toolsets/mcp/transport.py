@@ -6,11 +6,9 @@ this, and when, is `connection`.
 
 import asyncio
 import os
-import ssl
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from functools import cache
 from types import TracebackType
 from typing import Any, Self, TextIO
 
@@ -19,8 +17,11 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import McpHttpClientFactory
 
+from treadle.toolsets.mcp.guarded import Guarded
 from treadle.toolsets.mcp.server import Filled, Server
+from treadle.toolsets.outbound.resolving import Lookup, look_up
 
 MOST_STDERR = 4000  # bytes of a program's last words
 LARGEST_EVENT = 64 * 1024 * 1024  # bytes
@@ -43,34 +44,42 @@ class News:
 
 
 @asynccontextmanager
-async def transport(server: Server, filled: Filled, news: News) -> AsyncGenerator[Streams]:
-    """The streams of one session."""
+async def transport(server: Server, filled: Filled, news: News, lookup: Lookup = look_up) -> AsyncGenerator[Streams]:
+    """The streams of one session. `lookup` is how a host is resolved."""
     if server.command:
         async with _program(server, filled, news) as (reading, writing):
             yield _Watched(reading, news.on_end), writing
     elif server.sse:
-        async with sse_client(server.url, dict(filled.headers), timeout=server.starting, sse_read_timeout=A_DAY) as streams:
+        client, patience = _factory(server, lookup), server.starting
+        async with sse_client(server.url, dict(filled.headers), patience, A_DAY, httpx_client_factory=client) as streams:
             yield _Watched(streams[0], news.on_end), streams[1]
     else:
         async with (
-            _http(server, filled, news) as client,
+            _http(server, filled, news, lookup) as client,
             streamable_http_client(server.url, http_client=client, max_sse_event_size=LARGEST_EVENT) as (reading, writing),
         ):
             yield _Watched(reading, news.on_end), writing
 
 
-def _http(server: Server, filled: Filled, news: News) -> httpx2.AsyncClient:
+def _http(server: Server, filled: Filled, news: News, lookup: Lookup) -> httpx2.AsyncClient:
     async def heard(response: httpx2.Response) -> None:
         if response.status_code >= 400 and response.request.method == "POST":
             news.refused = response.status_code
 
     timeout = httpx2.Timeout(server.starting, read=None)  # how long an answer may take is said for each call
-    return httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout, event_hooks={"response": [heard]}, verify=_tls())
+    guarded = Guarded(server, lookup)
+    return httpx2.AsyncClient(headers=dict(filled.headers), timeout=timeout, event_hooks={"response": [heard]}, transport=guarded)
 
 
-@cache  # it takes longer to make than everything else of a connection
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()
+def _factory(server: Server, lookup: Lookup) -> McpHttpClientFactory:
+    """How the SDK gets a client for HTTP as it was before."""
+
+    def made(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, transport=Guarded(server, lookup))
+
+    return made
 
 
 # a program
