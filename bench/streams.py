@@ -76,8 +76,9 @@ class Readers:
         self.open = 0
 
     async def begin(self) -> str:
-        """A new run."""
-        async with self._session.post(f"{self._url}/api/runs", json={"assistant": "clock", "message": "Time?"}) as answer:
+        """A new run, over a connection of its own: one that was kept may be closed by the server at the same moment."""
+        asked, alone = {"assistant": "clock", "message": "Time?"}, {"connection": "close"}
+        async with self._session.post(f"{self._url}/api/runs", json=asked, headers=alone) as answer:
             answer.raise_for_status()
             return (await answer.json())["run_id"]
 
