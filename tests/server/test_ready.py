@@ -38,7 +38,7 @@ def test_a_file_that_is_damaged_is_no_place_for_runs(tmp_path):
     (tmp_path / "data" / "treadle.db").write_bytes(b"this is no database" * 100)
     with Serving(tmp_path) as server:
         status, said = ask(server, "/ready")
-    assert (status, said["reasons"]) == (503, ["The file that runs are kept in can't be used; the log says why."])
+    assert (status, said["reasons"]) == (503, ["The store that runs are kept in can't be used; the log says why."])
 
 
 def test_a_file_that_was_made_already_is_looked_at(tmp_path):

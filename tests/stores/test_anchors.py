@@ -55,7 +55,7 @@ def test_the_end_of_the_chain_is_noted_once_it_is_on_disk(tmp_path):
 
 
 def test_a_line_that_was_cut_short_counts_for_nothing_and_the_next_one_does(tmp_path):
-    anchors = Anchors(tmp_path / "notes")
+    anchors = Anchors(tmp_path / "not there yet" / "notes")
     assert anchors.all() == []
     anchors.add(1, "a", "r")
     with anchors.path.open("ab") as file:

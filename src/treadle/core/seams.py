@@ -4,7 +4,7 @@ Model      models/      scripted, recorded, openai, anthropic, ollama
 Dialect    dialects/    calls written in text
 Toolset    toolsets/    a source that lists and calls tools
 Policy     guard/       allow, deny or ask
-Journal    stores/      memory, sqlite; so are Audit, Cache and Results
+Journal    stores/      memory, SQLite, PostgreSQL; so are Audit, Cache and Results
 Embedder   models/      embeddings: builtin, endpoint, hashed
 Watcher                 any callable
 """

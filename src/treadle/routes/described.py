@@ -1,6 +1,7 @@
 """A route that says what it is. It is one of Starlette's; without a server it is of no use, and nobody imports it."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -27,15 +28,9 @@ class Described(Route):
         """Answer; a method that isn't taken is told which are, at this path."""
         if scope["method"] not in (self.methods or ()):
             raise HTTPException(405, headers={"allow": ", ".join(sorted(self.allowed))})
-        turnstile = scope.get("turnstile") if self.operation.runs else None
-        if turnstile is None:
+        counted = scope.get("turnstile") if self.operation.runs else None
+        async with counted or nullcontext():
             await super().handle(scope, receive, send)
-            return
-        turnstile.enter()
-        try:
-            await super().handle(scope, receive, send)
-        finally:
-            turnstile.leave()
 
 
 def together(routes: Sequence[Described]) -> list[BaseRoute]:

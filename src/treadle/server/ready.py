@@ -52,7 +52,7 @@ async def _store(home: Home) -> str:
     try:
         await home.database.submit(lambda connection: connection.execute("SELECT count(*) FROM runs").fetchone())
     except TreadleError:
-        return "The file that runs are kept in can't be used; the log says why."
+        return "The store that runs are kept in can't be used; the log says why."
     return ""
 
 

@@ -1,1 +1,1 @@
-"""Where journals, audit records, cached and large results are kept: in memory and in SQLite."""
+"""Where journals, audit records, cached and large results are kept: in memory, in SQLite, or in PostgreSQL."""

@@ -33,6 +33,7 @@ class Anchors:
     def add(self, seq: int, seal: str, run_id: str) -> None:
         """Note where the audit ends now."""
         line = b"\n" + msgspec.json.encode(Anchor(seq, seal, run_id, round(time(), 3)))  # what was cut short before it ends there
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a home in PostgreSQL has no folder yet
         descriptor = os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         try:
             os.write(descriptor, line)  # so short a line is written at once, whoever else writes
