@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treadle.server.errors import is_for_programs, refusal
-from treadle.server.knowing import Credential, Knowing, NotNow
+from treadle.server.knowing import UNKNOWN, Credential, Knowing, NotNow
 from treadle.server.login import COOKIE, LOGIN, LOGOUT
 from treadle.server.rates import Clock, Rates, Turnstiles, seconds
 from treadle.server.security import SAFE
@@ -26,7 +26,6 @@ OURS = "treadle_"  # how our tokens begin; whatever else stands where they do is
 _TOKEN = re.compile(r"treadle_\S{44,}")  # what looks like one, wherever it stands
 AGAIN = 5.0  # seconds after which an answer that is still being sent is for somebody who has to be known once more
 
-UNKNOWN = "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME"
 NOBODY = "Say who you are: send a token as `Authorization: Bearer …`. Whoever runs the server can make one: treadle users add NAME"
 FOREIGN = "This request doesn't say that it comes from a page of this server, which it has to where a browser's session is used."
 ONLY_READS = "You may look, but not change anything here: {} is a reader."

@@ -20,6 +20,7 @@ PATIENCE = 2.0  # seconds that a look may take
 LOOKS = 2  # at once: threads that may wait for a file
 MOST = 1_000  # credentials that are remembered
 
+UNKNOWN = "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME"
 NOT_NOW = "Nobody can be known here just now: the users can't be read. Try again in a few seconds."
 
 

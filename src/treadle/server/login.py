@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Route
 
 from treadle.server.errors import json_refusal
-from treadle.server.knowing import Credential, Knowing
+from treadle.server.knowing import UNKNOWN, Credential, Knowing
 from treadle.server.rates import Clock, Failures, Rates, seconds
 from treadle.server.security import is_json
 from treadle.stores.users import LASTS, Users
@@ -24,7 +24,6 @@ COOKIE = "treadle_session"
 MOST = 4096  # bytes of what somebody sends to sign in
 SIGN_INS = 20  # of one person, a minute
 
-WRONG = "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME"
 TOO_MANY_WRONG = "That were too many wrong tokens from here; try again in {} s."
 TOO_OFTEN = "You have signed in too often within a minute; try again in {} s."
 NOT_SO = 'Send {"token": "…"} as JSON, with the content type application/json.'
@@ -65,7 +64,7 @@ class Login:
         person = await self._knowing.person(Credential("authorization", sent.token.strip()))
         if person is None:
             self._failures.note(address)
-            return json_refusal(401, WRONG)
+            return json_refusal(401, UNKNOWN)
         wait = self._rates.wait(person)
         if wait:
             return _later(TOO_OFTEN, wait)
