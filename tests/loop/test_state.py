@@ -185,6 +185,14 @@ def test_untrusted_results_taint_the_run():
     assert not apply(state, came()).tainted
 
 
+def test_a_run_inside_of_a_tainted_one_or_that_goes_on_with_a_tainted_conversation_is_tainted():
+    read = Message("tools", (Result("c1", "look", "page", untrusted=True),))
+    assert not replay(ASKED).tainted
+    assert replay([Opened(tainted=True)]).tainted
+    assert replay([Opened(history=(person("Look."), read))]).tainted
+    assert not replay([Opened(history=(person("Look."),))]).tainted
+
+
 def test_found_tools_kept_results_and_final_answers_are_remembered():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(arguments={"a": 1})])
     state = apply(state, came(kept="r1", revealed=("order", "stock"), final=True))

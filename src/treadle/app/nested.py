@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
+from treadle.core.entries import Returned
 from treadle.core.errors import RunNotFound
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
@@ -48,9 +49,10 @@ class NestedAgent:
         result = await self._result(parent, call)
         if result.stopped == "waiting":
             raise Suspended(result.approvals)
+        untrusted = any(isinstance(entry, Returned) and entry.result.untrusted for entry in result.entries)
         if result.stopped == "failed":
-            return Nested(f"{call.name} failed: {result.reason}", result.usage, failed=True)
-        return Nested(result.text or str(result.output), result.usage)
+            return Nested(f"{call.name} failed: {result.reason}", result.usage, failed=True, untrusted=untrusted)
+        return Nested(result.text or str(result.output), result.usage, untrusted=untrusted)
 
     async def _result(self, parent: LiveRun, call: Call) -> RunResult[Any]:
         setup = replace(

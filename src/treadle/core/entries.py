@@ -25,7 +25,10 @@ class _Entry(Struct, frozen=True, tag_field="kind", kw_only=True, omit_defaults=
 
 
 class Opened(_Entry, frozen=True, tag="opened"):
-    """A run began. `origin` is what a face needs to set the same agent up again, in its own words."""
+    """A run began. `origin` is what a face needs to set the same agent up again, in its own words.
+
+    `tainted` is that the run it is inside of had read untrusted content before it asked for this one.
+    """
 
     agent: str = ""
     model: str = ""
@@ -33,6 +36,7 @@ class Opened(_Entry, frozen=True, tag="opened"):
     parent: str = ""
     origin: dict[str, Any] = {}
     history: tuple[Message, ...] = ()
+    tainted: bool = False
 
 
 class Said(_Entry, frozen=True, tag="said"):

@@ -142,6 +142,7 @@ class Engine:
             parent="" if parent is None else parent.id,
             origin=origin,
             history=history,
+            tainted=parent is not None and parent.state.tainted,
             at=run.now(),
         )
 

@@ -7,11 +7,12 @@ from treadle.engine.setup import Approval
 
 
 class Nested(Struct, frozen=True):
-    """The answer of a nested run, and what it spent."""
+    """The answer of a nested run, what it spent, and whether it had read anything that isn't trusted."""
 
     content: str
     usage: Usage
     failed: bool = False
+    untrusted: bool = False
 
 
 class Suspended(Exception):

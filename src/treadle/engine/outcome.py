@@ -68,7 +68,7 @@ async def read_back(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: 
     """A tool's value as the model reads it."""
     if isinstance(value, Nested):
         problem: ProblemKind | None = "raised" if value.failed else None
-        sized = await _sized(run, tool, call, run.redactor.text(value.content), whole=whole)
+        sized = await _sized(run, tool, call, run.redactor.text(value.content), whole=whole, untrusted=value.untrusted)
         return Outcome(
             Result(call.id, call.name, sized.result.content, problem, sized.result.untrusted), usage=value.usage, kept=sized.kept
         )
@@ -120,13 +120,21 @@ async def _content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any
 
 
 async def _sized(
-    run: LiveRun, tool: Tool, call: Call, content: str, *, reused: bool = False, whole: bool = False, structured: bool = False
+    run: LiveRun,
+    tool: Tool,
+    call: Call,
+    content: str,
+    *,
+    reused: bool = False,
+    whole: bool = False,
+    structured: bool = False,
+    untrusted: bool = False,
 ) -> Outcome:
     """The content, shortened and kept whole elsewhere where it is too large, and marked as data where it isn't trusted."""
     kept, usage = "", Usage()
     if len(content) > run.setup.result_limit and not whole:
         content, kept, usage = await keep_large(run, call, content)
-    untrusted = tool.trust == "untrusted"
+    untrusted = untrusted or tool.trust == "untrusted"
     shown = as_data(content, call.name) if untrusted and not whole else content
     return Outcome(Result(call.id, call.name, shown, None, untrusted, structured), cached=reused, kept=kept, usage=usage)
 

@@ -141,7 +141,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
         case Refused():
             changed = _refused(state, entry)
         case Opened():
-            changed = replace(state, opened=entry, history=History(entry.history))
+            changed = replace(state, opened=entry, history=History(entry.history), tainted=_begins_tainted(entry))
         case Said():
             changed = _said(state, entry)
         case Noted():
@@ -171,6 +171,11 @@ def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
     spent = changed.spent
     working = Spent(spent.rounds, spent.seconds + at - earlier, spent.usage, spent.last_tokens, spent.failures)
     return replace(changed, position=before.position + 1, at=at, spent=working)
+
+
+def _begins_tainted(entry: Opened) -> bool:
+    """Whether untrusted content was read before the run began: around it, or in the conversation that it goes on with."""
+    return entry.tainted or any(isinstance(part, Result) and part.untrusted for message in entry.history for part in message.parts)
 
 
 def _said(state: RunState, entry: Said) -> RunState:
