@@ -119,7 +119,7 @@ def log(caplog):
     return caplog
 
 
-def test_what_tools_return_raise_and_tell_is_kept_and_told_without_secrets(tmp_path, log):
+def test_tool_prints_secrets__of_every_format_in_every_place(tmp_path, log):
     asked = [Asked(each.__name__, {"number": number}) for number in range(len(PLANTED)) for each in RETURNING]
     rounds = [Answer(calls=tuple(asked[start : start + 60])) for start in range(0, len(asked), 60)]
     events = []
@@ -148,7 +148,7 @@ def test_what_tools_return_raise_and_tell_is_kept_and_told_without_secrets(tmp_p
 
 
 @pytest.mark.parametrize("size", range(1, 8))
-def test_arguments_that_stream_in_small_pieces_are_told_without_secrets(tmp_path, log, size):
+def test_secret_in_a_call__streamed_in_small_pieces(tmp_path, log, size):
     own = PLANTED[size - 1 :: 7]
     calls = tuple(wire.call("takes", {"text": text}, size=size) for text, _ in own)
     events = []
@@ -165,7 +165,7 @@ def test_arguments_that_stream_in_small_pieces_are_told_without_secrets(tmp_path
         assert leaked(treadle(tmp_path, *words)) == []
 
 
-def test_a_call_that_was_no_json_is_shown_without_secrets(tmp_path):
+def test_secret_in_a_call__that_was_no_json(tmp_path):
     text, _ = PLANTED[0]
     home = open_home(tmp_path)
     with wire.WireServer([wire.call("takes", f"{{'text': '{text}',}}"), "done"]) as server:
