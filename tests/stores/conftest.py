@@ -2,15 +2,7 @@
 
 import pytest
 
-from postgres import database as postgres_database
 from stores.places import place_of
-
-
-@pytest.fixture(scope="session")
-def postgres():
-    """The address of a PostgreSQL database; tests that need one are skipped, with the reason, where there is none."""
-    with postgres_database() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -106,6 +106,16 @@ class DatabaseSettings(Struct, frozen=True):
     wait: Annotated[float, Meta(ge=0, le=3600)] = 30
 
 
+class WorkerSettings(Struct, frozen=True):
+    """How many runs a worker carries out at once, how long it may be silent, and what holds over all workers of a database."""
+
+    at_once: Annotated[int, Meta(ge=1, le=10_000)] = 4
+    lease: Annotated[float, Meta(ge=0.5, le=3600)] = 10
+    per_user: Count | None = None
+    per_model: Count | None = None
+    per_minute: Count | None = None
+
+
 class AssistantSettings(Struct, frozen=True):
     """What an assistant has to settle for itself is its own business: see `settings.assistant_settings`."""
 
@@ -123,6 +133,7 @@ class Settings(Struct, frozen=True):
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
+    worker: WorkerSettings = WorkerSettings()
     assistants: dict[str, dict[str, Any]] = {}
     user_file: str = ""
     project_file: str = ""
@@ -185,6 +196,11 @@ KEYS: dict[str, Key] = {
     "server.models": Key("user", "a list of models' names, such as ollama:qwen3"),
     "database.url": Key("user", "an address such as postgresql://anna@localhost/treadle"),
     "database.wait": Key("user", "a number from 0 to 3600"),
+    "worker.at_once": Key("user", "a whole number from 1 to 10000"),
+    "worker.lease": Key("user", "a number from 0.5 to 3600"),
+    "worker.per_user": Key("user", "a whole number from 1 up"),
+    "worker.per_model": Key("user", "a whole number from 1 up"),
+    "worker.per_minute": Key("user", "a whole number from 1 up"),
     "assistants.NAME": Key("user", "a table; the assistant says of what"),
 }
 
@@ -199,6 +215,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "context": ContextSettings,
     "server": ServerSettings,
     "database": DatabaseSettings,
+    "worker": WorkerSettings,
     "assistants": AssistantSettings,
 }
 

@@ -5,10 +5,12 @@ import argparse
 from treadle.app.agent import Agent
 from treadle.app.home import open_home
 from treadle.app.jobs import Jobs
+from treadle.app.workers.order import is_workers
+from treadle.app.workers.submit import queue_again
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import json_object
 from treadle.cli.codes import USAGE
-from treadle.cli.kept import home_of
+from treadle.cli.kept import home_of, state_of
 from treadle.cli.nobody import nobody
 from treadle.cli.people import PERSON
 from treadle.cli.render import call_label, clean, to_json
@@ -33,12 +35,23 @@ async def _answer(args: argparse.Namespace) -> int:
         there = f"These do: {', '.join(approval.call_id for approval in waiting)}." if waiting else "None does."
         raise ApprovalError(f"No call {args.call} of run {args.run} waits for an approval. {there}")
     approval = await _said(agent, args)
+    is_queued = await _queued(agent, args.run)
     if args.json:
         screen.line(to_json({"approved": args.command == "approve", "approval": approval}))
+    elif is_queued:
+        screen.line(f"{_done(args, approval)}. It is queued: a worker goes on with it.")
     else:
         resume = "treadle jobs resume" if Jobs(open_home().folder).has(args.run) else "treadle resume"
         screen.line(f"{_done(args, approval)}. Go on with: {resume} {args.run}")
     return 0
+
+
+async def _queued(agent: Agent[str], run_id: str) -> bool:
+    """A run that workers carry out goes on by itself, once nothing else waits."""
+    if not is_workers((await state_of(run_id)).opened) or await agent.approvals(run_id, journal=True):
+        return False
+    await queue_again(open_home(), run_id)
+    return True
 
 
 def _done(args: argparse.Namespace, approval: Approval) -> str:

@@ -7,6 +7,7 @@ from treadle.app.reserved import add_common_options, add_model_options
 from treadle.cli.commands import Entry, Parser, add_commands, width
 from treadle.cli.numbers import count, number
 from treadle.cli.serving_options import serve_options, users_options
+from treadle.cli.worker_options import schedules_options, submit_options, worker_options
 
 EPILOG = """\
 exit codes:
@@ -372,6 +373,9 @@ COMMANDS: tuple[Entry, ...] = (
         "Without users, it serves this machine alone.",
         users_options,
     ),
+    ("submit", "queue a run for workers to carry out", "Prints its id at once.", submit_options),
+    ("worker", "carry out the runs that are queued", "Until Ctrl-C; others then go on with what is under way.", worker_options),
+    ("schedules", "list the runs that begin by the clock; remove one", "", schedules_options),
     ("doctor", "look at everything Treadle needs here, and say what to do about what is wrong", "Changes nothing.", _json),
     ("backup", "write all that is kept into one file", "Runs may go on meanwhile.", _backup),
     ("restore", "put a backup in the place of what is kept", "Nothing is changed before it was found to be whole.", _restore),

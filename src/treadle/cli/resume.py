@@ -3,6 +3,7 @@
 import argparse
 
 from treadle.app.talk import exit_code
+from treadle.app.workers.order import is_workers
 from treadle.cli.agents import build, enter, with_model
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import Chosen, chosen_for, chosen_from
@@ -41,6 +42,8 @@ async def _resume(args: argparse.Namespace) -> int:
 
 def _before(args: argparse.Namespace, opened: Opened) -> Chosen | None:
     """What the run was begun with. One that a program began can only go on here with a model that is named."""
+    if is_workers(opened):
+        raise SettingsError(f"Run {args.run} was submitted to workers, which go on with it: treadle submit --resume {args.run}")
     chosen = chosen_for(args.run, opened)
     if chosen is None and not args.model:
         raise SettingsError(

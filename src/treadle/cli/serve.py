@@ -1,13 +1,12 @@
 """`treadle serve`: the assistants and their pages, for browsers and programs. The address goes to stdout once it listens."""
 
 import argparse
-import logging
-import os
 from typing import TYPE_CHECKING
 
 from treadle.app.assistants import find
 from treadle.cli.carrying import carry_out
 from treadle.cli.codes import FINE
+from treadle.cli.logged import show_log
 from treadle.cli.render import counted
 from treadle.cli.screen import Screen
 from treadle.core.errors import SettingsError
@@ -48,7 +47,7 @@ async def _served(args: argparse.Namespace, screen: Screen, demo: "Trying | None
     found, broken = find()
     for each in broken:
         screen.tell(str(each), "red")
-    _show_log(screen)
+    show_log(screen, "treadle", "uvicorn")
     host = make_host(demo.model, demo.base_url) if demo else make_host(args.model or "", args.base_url or "")
     await serve(
         [each.assistant for each in found],
@@ -70,26 +69,3 @@ def _who(count: int, anyone: bool) -> str:
     if count:
         return f"{counted(count, 'user')} may use it, each with a token."
     return f"No users: whoever {'reaches it' if anyone else 'is on this machine'} may use it."
-
-
-def _show_log(screen: Screen) -> None:
-    """What goes wrong inside, a line each; the whole log with its tracebacks for those who ask for it."""
-    debugging = bool(os.environ.get("TREADLE_DEBUG"))
-    handler = logging.StreamHandler() if debugging else _Lines(screen, logging.ERROR)
-    for name in ("treadle", "uvicorn"):
-        logging.getLogger(name).addHandler(handler)
-        logging.getLogger(name).setLevel(logging.INFO if debugging else logging.ERROR)
-
-
-class _Lines(logging.Handler):
-    """Shows a record as one line."""
-
-    def __init__(self, screen: Screen, level: int) -> None:
-        super().__init__(level)
-        self._screen = screen
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Say it. Where it happened is left out."""
-        error = record.exc_info[1] if record.exc_info else None
-        why = f": {type(error).__name__}: {error}" if error else ""
-        self._screen.tell(" ".join(f"{record.getMessage()}{why}".split()), "red")

@@ -68,6 +68,7 @@ class Words(Struct, frozen=True):
     beside    joins a small table to a large one
     share     so that nobody changes a row before this is over
     lock      so that nobody else has a row before this is over
+    skip      the same, for rows that nobody else has: the others aren't waited for
     kept      a text that may have any character, as it is kept
     """
 
@@ -83,6 +84,7 @@ class Words(Struct, frozen=True):
     beside: str
     share: str
     lock: str
+    skip: str
     kept: Callable[[str], Any]
 
 

@@ -254,6 +254,11 @@ def _insert(connection: Connection, run_id: str, position: int, lines: Sequence[
         )
 
 
+def open_run(connection: Connection, run_id: str, entries: Sequence[Entry]) -> None:
+    """A new run, inside of somebody's transaction; `RunTaken` where there is one by that id."""
+    _insert(connection, run_id, 0, [encode(entry) for entry in entries], entries)
+
+
 def _insert_run(connection: Connection, run_id: str, entries: Sequence[Entry]) -> None:
     opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
     about = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries), _status(entries) or "open")

@@ -15,7 +15,7 @@ from treadle.stores.write_ahead import write_ahead
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA_VERSION = 4  # a file of an older one gets what it lacks
+SCHEMA_VERSION = 5  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for whoever else has the file locked
 COUNTS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 SCHEMA = """
@@ -62,6 +62,18 @@ CREATE TABLE IF NOT EXISTS stats_requests (
     output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL, cost REAL
 );
 CREATE INDEX IF NOT EXISTS stats_requests_by_time ON stats_requests (at);
+CREATE TABLE IF NOT EXISTS queue (
+    run_id TEXT PRIMARY KEY, owner TEXT NOT NULL, model TEXT NOT NULL, at REAL NOT NULL, state TEXT NOT NULL, turn INTEGER NOT NULL,
+    sent_at REAL NOT NULL, again INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS queue_by_time ON queue (state, at);
+CREATE TABLE IF NOT EXISTS queue_begun (owner TEXT NOT NULL, at REAL NOT NULL);
+CREATE INDEX IF NOT EXISTS queue_begun_by_time ON queue_begun (at);
+CREATE TABLE IF NOT EXISTS queue_gate (one INTEGER PRIMARY KEY CHECK (one = 1));
+INSERT OR IGNORE INTO queue_gate VALUES (1);
+CREATE TABLE IF NOT EXISTS schedules (
+    name TEXT PRIMARY KEY, cron TEXT NOT NULL, zone TEXT NOT NULL, wanted TEXT NOT NULL, at REAL NOT NULL
+) WITHOUT ROWID;
 """
 
 
@@ -82,6 +94,7 @@ WORDS = Words(
     beside="CROSS JOIN",  # which keeps SQLite from beginning with the small one
     share="",  # nobody else writes before a transaction is over
     lock="",
+    skip="",
     kept=str,
 )
 

@@ -51,6 +51,7 @@ WORDS = Words(
     beside="JOIN",
     share=" FOR SHARE",
     lock=" FOR UPDATE",
+    skip=" FOR UPDATE SKIP LOCKED",
     kept=str.encode,
 )
 

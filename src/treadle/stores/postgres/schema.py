@@ -74,7 +74,23 @@ CREATE TABLE stats_requests (
 CREATE INDEX stats_requests_by_time ON stats_requests (at);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)  # each is a step from the number before it; one that was released never changes
+_WORKERS = """
+CREATE TABLE queue (
+    run_id TEXT COLLATE "C" PRIMARY KEY, owner TEXT COLLATE "C" NOT NULL, model TEXT COLLATE "C" NOT NULL,
+    at DOUBLE PRECISION NOT NULL, state TEXT COLLATE "C" NOT NULL, turn BIGINT NOT NULL, sent_at DOUBLE PRECISION NOT NULL,
+    again INTEGER NOT NULL
+);
+CREATE INDEX queue_by_time ON queue (state, at);
+CREATE TABLE queue_begun (owner TEXT COLLATE "C" NOT NULL, at DOUBLE PRECISION NOT NULL);
+CREATE INDEX queue_begun_by_time ON queue_begun (at);
+CREATE TABLE queue_gate (one INTEGER PRIMARY KEY CHECK (one = 1));
+INSERT INTO queue_gate VALUES (1);
+CREATE TABLE schedules (
+    name TEXT COLLATE "C" PRIMARY KEY, cron TEXT NOT NULL, zone TEXT NOT NULL, wanted BYTEA NOT NULL, at DOUBLE PRECISION NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS)  # each is a step from the number before it; one that was released never changes
 
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 

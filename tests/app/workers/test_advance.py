@@ -1,0 +1,200 @@
+"""One run carried on under a lease, in this process: to its end, or to where somebody else has it."""
+
+import asyncio
+
+import pytest
+
+from treadle.app.home import close_home, open_home
+from treadle.app.workers import advance as module
+from treadle.app.workers.advance import MOST_TRIES, Advanced, advance, tries_in_vain
+from treadle.app.workers.dispatcher import Terms
+from treadle.app.workers.order import Models, Order, opening
+from treadle.app.workers.worker import Worker
+from treadle.core.entries import Finished, Noted, Opened, Resumed
+from treadle.core.errors import JournalError
+from treadle.stores.queue import Place, Queue, Sent
+from working import installed
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    (tmp_path / "done").touch()
+    monkeypatch.setenv("STEPS_DONE", str(tmp_path / "done"))
+    monkeypatch.syspath_prepend(str(installed(tmp_path / "packages")))
+    home = open_home(tmp_path / "data")
+    yield home
+    close_home(home)
+
+
+async def begun(home, message="hello", assistant="steps", more=()):
+    entries = [*opening(Order(assistant, "stepping:a"), message, "anna"), *more]
+    await Queue(home.database).open(Place("r1"), entries)
+    return await home.leases.take("r1", "me", 30)
+
+
+def test_a_run_is_carried_to_its_end_and_one_that_is_over_stays_as_it_is(home):
+    async def story():
+        lease = await begun(home)
+        first = await advance(home, lease, Models())
+        entries = await home.journal.read("r1")
+        again = await advance(home, lease, Models())
+        return first, again, entries == await home.journal.read("r1")
+
+    assert asyncio.run(story()) == (Advanced("answered"), Advanced("answered"), True)
+
+
+def test_a_run_that_ends_its_workers_is_not_taken_up_for_ever(home):
+    async def story():
+        lease = await begun(home, more=[Resumed()] * MOST_TRIES)
+        done = await advance(home, lease, Models())
+        return done, (await home.journal.read("r1"))[-1]
+
+    done, last = asyncio.run(story())
+    assert done == Advanced("failed", "It was taken up 5 times without coming any further.")
+    assert isinstance(last, Finished)
+    assert last.stopped == "failed"
+
+
+def test_only_tries_since_anything_happened_were_in_vain():
+    assert tries_in_vain([Opened(), Resumed(), Noted(text=""), Resumed(), Resumed()]) == 2
+    assert tries_in_vain([]) == 0
+
+
+def test_a_run_whose_lease_was_taken_writes_nothing_more(home):
+    async def story():
+        lease = await begun(home, "1 steps of 30 s")
+        carrying = asyncio.ensure_future(advance(home, lease, Models()))
+        while len(await home.journal.read("r1")) < 5:  # noqa: ASYNC110 - written by another task
+            await asyncio.sleep(0.02)
+        await home.leases.give_up(lease)
+        taken = await home.leases.take("r1", "another", 30)
+        carrying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await carrying
+        before = await home.journal.read("r1")
+        fenced = await advance(home, lease, Models())
+        return taken.token, fenced, before == await home.journal.read("r1")
+
+    token, fenced, same = asyncio.run(story())
+    assert token == 2
+    assert fenced.outcome == "fenced"
+    assert "Another worker carries run r1 on by now, since me was silent" in fenced.why
+    assert same
+
+
+def test_whoever_has_lost_its_lease_stops_although_it_writes_nothing(home):
+    async def story():
+        await Queue(home.database).open(Place("r1"), opening(Order("steps", "stepping:a"), "1 steps of 30 s", ""))
+        lease = await home.leases.take("r1", "me", 0.6)
+        carrying = asyncio.ensure_future(advance(home, lease, Models()))
+        while len(await home.journal.read("r1")) < 5:  # noqa: ASYNC110 - written by another task
+            await asyncio.sleep(0.02)
+        await home.leases.give_up(lease)
+        return await asyncio.wait_for(carrying, 10)
+
+    done = asyncio.run(story())
+    assert done == Advanced("fenced", module._SILENT)
+
+
+def test_a_run_whose_journal_cannot_be_used_is_left_for_later(home):
+    async def story():
+        lease = await home.leases.take("nothing", "me", 30)
+        return await advance(home, lease, Models())
+
+    assert asyncio.run(story()).outcome == "left"
+
+
+def test_a_failure_is_not_written_down_by_whoever_has_lost_the_run(home):
+    async def story():
+        lease = await begun(home, assistant="closed")
+        await home.leases.give_up(lease)
+        return await advance(home, lease, Models()), len(await home.journal.read("r1"))
+
+    done, entries = asyncio.run(story())
+    assert (done.outcome, entries) == ("fenced", 2)
+
+
+def test_a_lease_is_kept_although_the_database_is_away_for_a_while(caplog):
+    class Troubled:
+        def __init__(self):
+            self.answers = [True, JournalError("away"), True, False]
+
+        async def renew(self, lease):
+            answer = self.answers.pop(0)
+            if isinstance(answer, JournalError):
+                raise answer
+            return answer
+
+    leases = Troubled()
+    asyncio.run(module._keep(leases, module.Lease("r1", "me", 1, 0.03)))
+    assert leases.answers == []
+    assert "The lease on run r1 couldn't be renewed: away" in caplog.text
+
+
+# a worker's bookkeeping around it
+
+
+class Once:
+    """Hands one run over, and is done."""
+
+    def __init__(self, sent):
+        self.sent = sent
+
+    async def work(self, carry, stop):
+        await carry(self.sent)
+
+
+def worked(home, said, sent):
+    return Worker(home, Terms(1, 5.0), said.append, Once(sent)).work(asyncio.Event())
+
+
+def test_a_run_that_somebody_else_has_is_left_to_them_and_counts_as_under_way(home):
+    async def story():
+        await begun(home)
+        queue, said = Queue(home.database), []
+        (sent,) = await queue.admit(Terms().ceilings, 1)
+        await worked(home, said, sent)
+        return said, await queue.size()
+
+    assert asyncio.run(story()) == ([], (0, 1))
+
+
+def test_a_turn_that_comes_after_a_newer_one_was_sent_is_not_carried_out(home):
+    async def story():
+        await home.leases.give_up(await begun(home))
+        queue, said = Queue(home.database), []
+        (late,) = await queue.admit(Terms().ceilings, 1)
+        newer = await queue.send_again(late)
+        await worked(home, said, late)
+        before = len(await home.journal.read("r1")), await queue.size()
+        await worked(home, said, newer)
+        return before, [line.partition(" (")[0] for line in said], await queue.size()
+
+    assert asyncio.run(story()) == ((2, (0, 1)), ["r1 answered"], (0, 0))
+
+
+def test_a_run_that_is_not_there_is_left_for_later_and_said(home):
+    async def story():
+        queue, said = Queue(home.database), []
+        await queue.add(Place("nothing"))
+        (sent,) = await queue.admit(Terms().ceilings, 1)
+        await worked(home, said, sent)
+        return said, await queue.size()
+
+    (line,), size = asyncio.run(story())
+    assert line.startswith("nothing left for later: There is no run nothing here.")
+    assert size == (1, 0)
+
+
+def test_trouble_with_the_database_ends_no_worker(home, caplog):
+    async def story():
+        def broken(connection):
+            connection.execute("DROP TABLE leases")
+            connection.execute("DROP TABLE schedules")
+
+        await home.database.submit(broken)
+        await worked(home, [], Sent("r1", 1))
+
+    asyncio.run(story())
+    assert "Run r1 is left until its lease is over" in caplog.text
+    assert "Schedules couldn't be looked at" in caplog.text

@@ -1,0 +1,242 @@
+"""What every dispatcher promises, whichever engine it is on: each run to one worker, so many at once, nothing left behind."""
+
+import asyncio
+import sys
+from contextlib import ExitStack, asynccontextmanager
+
+import pytest
+
+from postgres import database as postgres_database
+from treadle.app.workers.cluster import Cluster
+from treadle.app.workers.dispatcher import Terms, pause
+from treadle.app.workers.local import Local
+from treadle.core.errors import JournalError, SettingsError
+from treadle.stores.leases import Leases
+from treadle.stores.postgres.database import PostgresDatabase
+from treadle.stores.queue import Ceilings, Place, Queue, Sent
+from treadle.stores.sqlite import SqliteDatabase
+
+SHORT, LONG = 0.5, 60.0
+
+
+class Scene:
+    """A dispatcher at work in this process, whose runs do what a test says."""
+
+    def __init__(self, database, queue):
+        self.database = database
+        self.queue = queue
+        self.leases = Leases(database)
+        self.carried = []
+        self.now = self.most = 0
+        self.hold = asyncio.Event()
+        self.let_go = []
+
+    async def carry(self, sent):
+        if not await self.queue.begins(sent):
+            return  # of a test before this one
+        self.carried.append(sent)
+        lease = await self.leases.take(sent.run_id, "me", SHORT)
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await asyncio.wait_for(self.hold.wait(), 30)
+            await self.queue.over(sent)
+        except asyncio.CancelledError:
+            self.let_go.append(sent)
+            await self.queue.put_back(sent)
+            raise
+        finally:
+            self.now -= 1
+            if lease is not None:
+                await self.leases.give_up(lease)
+
+    async def until(self, true):
+        for _ in range(600):
+            if true():
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"never so: {self.carried}, {self.let_go}")
+
+    async def empty(self):
+        for _ in range(600):
+            if await self.queue.size() == (0, 0):
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"never empty: {await self.queue.size()}")
+
+
+@pytest.fixture(scope="module")
+def url(kind):
+    with ExitStack() as cleanup:
+        yield cleanup.enter_context(postgres_database()) if kind == "postgres" else ""
+
+
+@pytest.fixture
+def at_work(url, tmp_path):
+    """Begins a dispatcher; everything is closed at the end of the test."""
+
+    def opened():
+        if not url:
+            return SqliteDatabase(tmp_path / "treadle.db")
+        return PostgresDatabase(url)
+
+    @asynccontextmanager
+    async def begun(terms, before=None):
+        database, stop = opened(), asyncio.Event()
+        queue = Queue(database)
+        scene = Scene(database, queue)
+        if before is not None:
+            await before(scene)
+        made = Cluster(database, queue, terms, f"me-{id(scene)}") if url else Local(queue, terms)
+        work = asyncio.ensure_future(made.work(scene.carry, stop))
+        try:
+            yield scene
+        finally:
+            stop.set()
+            await work
+            for run_id, turn in database_rows(database):
+                await queue.over(Sent(run_id, turn))
+            await asyncio.to_thread(database.close)
+
+    return begun
+
+
+def database_rows(database):
+    with database.apart() as connection:
+        return connection.execute("SELECT run_id, turn FROM queue").fetchall()
+
+
+def test_each_run_is_carried_out_once_and_so_many_at_the_same_time(at_work):
+    async def story():
+        async with at_work(Terms(2, LONG)) as scene:
+            for number in range(5):
+                await scene.queue.add(Place(f"r{number}"))
+            await scene.until(lambda: scene.now == 2)
+            scene.hold.set()
+            await scene.empty()
+            return sorted(sent.run_id for sent in scene.carried), scene.most
+
+    runs, most = asyncio.run(story())
+    assert runs == ["r0", "r1", "r2", "r3", "r4"]
+    assert most == 2
+
+
+def test_a_run_that_may_not_begin_yet_is_overtaken(at_work):
+    async def story():
+        async with at_work(Terms(4, LONG, Ceilings(per_user=1))) as scene:
+            for run_id, user in (("a1", "anna"), ("a2", "anna"), ("b1", "ben")):
+                await scene.queue.add(Place(run_id, user))
+            await scene.until(lambda: scene.now == 2)
+            first = sorted(sent.run_id for sent in scene.carried)
+            scene.hold.set()
+            await scene.empty()
+            return first, scene.carried[-1].run_id
+
+    assert asyncio.run(story()) == (["a1", "b1"], "a2")
+
+
+def test_what_was_left_behind_is_carried_out_in_another_turn_and_what_is_alive_is_not(at_work):
+    async def before(scene):
+        scene.hold.set()
+        for run_id in ("dead", "alive"):
+            await scene.queue.add(Place(run_id))
+        scene.before = {sent.run_id: sent.turn for sent in await scene.queue.admit(Ceilings(), 2)}
+        await scene.leases.take("dead", "somebody", SHORT)
+        scene.living = await scene.leases.take("alive", "somebody else", LONG)
+
+    async def story():
+        async with at_work(Terms(2, SHORT), before) as scene:
+            await scene.until(lambda: scene.carried)
+            await asyncio.sleep(3 * SHORT)
+            await scene.leases.give_up(scene.living)
+            return [(sent.run_id, sent.turn > scene.before["dead"]) for sent in scene.carried]
+
+    assert asyncio.run(story()) == [("dead", True)]
+
+
+def test_what_is_under_way_when_it_stops_is_let_go_and_another_has_it_at_once(at_work):
+    async def story():
+        async with at_work(Terms(2, LONG)) as scene:
+            await scene.queue.add(Place("r1"))
+            await scene.until(lambda: scene.now == 1)
+        assert [sent.run_id for sent in scene.let_go] == ["r1"]
+
+        async def again(scene):
+            scene.hold.set()
+            await scene.queue.add(Place("r1"))
+
+        async with at_work(Terms(2, LONG), again) as scene:
+            await scene.empty()
+            return [sent.run_id for sent in scene.carried]
+
+    assert asyncio.run(story()) == ["r1"]
+
+
+def test_looking_goes_on_when_the_database_is_away_for_a_while(tmp_path):
+    class Away(Queue):
+        troubles = 2
+
+        async def stale(self, seconds, most=200):
+            if Away.troubles:
+                Away.troubles -= 1
+                raise JournalError("The disk is full.")
+            return await super().stale(seconds, most)
+
+    async def story():
+        database, stop = SqliteDatabase(tmp_path / "treadle.db"), asyncio.Event()
+        queue, carried = Away(database), []
+
+        async def carry(sent):
+            carried.append(sent)
+            await queue.over(sent)
+            stop.set()
+
+        await queue.add(Place("r1"))
+        await Local(queue, Terms(1, SHORT)).work(carry, stop)
+        database.close()
+        return carried
+
+    assert [sent.run_id for sent in asyncio.run(story())] == ["r1"]
+
+
+def test_a_pause_ends_when_a_run_does():
+    async def story():
+        async def soon():
+            await asyncio.sleep(0)
+
+        await asyncio.wait_for(pause(asyncio.Event(), 60, [asyncio.ensure_future(soon())]), 5)
+
+    asyncio.run(story())
+
+
+# what only one of them has
+
+
+def test_work_goes_on_when_all_connections_were_cut(at_work, url, kind):
+    if kind == "sqlite":
+        pytest.skip("a file has no connections")
+    import psycopg
+
+    async def story():
+        async with at_work(Terms(2, LONG)) as scene:
+            scene.hold.set()
+            await scene.queue.add(Place("before"))
+            await scene.until(lambda: len(scene.carried) == 1)
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            await scene.queue.add(Place("after"))
+            await scene.until(lambda: len(scene.carried) == 2)
+            await scene.empty()
+            return [sent.run_id for sent in scene.carried]
+
+    assert asyncio.run(story()) == ["before", "after"]
+
+
+def test_without_dbos_there_is_a_sentence(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "dbos", None)
+    database = PostgresDatabase("postgresql://nowhere/nothing")
+    with pytest.raises(SettingsError, match=r"pip install 'treadle\[cluster\]'"):
+        asyncio.run(Cluster(database, Queue(database), Terms(), "me").work(None, asyncio.Event()))

@@ -1,0 +1,73 @@
+"""What is asked of workers, and the agent that is made of it again."""
+
+import asyncio
+
+import pytest
+
+from treadle.app.home import close_home, open_home
+from treadle.app.workers.order import FACE, Models, Order, agent_for, is_workers, opening, order_of
+from treadle.core.entries import Opened
+from treadle.core.errors import BadPrompt, SettingsError
+from working import installed
+
+ORDER = Order("steps", "stepping:a", "", "Be brief.", "")
+
+
+def test_it_is_read_back_as_it_was_kept():
+    opened, said = opening(ORDER, "hello", "anna")
+    assert is_workers(opened)
+    assert order_of("r1", opened) == ORDER
+    assert (opened.origin["face"], said.text) == (FACE, "hello")
+
+
+def test_a_run_that_was_begun_elsewhere_is_not_for_workers():
+    for opened in (None, Opened(), Opened(origin={"face": "cli", "assistant": "steps", "model": "a:b"})):
+        assert not is_workers(opened)
+        with pytest.raises(SettingsError, match="wasn't submitted to workers"):
+            order_of("r1", opened)
+
+
+def test_what_cannot_be_read_is_said_so():
+    with pytest.raises(SettingsError, match="How run r1 was submitted can't be read"):
+        order_of("r1", Opened(origin={"face": FACE, "assistant": 5}))
+
+
+def test_an_empty_message_is_refused():
+    with pytest.raises(BadPrompt):
+        opening(ORDER, " \n", "")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("STEPS_DONE", str(tmp_path / "done"))
+    monkeypatch.syspath_prepend(str(installed(tmp_path / "packages")))
+    home = open_home(tmp_path / "data")
+    yield home
+    close_home(home)
+
+
+def test_the_same_agent_is_made_of_it_and_its_model_once(home, tmp_path):
+    async def story():
+        models = Models()
+        async with agent_for(ORDER, home, "anna", models) as agent:
+            first = agent.setup.model, agent.setup.instructions
+        other = Order("steps", "stepping:a", workspace=str(tmp_path / "work"))
+        async with agent_for(other, home, "ben", models) as agent:
+            return first, agent.setup.model, agent.name
+
+    (model, told), again, name = asyncio.run(story())
+    assert model is again
+    assert told == "Be brief."
+    assert name == "steps"
+
+
+def test_what_an_assistant_has_opened_is_closed_and_trouble_with_it_keeps_nothing_else_open(home, caplog):
+    async def story():
+        async with agent_for(Order("opening", "stepping:a"), home, "", Models()):
+            pass
+        from stepping_package import CLOSED
+
+        return list(CLOSED)
+
+    assert asyncio.run(story()) == ["later", "at once"]
+    assert "couldn't be closed" in caplog.text
