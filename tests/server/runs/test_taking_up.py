@@ -3,37 +3,57 @@
 import asyncio
 import time
 
+import pytest
+
 from server.running import Serving, host
 from server.runs.asking import Echo, rivers, with_server
 from treadle.app.home import close_home, open_home
 from treadle.core.entries import Opened, Resumed, Said
+from treadle.core.errors import JournalError
 from treadle.server.metrics import Figures
 from treadle.server.models import Models
 from treadle.server.runs.service import MOST_TRIES, Runs
-from treadle.server.runs.taking_up import Lock
+from treadle.server.runs.taking_up import LEASED, FileLock, LeaseLock, lock_of, wait_for
+from treadle.stores.leases import Lease, Leases
+from treadle.stores.postgres.database import PostgresDatabase
 
 OURS = {"face": "server", "assistant": "rivers"}
 
 
-def test_only_one_holds_a_home_at_a_time(tmp_path):
-    one, other = Lock(tmp_path / "home"), Lock(tmp_path / "home")
-    assert one.try_now()
-    assert one.try_now()
-    assert not other.try_now()
-    one.let_go()
-    assert other.try_now()
-    assert not one.try_now()
-    other.let_go()
+@pytest.fixture(params=["file", "lease"])
+def locks(request, tmp_path):
+    """Makes locks of the same home."""
+    if request.param == "file":
+        yield lambda: FileLock(tmp_path / "home")
+        return
+    database = PostgresDatabase(request.getfixturevalue("postgres"))
+    yield lambda: LeaseLock(Leases(database), 0.6)
+    database.close()
 
 
-def test_whoever_waits_holds_it_as_soon_as_it_is_let_go(tmp_path):
+def test_only_one_holds_a_home_at_a_time(locks):
+    async def story():
+        one, other = locks(), locks()
+        assert await wait_for(one, 0.2)
+        assert not await wait_for(other, 1.5)  # longer than a lease, which is renewed
+        await one.let_go()
+        assert await wait_for(other, 0.2)
+        assert not await wait_for(locks(), 0.2)
+        await other.let_go()
+
+    asyncio.run(story())
+
+
+def test_whoever_waits_holds_it_as_soon_as_it_is_let_go(locks):
     async def waiting():
-        one, other = Lock(tmp_path), Lock(tmp_path)
-        one.try_now()
-        asyncio.get_running_loop().call_later(0.15, one.let_go)
+        one, other = locks(), locks()
+        await wait_for(one)
+        held = asyncio.create_task(wait_for(other))
+        await asyncio.sleep(0.15)
+        await one.let_go()
         began = time.monotonic()
-        held = await other.wait()
-        other.let_go()
+        held = await held
+        await other.let_go()
         return held, time.monotonic() - began
 
     held, took = asyncio.run(waiting())
@@ -41,15 +61,57 @@ def test_whoever_waits_holds_it_as_soon_as_it_is_let_go(tmp_path):
     assert took < 5
 
 
-def test_whoever_waits_in_vain_gives_up(tmp_path):
-    async def waiting():
-        one, other = Lock(tmp_path), Lock(tmp_path)
-        one.try_now()
-        held = await other.wait(patience=0.2)
-        one.let_go()
-        return held
+def test_the_lock_of_a_server_that_died_is_free_after_a_lease(postgres):
+    async def story():
+        database = PostgresDatabase(postgres)
+        assert await Leases(database).take(LEASED, "dead", 0.5) is not None
+        lock = LeaseLock(Leases(database))
+        assert not await wait_for(lock, 0.2)
+        assert await wait_for(lock)
+        await lock.let_go()
+        database.close()
 
-    assert not asyncio.run(waiting())
+    asyncio.run(story())
+
+
+def test_a_lease_is_kept_while_the_database_is_away_for_a_moment(caplog):
+    class Away(Leases):
+        def __init__(self):
+            self.renewed = 0
+            self.troubles = [JournalError("The database is away.")]
+
+        async def take(self, run_id, holder, seconds):
+            return Lease(run_id, holder, 1, seconds)
+
+        async def renew(self, lease):
+            if self.troubles:
+                raise self.troubles.pop()
+            self.renewed += 1
+            return self.renewed < 3
+
+        async def give_up(self, lease):
+            raise JournalError("The database is away.")
+
+    async def story():
+        leases = Away()
+        lock = LeaseLock(leases, 0.03)
+        assert await wait_for(lock)
+        for _ in range(500):
+            if leases.renewed == 3:
+                break
+            await asyncio.sleep(0.01)
+        await lock.let_go()
+        return leases.renewed
+
+    assert asyncio.run(story()) == 3
+    assert "couldn't be renewed" in caplog.text
+
+
+def test_a_home_in_a_file_is_locked_there_and_one_in_postgresql_by_a_lease(tmp_path, postgres):
+    for database, kind in (("", FileLock), (postgres, LeaseLock)):
+        home = open_home(tmp_path, database=database)
+        assert isinstance(lock_of(home), kind)
+        close_home(home)
 
 
 def left(tmp_path, **runs):
@@ -105,14 +167,14 @@ def test_a_server_that_stops_at_once_takes_nothing_up(tmp_path):
 
     async def stopping():
         lent = host(tmp_path, Echo())
-        other = Lock(lent.home.folder)
-        assert other.try_now()
+        other = FileLock(lent.home.folder)
+        assert await other.try_now()
         runs = Runs([rivers()], lent, Models(lent, is_local=True), Figures())
         async with runs.open():
             waiting = asyncio.create_task(runs.settled())
             await asyncio.sleep(0)
         await asyncio.wait_for(waiting, 5)
-        other.let_go()
+        await other.let_go()
         return (await lent.home.journal.info("ours")).status
 
     assert asyncio.run(stopping()) == "open"

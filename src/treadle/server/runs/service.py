@@ -36,7 +36,7 @@ from treadle.server.runs.forking import forked
 from treadle.server.runs.kept import entries_of, journals_of, opened_in
 from treadle.server.runs.live import Live, Turn, UnderWay
 from treadle.server.runs.replay import told, waiting_in
-from treadle.server.runs.taking_up import Lock
+from treadle.server.runs.taking_up import lock_of, wait_for
 from treadle.server.wires.answer import waiting_calls
 from treadle.stores.journal import Wanted
 from treadle.tools.text import sound
@@ -57,7 +57,7 @@ class Runs:
         self._host = host
         self._models = models
         self._jobs = Jobs(host.home.folder)
-        self._lock = Lock(host.home.folder)
+        self._lock = lock_of(host.home)
         self._settled = asyncio.Event()  # what was left behind is taken up, or it is known why not
         self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -74,7 +74,7 @@ class Runs:
             taking.cancel()
             with suppress(asyncio.CancelledError):
                 await taking
-            self._lock.let_go()
+            await self._lock.let_go()
 
     async def settled(self) -> None:
         """Wait until what was left behind is under way again: before that, it looks as if nobody carried it on."""
@@ -82,7 +82,7 @@ class Runs:
 
     async def _taking_up(self) -> None:
         try:
-            if self.home.database.exists() and await self._lock.wait():
+            if self.home.database.exists() and await wait_for(self._lock):
                 for info in await self.home.journal.listed(Wanted(status="open", limit=MOST_TAKEN_UP)):
                     await self._take_up(info.run_id)
                 for info in await self.home.journal.listed(Wanted(status="waiting", limit=MOST_TAKEN_UP)):
@@ -183,7 +183,7 @@ class Runs:
         )
 
     async def _begin(self, turn: Turn) -> UnderWay:
-        self._lock.try_now()
+        await self._lock.try_now()
         return await self.live.begin(turn)
 
     async def _agent(self, begun: Begun) -> Made:
