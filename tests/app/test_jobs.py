@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from treadle.app.jobs import JobNotFound, Jobs, JobTaken
+from treadle.app.home import close_homes, home_of_person, open_home
+from treadle.app.jobs import JobNotFound, Jobs, JobTaken, masked
 
 HOLDS = """
 import sys, time
@@ -129,3 +130,21 @@ def test_what_was_half_written_when_a_process_died_is_not_seen(tmp_path: Path) -
     job = jobs.create("coding", "build", "x")
     (jobs.folder_of(job.id) / "job.123.new").write_text('{"id": "ha')
     assert jobs.get(job.id) == job
+
+
+def test_the_file_of_a_job_with_a_secret_is_encrypted_and_its_title_masked(tmp_path: Path) -> None:
+    secret = "AK" + "IA" + "IOSFODNN7QXAMPLE"
+    made = Jobs(tmp_path).create("coding", "build", f"Use {secret}", given={"description": f"Use {secret}"})
+    kept = (tmp_path / "jobs" / made.id / "job.json").read_bytes()
+    assert (secret.encode() in kept, made.title) == (False, "Use [redacted:aws_key]")
+    assert Jobs(tmp_path).get(made.id) == made
+    assert masked(made).given == {"description": "Use [redacted:aws_key]"}
+
+
+def test_a_servers_user_has_the_servers_key(tmp_path: Path) -> None:
+    theirs = home_of_person(open_home(tmp_path), "ann")
+    made = Jobs(theirs.folder).create("coding", "build", "x", given={"password": "open sesame"})
+    assert (tmp_path / "journal.key").exists()
+    assert not (theirs.folder / "journal.key").exists()
+    assert Jobs(theirs.folder).get(made.id) == made
+    close_homes()

@@ -1,18 +1,19 @@
-"""Credentials of every format go through runs: arguments, results, errors, addresses, progress. Nothing kept or told has one.
+"""Credentials of every format go through runs: arguments, results, errors, addresses, progress, words. No file has one.
 
-The one exception is said in docs/policies.md: arguments stand in the journal, as a call that waits has to run as it was approved.
-What a person or a model says in words stays as it is said.
+Nothing that is told has one either, but for what a model says in words to whoever listens. Whatever has to be used again as it was
+is encrypted, and comes back as it was.
 """
 
 import asyncio
 import json
 import logging
 import os
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
+from typing import Literal
+from urllib.request import Request, urlopen
 
 import msgspec
 import pytest
@@ -20,9 +21,21 @@ import pytest
 import wire
 from guard.credentials import Maker
 from guard.planted import BY_LOOKS
-from treadle import Agent, Limits, Results, RunContext, Scripted, ToolProblem, allow, open_home, tool
+from server.running import Serving, assistant, host
+from treadle import Agent, Functions, Limits, Results, RunContext, Scripted, ToolProblem, allow, ask, open_home, tool
 from treadle.app.home import close_home
-from treadle.models.scripted import Answer, Asked
+from treadle.app.jobs import Jobs
+from treadle.app.workers.order import Order
+from treadle.app.workers.submit import submit
+from treadle.cli.report import summary
+from treadle.core.entries import Judged
+from treadle.core.errors import ModelRefused
+from treadle.core.events import RunEnded
+from treadle.guard.redaction import Redactor
+from treadle.models.recorded import Recorded
+from treadle.models.scripted import Answer, Asked, calls
+from treadle.stores.queue import Queue
+from treadle.stores.schedules import Schedule, Schedules
 
 PLANTED = [(f"it is {secret} now", secret) for _, secret in BY_LOOKS] + [(text, secret) for _, text, secret in Maker(3).all()]
 LEAST = 10  # letters of a secret in a row that count as its having got out
@@ -50,20 +63,33 @@ def files(folder: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-def all_but_the_journal(path: Path) -> bytes:
-    """Every row of every table, but for the entries of runs."""
-    with closing(sqlite3.connect(path)) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'") if name != "entries"]
-        assert {"audit", "cache", "results", "runs"} <= set(tables)
-        return b"\n".join(repr(row).encode() for name in tables for row in database.execute(f"SELECT * FROM {name}"))
+def tables(address: str) -> bytes:
+    """Every row of every table of a PostgreSQL database."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(address) as connection:
+        query = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname LIKE 'treadle%'"
+        names = connection.execute(query).fetchall()
+        assert {"entries", "runs", "audit", "schedules"} <= {name for _, name in names}
+        return b"\n".join(repr(row).encode() for each in names for row in connection.execute("SELECT * FROM {}.{}".format(*each)))
+
+
+def told(events: list) -> bytes:
+    """All that watchers were told, how it ended as the command line tells it."""
+    assert isinstance(events[-1], RunEnded)
+    return b"\n".join([*[msgspec.json.encode(event) for event in events[:-1]], msgspec.json.encode(summary(events[-1].result))])
 
 
 def treadle(home: Path, *words: str) -> bytes:
     """What the command line says."""
-    environment = {**os.environ, "TREADLE_HOME": str(home)}
-    command = [sys.executable, "-m", "treadle.cli.main", *words]
-    done = subprocess.run(command, capture_output=True, env=environment, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
+    return other_process(home, "-m", "treadle.cli.main", *words)
+
+
+def other_process(home: Path, *words: str, code: int = 0) -> bytes:
+    """What Python says in another process."""
+    tests = str(Path(__file__).parents[1])
+    environment = {**os.environ, "TREADLE_HOME": str(home), "PYTHONPATH": os.pathsep.join([*sys.path, tests])}
+    done = subprocess.run([sys.executable, *words], capture_output=True, env=environment, check=False, timeout=60)
+    assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 
 
@@ -134,17 +160,17 @@ def test_tool_prints_secrets__of_every_format_in_every_place(tmp_path, log):
     result = asyncio.run(agent.run("Go.", run_id="r1", journal=home.services(), watchers=[events.append]))
     assert result.stopped == "answered"
     assert len(result.calls) == len(asked)
-    told = b"\n".join(msgspec.json.encode(event) for event in events[:-1])
     assert leaked(files(tmp_path)) == []
-    assert leaked(told) == []
+    assert leaked(told(events)) == []
     assert leaked(log.text.encode()) == []
     assert leaked(msgspec.json.encode(list(result.history))) == []
     close_home(home)
     for words in (("show", "r1"), ("show", "r1", "--json"), ("show", "r1", "--entries"), ("audit", "-n", "5000", "--json")):
         assert leaked(treadle(tmp_path, *words)) == []
     assert leaked(files(tmp_path)) == []
-    assert PLAIN.encode() in told
-    assert b"4096" in files(tmp_path)
+    assert PLAIN.encode() in told(events)
+    assert PLAIN.encode() in files(tmp_path)  # what is no secret stands there as it is
+    assert not (tmp_path / "journal.key").exists()  # what is masked needn't be encrypted
 
 
 @pytest.mark.parametrize("size", range(1, 8))
@@ -157,12 +183,15 @@ def test_secret_in_a_call__streamed_in_small_pieces(tmp_path, log, size):
         agent = Agent(wire.model(server, "anthropic" if size % 2 else "openai"), tools=[takes], policy=[allow("*")])
         result = asyncio.run(agent.run("Go.", run_id="r1", journal=home.services(), watchers=[events.append]))
     assert [record.arguments["text"] for record in result.calls] == [text for text, _ in own]
-    assert leaked(b"\n".join(msgspec.json.encode(event) for event in events[:-1])) == []
+    assert leaked(told(events)) == []
     assert leaked(log.text.encode()) == []
+    assert leaked(files(tmp_path)) == []
     close_home(home)
-    assert leaked(all_but_the_journal(tmp_path / "treadle.db")) == []
-    for words in (("show", "r1"), ("show", "r1", "--json"), ("audit", "-n", "5000", "--json")):
+    assert leaked(files(tmp_path)) == []
+    for words in (("show", "r1"), ("show", "r1", "--json"), ("show", "r1", "--entries"), ("audit", "-n", "5000", "--json")):
         assert leaked(treadle(tmp_path, *words)) == []
+    assert leaked(treadle(tmp_path, "stats", "--json")) == []
+    assert leaked(files(tmp_path)) == []
 
 
 def test_secret_in_a_call__that_was_no_json(tmp_path):
@@ -174,3 +203,248 @@ def test_secret_in_a_call__that_was_no_json(tmp_path):
     close_home(home)
     assert result.calls[0].arguments == {"text": text}
     assert leaked(treadle(tmp_path, "show", "r1", "--json")) == []
+    assert leaked(files(tmp_path)) == []
+
+
+@pytest.mark.parametrize("how", [r"\u00{:02x}", r"\u00{:02X}"])
+def test_secret_in_a_call__with_its_letters_spelled(tmp_path, how):
+    _, secret = PLANTED[0]
+    spelled = "".join([how.format(ord(letter)) if place % 12 == 2 else letter for place, letter in enumerate(secret)])
+    home = open_home(tmp_path)
+    with wire.WireServer([wire.call("takes", f'{{"text": "it is {spelled} now"}}'), "done"]) as server:
+        agent = Agent(wire.model(server), tools=[takes], policy=[allow("*")])
+        result = asyncio.run(agent.run("Go.", run_id="r1", journal=home.services()))
+    close_home(home)
+    assert result.calls[0].arguments == {"text": f"it is {secret} now"}
+    assert leaked(files(tmp_path) + treadle(tmp_path, "show", "r1", "--entries")) == []
+
+
+def test_secret_in_a_call__that_does_not_fit(tmp_path, log):
+    @tool
+    async def narrow(count: int, kind: Literal["a", "b"]) -> str:
+        """Takes little."""
+        return "taken"
+
+    asked = [Asked("narrow", {"count": text, "kind": text}) for text, _ in PLANTED]
+    events = []
+    home = open_home(tmp_path)
+    agent = Agent(Scripted(Answer(calls=tuple(asked)), "done"), tools=[narrow], limits=Limits(refuse_at=1000, nudge_at=1000))
+    result = asyncio.run(agent.run("Go.", run_id="r1", journal=home.services(), watchers=[events.append]))
+    close_home(home)
+    assert {record.problem for record in result.calls} == {"invalid"}
+    assert leaked(told(events) + log.text.encode() + files(tmp_path)) == []
+
+
+def waiting(folder: Path, database: str = "", run_id: str = "r1") -> None:
+    """Have a run wait for a person, with all credentials in its calls."""
+    home = open_home(folder, database=database)
+    calls = tuple([Asked("proves", {"text": text, "max_tokens": 4096}) for text, _ in PLANTED])
+    agent = Agent(Scripted(Answer(calls=calls)), tools=[proves], policy=[ask("*")])
+    result = asyncio.run(agent.run("Go.", run_id=run_id, journal=home.services()))
+    assert (result.stopped, len(result.approvals)) == ("waiting", len(PLANTED))
+    close_home(home)
+
+
+def test_secret_in_a_call__that_waits_runs_as_it_was_approved_in_another_process(tmp_path):
+    waiting(tmp_path)
+    assert leaked(files(tmp_path)) == []
+    assert leaked(treadle_lists(tmp_path)) == []
+    said = other_process(tmp_path, "-c", "from behaviour.test_secrets import approved; approved()")
+    assert said.decode().split() == [proof(text) for text, _ in PLANTED]
+    assert leaked(files(tmp_path)) == []
+
+
+def treadle_lists(home: Path) -> bytes:
+    """What lists say of a run that waits."""
+    return treadle(home, "runs", "--json") + other_process(home, "-m", "treadle.cli.main", "approve", "r1", "--json", code=2)
+
+
+def proof(text: str) -> str:
+    """What only somebody who has the text can say."""
+    return sha256(text.encode()).hexdigest()
+
+
+@tool
+async def proves(text: str, max_tokens: int) -> str:
+    """Says what it was given, in a way that gives nothing away."""
+    return proof(text)
+
+
+def approved(database: str = "", run_id: str = "r1") -> None:
+    """In another process: everything that waits is approved and carried out."""
+    home = open_home(os.environ["TREADLE_HOME"], database=database)
+    agent = Agent(Scripted("done"), tools=[proves], policy=[ask("*")])
+
+    async def going_on() -> None:
+        for each in await agent.approvals(run_id, journal=home.services()):
+            await agent.approve(run_id, each.call_id, digest=each.digest, journal=home.services())
+        result = await agent.resume(run_id, journal=home.services())
+        print(*[record.result.content for record in result.calls], sep="\n")
+
+    asyncio.run(going_on())
+    close_home(home)
+
+
+def test_secret_in_a_call__kept_in_postgresql(tmp_path, postgres):
+    waiting(tmp_path, postgres)
+    assert leaked(tables(postgres) + files(tmp_path)) == []
+    said = other_process(tmp_path, "-c", f"from behaviour.test_secrets import approved; approved({postgres!r})")
+    assert said.decode().split() == [proof(text) for text, _ in PLANTED]
+    assert leaked(tables(postgres) + files(tmp_path)) == []
+
+
+def test_secret_in_a_call__to_another_machine_with_another_key(tmp_path, postgres):
+    waiting(tmp_path / "one", postgres, "r2")
+    (tmp_path / "one" / "journal.key").rename(tmp_path / "away")
+    code = f"from behaviour.test_secrets import approved; approved({postgres!r}, 'r2')"
+    assert b"was encrypted with another key" in other_process(tmp_path / "other", "-c", code, code=1)
+    key = (tmp_path / "away").read_text().strip()
+    said = other_process(tmp_path / "other", "-c", f"import os; os.environ['TREADLE_KEY'] = {key!r}; {code}")
+    assert said.decode().split() == [proof(text) for text, _ in PLANTED]
+
+
+def test_secret_in_a_call__or_in_words_comes_back_as_it_was(tmp_path):
+    words = " and ".join([text.strip() for text, _ in PLANTED])
+    home = open_home(tmp_path)
+    agent = Agent(Scripted(f"You said: {words}"), name="echo")
+
+    async def forked():
+        result = await agent.run(words, run_id="r1", journal=home.services())
+        fork = await agent.fork("r1", journal=home.services())
+        return result, await home.journal.read("r1"), await home.journal.read(fork)
+
+    result, entries, copy = asyncio.run(forked())
+    close_home(home)
+    assert result.text == f"You said: {words}"
+    assert entries == result.entries
+    assert copy[:-1] == entries
+    assert leaked(files(tmp_path) + treadle(tmp_path, "runs", "--json") + treadle(tmp_path, "show", "r1")) == []
+
+
+def fetched(address: str, body: object = None) -> bytes:
+    """What a server says."""
+    sent = None if body is None else json.dumps(body).encode()
+    with urlopen(Request(address, sent, {"content-type": "application/json", "accept": "text/event-stream"})) as answer:
+        return answer.read()
+
+
+@pytest.mark.parametrize("policy", [(), (allow("*"),)], ids=["asked", "allowed"])
+def test_secret_in_a_call__told_by_a_server(tmp_path, policy):
+    model = Scripted(Answer(calls=tuple([Asked("takes", {"text": text}) for text, _ in PLANTED])), "done")
+    lent = host(tmp_path, model)
+    made = assistant("keys", toolsets=lambda _: [Functions([takes])], policy=policy)
+    with Serving(tmp_path, [made], lent=lent) as server:
+        stream = fetched(f"{server.url}/api/runs", {"assistant": "keys", "message": "Go."})
+        run_id = json.loads(fetched(f"{server.url}/api/runs"))["runs"][0]["run_id"]
+        places = (f"/api/runs/{run_id}", f"/api/runs/{run_id}/events", "/api/approvals", "/api/audit", "/metrics")
+        later = [fetched(server.url + place) for place in places]
+    assert stream.count(b'"call_returned"' if policy else b'"approval_needed"') >= 1
+    assert leaked(b"\n".join([stream, *later])) == []
+    close_home(lent.home)
+    assert leaked(files(tmp_path)) == []
+
+
+def traced() -> None:
+    """In another process, since OpenTelemetry is set up once in each: all spans of two runs."""
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    text = " ".join([text for text, _ in PLANTED])
+    for last in ("done", ModelRefused(f"It can't be {text}")):
+        Agent(Scripted(calls(("takes", {"text": text})), last), tools=[takes], policy=[allow("*")]).run_sync("Go.")
+    print(*[span.to_json() for span in exporter.get_finished_spans()])
+
+
+def test_secret_in_a_call__traced(tmp_path):
+    spans = other_process(tmp_path, "-c", "from behaviour.test_secrets import traced; traced()")
+    assert b"execute_tool takes" in spans
+    assert b"ModelRefused" in spans
+    assert leaked(spans) == []
+
+
+@pytest.mark.parametrize("form", ["--json", "--events"])
+def test_secret_in_a_call__asked_on_the_command_line(tmp_path, form):
+    box, script, home = tmp_path / "box.py", tmp_path / "script.json", tmp_path / "home"
+    box.write_text("from treadle import tool\n\n\n@tool\ndef takes(text: str) -> str:\n    'Takes one.'\n    return 'taken'\n")
+    asked = [{"name": "takes", "arguments": {"text": text}} for text, _ in PLANTED]
+    script.write_text(json.dumps([{"calls": asked}, "done"]))
+    words = ("ask", "Go.", "-m", f"scripted:{script}", "--tools", str(box), form)
+    waits = other_process(home, "-m", "treadle.cli.main", *words, code=3)
+    done = treadle(home, *words, "--yes")
+    assert done.count(b"[redacted:") >= len(PLANTED)
+    assert leaked(waits + done) == []
+    assert leaked(files(home)) == []
+
+
+def test_secret_in_a_call__queued_scheduled_and_given_to_a_job(tmp_path):
+    words = " and ".join([text for text, _ in PLANTED])
+    home = open_home(tmp_path)
+    schedule = Schedule("daily", "0 7 * * *", "UTC", json.dumps({"message": words}), 5.0)
+
+    async def kept():
+        run_id = await submit(home, Order("reading", "ollama:x"), words)
+        schedules = Schedules(home.database, Queue(home.database))
+        await schedules.add(schedule)
+        return (await home.journal.read(run_id))[1], await schedules.all()
+
+    said, schedules = asyncio.run(kept())
+    job = Jobs(tmp_path).create("coding", "build", words, given={"description": words})
+    close_home(home)
+    assert (said.text, schedules) == (words, [schedule])
+    assert Jobs(tmp_path).get(job.id) == job
+    assert leaked(files(tmp_path) + treadle(tmp_path, "jobs", "--json")) == []
+
+
+def test_secret_in_a_call__recorded_in_pieces(tmp_path):
+    answers = [Answer(text=text, calls=(Asked("takes", {"text": text}),)) for text, _ in PLANTED]
+    model = Recorded(tmp_path / "recording.jsonl", Scripted(*answers, "done", chunk=3), "record")
+    limits = Limits(rounds=None, refuse_at=1000, nudge_at=1000)
+    Agent(model, tools=[takes], policy=[allow("*")], limits=limits).run_sync("Go.")
+    recording = files(tmp_path)
+    assert recording.count(b"\n") > len(PLANTED)
+    assert leaked(recording) == []
+    said = ["".join([d["text"] for d in json.loads(line)["reply"] if d["delta"] == "text"]) for line in recording.splitlines()[1:]]
+    assert leaked("\n".join(said).encode()) == []
+
+
+def test_secret_in_a_call__whose_preview_breaks_is_not_in_the_log(tmp_path, log):
+    class Breaking(Functions):
+        async def preview(self, call, context):
+            raise ValueError(f"no good: {call.arguments}")
+
+    asked = [Asked("takes", {"text": text}) for text, _ in PLANTED]
+    agent = Agent(Scripted(Answer(calls=tuple(asked))), toolsets=[Breaking([takes])], policy=[ask("*")])
+    assert agent.run_sync("Go.").stopped == "waiting"
+    assert log.text.count("The preview of takes failed") == len(PLANTED)
+    assert leaked(log.text.encode()) == []
+
+
+def test_secret_in_a_call__known_to_the_run_alone(tmp_path):
+    home, secret = open_home(tmp_path), "correct horse battery staple"
+    calls = Answer(calls=(Asked("takes", {"text": f"it is {secret}"}), Asked("pins", {"pin": "471147114711"})))
+    agent = Agent(Scripted(calls, "done"), tools=[takes, pins], policy=[allow("*")], redactor=Redactor(["pin"]))
+    asyncio.run(agent.run("Go.", run_id="r1", journal=home.services(), credentials={"shop": secret}))
+    entries = asyncio.run(home.journal.read("r1"))
+    close_home(home)
+    assert [entry.call.arguments for entry in entries if isinstance(entry, Judged)][1] == {"pin": "471147114711"}
+    assert [word for word in (secret.encode(), b"471147114711") if word in files(tmp_path)] == []
+
+
+@tool
+async def pins(pin: str) -> str:
+    """Takes a number that only this agent takes for a secret."""
+    return "taken"
+
+
+def test_secret_in_a_call__is_all_that_is_encrypted(tmp_path):
+    home = open_home(tmp_path)
+    agent = Agent(Scripted(calls(("takes", {"text": PLAIN, "max_tokens": 4096})), PLAIN), tools=[takes], policy=[allow("*")])
+    asyncio.run(agent.run(PLAIN, run_id="r1", journal=home.services()))
+    close_home(home)
+    assert b'"kind":"encrypted"' not in files(tmp_path)
+    assert not (tmp_path / "journal.key").exists()

@@ -148,3 +148,24 @@ def test_links_are_left_where_they_are(kept, tmp_path):
     treadle(kept, "backup", str(tmp_path / "all.tar.gz"))
     with tarfile.open(tmp_path / "all.tar.gz") as archive:
         assert "home/link" not in archive.getnames()
+
+
+SECRET = "AK" + "IA" + "IOSFODNN7QXAMPLE"
+
+
+def test_the_key_of_secrets_comes_back_with_them(kept, tmp_path):
+    assert treadle(kept, "ask", f"It is {SECRET}", "-m", script(kept, "Hi."), "-q").code == 0
+    run_id = treadle(kept, "runs", "--json").json[0]["run_id"]
+    backed = treadle(kept, "backup", str(tmp_path / "all.tar.gz"), "--json")
+    assert (backed.json["without_key"], backed.err) == (False, "")
+    (kept / "data" / "journal.key").unlink()
+    lost = treadle(kept, "show", run_id)
+    assert (lost.code, "was encrypted with another key" in lost.err) == (1, True)
+    assert treadle(kept, "restore", str(tmp_path / "all.tar.gz"), "--replace").code == 0
+    assert (kept / "data" / "journal.key").stat().st_mode & 0o777 == 0o600
+    assert "It is [redacted:aws_key]" in treadle(kept, "show", run_id).out
+
+
+def test_that_a_key_in_the_environment_is_not_in_it_is_said(kept, tmp_path):
+    backed = treadle(kept, "backup", str(tmp_path / "all.tar.gz"), TREADLE_KEY="A" * 43 + "=")
+    assert "keep a copy of that elsewhere" in backed.err

@@ -93,3 +93,28 @@ def test_runs_that_wait_are_told(home):
     ran = treadle(home, "ask", "Send it.", "-m", waiting, "--tools", str(tools), "-q")
     assert ran.code == 3, ran.err
     assert ("runs", "note", "1 run is waiting for a person.") in [found[:3] for found in asked(home, **env)[1]]
+
+
+SECRET = "AK" + "IA" + "IOSFODNN7QXAMPLE"
+
+
+def test_the_key_of_secrets_is_said_and_that_others_can_read_it(home):
+    env = kept(home)
+    assert ("key", "fine", "There is no key: no secret was kept so far. The first one makes it.", "") in asked(home, **env)[1]
+    assert treadle(home, "ask", f"It is {SECRET}", "-m", script(home, "Hi."), "-q").code == 0
+    key = home / "data" / "journal.key"
+    (says,) = [says for about, _, says, _ in asked(home, **env)[1] if about == "key"]
+    assert f"in {key}" in says
+    assert wrong(home, **env) == []
+    key.chmod(0o644)
+    assert wrong(home, **env) == [("folder", f"{key} can be read by others on this machine.", f"chmod go= {key}")]
+
+
+def test_a_key_that_is_none_is_found_and_one_in_the_environment_is_said(home):
+    env = kept(home)
+    (about, says, _), *_ = wrong(home, TREADLE_KEY="nonsense", **env)
+    assert (about, says.startswith("TREADLE_KEY is no key")) == ("key", True)
+    found = asked(home, TREADLE_KEY="A" * 43 + "=", **env)[1]
+    assert next(says for about, _, says, _ in found if about == "key").endswith("in TREADLE_KEY; no backup has it.")
+    (home / "data" / "journal.key").touch(0o600)
+    assert [about for about, _, _ in wrong(home, **env)] == ["key"]

@@ -2,6 +2,7 @@
 
 SQLite files are copied as of one moment, while Treadle goes on. What is in an archive is listed in it with its hash, and nothing
 is put in place before all of it was found to be as listed. A home whose stores are in PostgreSQL has those backed up by PostgreSQL.
+The key that secrets are encrypted under is among the files, unless it is in the environment.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ from msgspec import Struct
 from treadle._version import __version__
 from treadle.app.home import Home
 from treadle.core.errors import SettingsError
+from treadle.stores.journal_key import settled_key
 
 FORMAT = 1
 LISTED = "backup.json"  # the list of what is in an archive
@@ -46,6 +48,7 @@ class Backed(Struct, frozen=True):
     files: int
     size: int
     elsewhere: str = ""  # the database that the stores are in, and aren't in the archive
+    without_key: bool = False  # whether secrets are encrypted under a key in the environment, which isn't in it either
 
 
 def back_up(home: Home, path: Path) -> Backed:
@@ -66,7 +69,7 @@ def back_up(home: Home, path: Path) -> Backed:
         path.unlink(missing_ok=True)
         raise
     elsewhere = "" if home.database.name == str(home.folder / "treadle.db") else home.database.name
-    return Backed(str(path), len(files), path.stat().st_size, elsewhere)
+    return Backed(str(path), len(files), path.stat().st_size, elsewhere, settled_key() is not None)
 
 
 def _written(folder: Path, file: io.BufferedWriter, room: Path) -> Mapping[str, str]:

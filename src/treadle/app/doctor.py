@@ -19,6 +19,7 @@ from treadle.app.models import default_model, model_at, settled_model
 from treadle.app.settings import user_settings
 from treadle.core.errors import TreadleError, UnknownModel
 from treadle.stores.journal import Wanted
+from treadle.stores.journal_key import NAME, VARIABLE, kept_key, settled_key
 
 ROOM = 500 * 1024 * 1024  # bytes below which a disk is nearly full
 OTHERS = 0o077  # the rights of everybody else
@@ -102,7 +103,7 @@ async def _folder(workspace: Path) -> AsyncIterator[Finding]:
 
 
 def _readable_by_others(folder: Path) -> Iterator[Path]:
-    for path in (folder, *sorted(folder.glob("*.db"))):
+    for path in (folder, folder / NAME, *sorted(folder.glob("*.db"))):
         if path.exists() and path.stat().st_mode & OTHERS:
             yield path
 
@@ -155,6 +156,18 @@ async def _runs(home: Home) -> AsyncIterator[Finding]:
         found = len(await home.journal.listed(Wanted(status=status, limit=MOST_OPEN)))
         if found:
             yield Finding("runs", "note", f"{found:,} {'run is' if found == 1 else 'runs are'} {words}.", do)
+
+
+async def _key(workspace: Path) -> AsyncIterator[Finding]:
+    """What a key is worth that can't be read, the first secret would say; here it is said before."""
+    folder, settled = open_home().folder, settled_key()
+    kept = kept_key(folder)
+    if settled is not None:
+        yield Finding("key", "fine", f"Secrets are encrypted under the key {settled.id} in {VARIABLE}; no backup has it.")
+    elif kept is not None:
+        yield Finding("key", "fine", f"Secrets are encrypted under the key {kept.id} in {folder / NAME}; backups have it too.")
+    else:
+        yield Finding("key", "fine", "There is no key: no secret was kept so far. The first one makes it.")
 
 
 async def _users(workspace: Path) -> AsyncIterator[Finding]:
@@ -213,6 +226,7 @@ CHECKS: dict[str, Check] = {
     "settings": _settings,
     "folder": _folder,
     "stores": _stores,
+    "key": _key,
     "users": _users,
     "model": _model,
     "sandbox": _sandbox,

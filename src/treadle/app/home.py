@@ -15,6 +15,7 @@ from treadle.stores.anchors import anchors_of
 from treadle.stores.audit import DatabaseAudit
 from treadle.stores.cache import DatabaseCache
 from treadle.stores.database import Database
+from treadle.stores.encryption import Cipher
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.leases import Leases
 from treadle.stores.results import DatabaseResults
@@ -68,8 +69,8 @@ def open_home(folder: Path | str | None = None, *, database: str = "") -> Home:
 
 
 def home_of_person(home: Home, name: str) -> Home:
-    """The home of a server's user: a folder below the server's, or a schema beside its own."""
-    return _home(home.folder / USERS / name, _url_of(home.database), name)
+    """The home of a server's user: a folder below the server's, or a schema beside its own. Secrets in it have the server's key."""
+    return _home(home.folder / USERS / name, _url_of(home.database), name, home.database.cipher)
 
 
 def users_in(home: Home) -> "Users":
@@ -90,11 +91,18 @@ def _url_of(database: Database) -> str:
     return database.url if isinstance(database, PostgresDatabase) else ""
 
 
-def _home(folder: Path, url: str, person: str = "") -> Home:
+def cipher_of(folder: Path) -> Cipher:
+    """What encrypts the secrets in a home's folder."""
+    path = folder.absolute()
+    return next((home.database.cipher for home in _homes.values() if home.folder == path), None) or Cipher(path)
+
+
+def _home(folder: Path, url: str, person: str = "", cipher: Cipher | None = None) -> Home:
     path = folder.absolute()
     key = path, url
     if key not in _homes:
-        database = _postgres(url, person) if url else SqliteDatabase(path / FILE)
+        cipher = cipher or Cipher(path)
+        database = _postgres(url, person, cipher) if url else SqliteDatabase(path / FILE, cipher=cipher)
         _homes[key] = Home(
             path,
             database,
@@ -107,12 +115,12 @@ def _home(folder: Path, url: str, person: str = "") -> Home:
     return _homes[key]
 
 
-def _postgres(url: str, person: str) -> Database:
+def _postgres(url: str, person: str, cipher: Cipher) -> Database:
     from treadle.app.settings import user_settings
     from treadle.stores.postgres.address import schema_of
     from treadle.stores.postgres.database import PostgresDatabase
 
-    return PostgresDatabase(url, schema_of(person), wait=user_settings().database.wait)
+    return PostgresDatabase(url, schema_of(person), wait=user_settings().database.wait, cipher=cipher)
 
 
 def close_home(home: Home) -> None:

@@ -1,6 +1,7 @@
 """Jobs: pieces of work that last, each a run with what it is for, where it works and what came of it. Kept in the home folder.
 
-A job has the id of its run; the journal says what happened in it, this says the rest. Who carries one out is `work`.
+A job has the id of its run; the journal says what happened in it, this says the rest. Who carries one out is `work`. The file of
+one that holds a secret is encrypted, as lines of the journal are.
 """
 
 import fcntl
@@ -16,10 +17,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from treadle.app.home import cipher_of
 from treadle.core.errors import TreadleError
+from treadle.guard.redaction import Redactor
+from treadle.stores.encryption import BEGIN
 
 State = Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
 OVER: tuple[State, ...] = ("completed", "failed", "cancelled")
+LONGEST = 120  # characters of a title
 _ATTEMPTS, _PAUSE = 10, 0.02
 _GONE = "Its process is gone. To go on: treadle jobs resume {}"
 
@@ -66,6 +71,11 @@ class Job(Struct, frozen=True):
         return self.state in OVER
 
 
+def masked(job: Job) -> Job:
+    """A job without secrets, for whoever shows it."""
+    return msgspec.convert(Redactor().value(msgspec.to_builtins(job)), Job)
+
+
 @contextmanager
 def _locked(path: Path, taken: str) -> Generator[None, None, None]:
     """A file's lock, which the system lets go of when the process ends, however it does. Looks hold it for a moment."""
@@ -86,10 +96,12 @@ class Jobs:
 
     def __init__(self, home: Path) -> None:
         self.folder = home / "jobs"
+        self._cipher = cipher_of(home)
 
     def create(self, assistant: str, kind: str, title: str, **more: Any) -> Job:
         """A new job, which nobody carries out yet."""
-        job = Job(f"job-{os.urandom(4).hex()}", assistant, kind, " ".join(title.split())[:120], created_at=time(), **more)
+        shown = Redactor().text(" ".join(title.split()))[:LONGEST]
+        job = Job(f"job-{os.urandom(4).hex()}", assistant, kind, shown, created_at=time(), **more)
         self.save(job)
         return job
 
@@ -103,8 +115,9 @@ class Jobs:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.mkdir(exist_ok=True, mode=0o700)
         fresh = folder / f"job.{os.getpid()}.new"
+        line = self._cipher.safe(msgspec.json.encode(job), job.id)
         with fresh.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(job)))
+            file.write(line if line.startswith(BEGIN) else msgspec.json.format(line))
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(folder / "job.json")
@@ -197,6 +210,6 @@ class Jobs:
     def _read(self, job_id: str) -> Job:
         path = self.folder_of(job_id) / "job.json"
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Job)
+            return msgspec.json.decode(self._cipher.read(path.read_bytes(), job_id), type=Job)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise JobNotFound(f"The file of job {job_id} can't be read ({path}): {error}") from error

@@ -14,10 +14,12 @@ from treadle.cli.kept import home_of, state_of
 from treadle.cli.nobody import nobody
 from treadle.cli.people import PERSON
 from treadle.cli.render import call_label, clean, to_json
-from treadle.cli.report import show_approval
+from treadle.cli.report import masked, show_approval
 from treadle.cli.screen import Screen
 from treadle.core.errors import ApprovalError
 from treadle.engine.setup import Approval
+from treadle.guard.held import masked_call
+from treadle.guard.redaction import Redactor
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,7 +39,7 @@ async def _answer(args: argparse.Namespace) -> int:
     approval = await _said(agent, args)
     is_queued = await _queued(agent, args.run)
     if args.json:
-        screen.line(to_json({"approved": args.command == "approve", "approval": approval}))
+        screen.line(to_json({"approved": args.command == "approve", "approval": masked(approval)}))
     elif is_queued:
         screen.line(f"{_done(args, approval)}. It is queued: a worker goes on with it.")
     else:
@@ -55,10 +57,11 @@ async def _queued(agent: Agent[str], run_id: str) -> bool:
 
 
 def _done(args: argparse.Namespace, approval: Approval) -> str:
-    label = call_label(approval.name, approval.arguments)
+    label = call_label(approval.name, masked(approval).arguments)
     if args.command == "deny":
         return f"Denied: {label}"
-    return f"Approved: {label}{'' if args.arguments is None else f', with {args.arguments} instead'}"
+    instead = "" if args.arguments is None else f", with {masked_call(args.arguments, Redactor())} instead"
+    return f"Approved: {label}{instead}"
 
 
 async def _said(agent: Agent[str], args: argparse.Namespace) -> Approval:
@@ -72,7 +75,7 @@ async def _said(agent: Agent[str], args: argparse.Namespace) -> Approval:
 def _list(screen: Screen, args: argparse.Namespace, waiting: list[Approval]) -> int:
     """What could be answered, where it wasn't said which."""
     if args.json:
-        screen.line(to_json(waiting))
+        screen.line(to_json([masked(approval) for approval in waiting]))
     elif waiting:
         screen.tell(f"These calls of {clean(args.run)} wait; say which one:")
         for approval in waiting:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from treadle.app.assistants import assistant
 from treadle.app.home import Home, open_home
-from treadle.app.jobs import Job, Jobs
+from treadle.app.jobs import Job, Jobs, masked
 from treadle.app.work import Work, carry_out
 from treadle.cli.carrying import carry_out as carry_out_command
 from treadle.cli.codes import FAILED, FINE, INTERRUPTED, WAITING
@@ -49,7 +49,7 @@ def _list(jobs: Jobs, args: argparse.Namespace) -> int:
     screen = Screen()
     found = [job for job in jobs.all() if not args.state or job.state == args.state][: args.most]
     if args.json:
-        screen.line(to_json(found))
+        screen.line(to_json([masked(job) for job in found]))
     elif found:
         for line in table([("JOB", "WHEN", "STATE", "KIND", "TITLE"), *map(_row, found)], screen.width):
             screen.line(line)
@@ -63,7 +63,7 @@ def _row(job: Job) -> tuple[str, ...]:
 
 
 def _shown(job: Job, args: argparse.Namespace) -> int:
-    screen = Screen()
+    screen, job = Screen(), masked(job)
     if args.json:
         screen.line(to_json(job))
         return FINE
@@ -98,7 +98,7 @@ def _about(job: Job) -> Iterator[tuple[str, str]]:
 def _cancelled(job: Job, args: argparse.Namespace) -> int:
     screen = Screen()
     if args.json:
-        screen.line(to_json(job))
+        screen.line(to_json(masked(job)))
     elif job.state == "cancelled":
         screen.tell(f"Job {job.id} is cancelled. What it has changed is still there.")
     elif job.is_over:
@@ -144,8 +144,10 @@ def _events(run_id: str, entry: Entry) -> Iterator[Event]:
             if isinstance(part, Text):
                 yield TextArrived(run_id=run_id, text=f"{part.text}\n")
     elif isinstance(entry, Judged):
-        call = replace(entry.call, arguments=Redactor().value(entry.call.arguments))
-        yield CallJudged(run_id=run_id, call=call, verdict=entry.verdict, mended=entry.mended)
+        redactor = Redactor()
+        call = replace(entry.call, arguments=redactor.value(entry.call.arguments))
+        verdict = replace(entry.verdict, reason=redactor.text(entry.verdict.reason))
+        yield CallJudged(run_id=run_id, call=call, verdict=verdict, mended=redactor.text(entry.mended))
     elif isinstance(entry, Returned):
         yield CallReturned(run_id=run_id, result=entry.result, seconds=entry.seconds, cached=entry.cached)
 
@@ -163,7 +165,7 @@ async def _resume(jobs: Jobs, args: argparse.Namespace) -> int:
     done = await carry_out(job.id, work_of(job), host)
     screen = Screen(quiet=args.quiet)
     if args.json:
-        screen.line(to_json(done))
+        screen.line(to_json(masked(done)))
     else:
         _shown(done, args)
     return code_of(done)

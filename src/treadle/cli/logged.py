@@ -4,6 +4,7 @@ import logging
 import os
 
 from treadle.cli.screen import Screen
+from treadle.guard.redaction import Redactor
 
 
 def show_log(screen: Screen, *names: str) -> None:
@@ -26,4 +27,4 @@ class _Lines(logging.Handler):
         """Say it. Where it happened is left out."""
         error = record.exc_info[1] if record.exc_info else None
         why = f": {type(error).__name__}: {error}" if error else ""
-        self._screen.tell(" ".join(f"{record.getMessage()}{why}".split()), "red")
+        self._screen.tell(" ".join(Redactor().text(f"{record.getMessage()}{why}").split()), "red")

@@ -21,6 +21,7 @@ exit codes:
 environment:
   TREADLE_HOME     the folder that runs are kept in
   TREADLE_DATABASE a PostgreSQL database that runs are kept in, in place of a file
+  TREADLE_KEY      the key that secrets in the journal are encrypted under, in place of the file journal.key
   TREADLE_MODEL    the model to use when none is named
   TREADLE_CONFIG   your own treadle.toml, where it isn't in the usual place
   TREADLE_MODELS   the folder that local models are kept in

@@ -4,6 +4,7 @@ import shlex
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from treadle.app.talk import exit_code
 from treadle.cli.codes import FAILED
@@ -24,7 +25,7 @@ def code_of_call(result: RunResult[Any]) -> int:
 
 
 def summary(result: RunResult[Any]) -> dict[str, Any]:
-    """A result as JSON. Secrets among the arguments of calls are masked, but not in what a person has to approve."""
+    """A result as JSON. Secrets among the arguments of calls are masked; the digest of an approval is that of the real ones."""
     redactor = Redactor()
     return {
         "run_id": result.run_id,
@@ -33,8 +34,14 @@ def summary(result: RunResult[Any]) -> dict[str, Any]:
         "reason": result.reason,
         "usage": usage_value(result.usage),
         "calls": [_call(record, redactor) for record in result.calls],
-        "approvals": [msgspec.to_builtins(approval) for approval in result.approvals],
+        "approvals": [msgspec.to_builtins(masked(approval)) for approval in result.approvals],
     }
+
+
+def masked(approval: Approval) -> Approval:
+    """What a person is asked, without secrets."""
+    redactor = Redactor()
+    return replace(approval, arguments=redactor.value(approval.arguments), reason=redactor.text(approval.reason))
 
 
 def usage_value(usage: Usage) -> dict[str, Any]:
@@ -49,11 +56,11 @@ def _call(record: CallRecord, redactor: Redactor) -> dict[str, Any]:
         "arguments": redactor.value(record.arguments),
         "verdict": type(record.verdict).__name__.lower(),
         "by": record.verdict.by,
-        "result": None if record.result is None else record.result.content,
+        "result": None if record.result is None else redactor.text(record.result.content),
         "problem": record.problem,
         "seconds": record.seconds,
         "cached": record.cached,
-        "mended": record.mended,
+        "mended": redactor.text(record.mended),
         "within": record.within,
     }
 
@@ -73,10 +80,10 @@ def usage_words(usage: Usage, took: float | None = None) -> str:
 
 
 def tell_waiting(screen: Screen, run_id: str, approvals: tuple[Approval, ...]) -> None:
-    """What waits, whole, and how to go on."""
+    """What waits, and how to go on. Secrets are masked, as this may go to a file; `treadle approve RUN` shows them."""
     screen.tell(f"The run waits for a person's approval of {counted(len(approvals), 'call')}:", "yellow")
     for approval in approvals:
-        show_approval(screen, approval)
+        show_approval(screen, masked(approval))
     calls = [shlex.join([clean(approval.run_id), clean(approval.call_id)]) for approval in approvals]
     resume = f"treadle resume {shlex.quote(run_id)}"
     screen.tell(f"To go on:   {' && '.join([f'treadle approve {call}' for call in calls])} && {resume}")

@@ -1,6 +1,7 @@
 """`treadle schedules`: what begins by the clock, and when it is next due. How one is made is `treadle submit --every`."""
 
 import argparse
+from typing import Any
 
 import msgspec
 
@@ -12,6 +13,7 @@ from treadle.cli.kept import kept
 from treadle.cli.render import table, to_json, when
 from treadle.cli.screen import Screen
 from treadle.core.errors import SettingsError
+from treadle.guard.redaction import Redactor
 from treadle.stores.queue import Queue
 from treadle.stores.schedules import Schedule, Schedules
 
@@ -24,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 async def _listed(args: argparse.Namespace, screen: Screen) -> int:
     found = await _schedules().all() if kept() else []
     if args.json:
-        screen.line(to_json([{**msgspec.to_builtins(each), "wanted": msgspec.json.decode(each.wanted)} for each in found]))
+        screen.line(to_json([{**msgspec.to_builtins(each), "wanted": _wanted(each)} for each in found]))
     elif found:
         for line in table([("NAME", "NEXT", "CRON", "ZONE", "ASSISTANT", "MESSAGE"), *map(_row, found)], screen.width):
             screen.line(line)
@@ -45,6 +47,11 @@ def _schedules() -> Schedules:
     return Schedules(database, Queue(database))
 
 
+def _wanted(schedule: Schedule) -> dict[str, Any]:
+    """What is wanted, without secrets."""
+    return Redactor().value(msgspec.json.decode(schedule.wanted))
+
+
 def _row(schedule: Schedule) -> tuple[str, ...]:
-    wanted = msgspec.json.decode(schedule.wanted, type=Wanted)
+    wanted = msgspec.convert(_wanted(schedule), Wanted)
     return schedule.name, when(schedule.at), schedule.cron, schedule.zone, wanted.order.assistant, " ".join(wanted.message.split())

@@ -5,7 +5,6 @@ import time
 from typing import Any, assert_never
 
 import msgspec
-from msgspec.structs import replace
 
 from treadle.cli.carrying import carry_out
 from treadle.cli.kept import home_of
@@ -31,9 +30,9 @@ from treadle.core.entries import (
     Said,
     Shortened,
     Started,
-    encode,
 )
 from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.guard.held import masked_entry
 from treadle.guard.redaction import Redactor
 
 MOST = 2000  # characters of one result
@@ -51,7 +50,7 @@ async def _show(args: argparse.Namespace) -> int:
     journals: Journals = {args.run: await journal.read(args.run)}
     if args.entries:
         for entry in journals[args.run]:
-            screen.line(seen(encode(entry).decode()))
+            screen.line(seen(to_json({"v": entry.v, **_masked(entry)})))
         return 0
     for child in await journal.children(args.run):
         journals[child] = await journal.read(child)
@@ -65,24 +64,13 @@ async def _show(args: argparse.Namespace) -> int:
 def _value(run_id: str, journals: Journals) -> dict[str, Any]:
     return {
         "run_id": run_id,
-        "entries": Redactor().value(msgspec.to_builtins([_masked(entry) for entry in journals[run_id]])),
+        "entries": [_masked(entry) for entry in journals[run_id]],
         "nested": [_value(child, journals) for child in journals if child.rpartition(".")[0] == run_id],
     }
 
 
-def _masked(entry: Entry) -> Entry:
-    """An entry without the secrets in calls as a model wrote them: text in which letters may be spelled as JSON spells them."""
-    if not isinstance(entry, Replied):
-        return entry
-    return replace(entry, parts=tuple([_masked_call(part) if isinstance(part, Written) else part for part in entry.parts]))
-
-
-def _masked_call(call: Written) -> Written:
-    try:
-        arguments = msgspec.json.decode(call.text)
-    except msgspec.DecodeError:
-        return call
-    return replace(call, text=to_json(Redactor().value(arguments)))
+def _masked(entry: Entry) -> dict[str, Any]:
+    return masked_entry(msgspec.to_builtins(entry), Redactor())
 
 
 def _tell(screen: Screen, run_id: str, journals: Journals, indent: str) -> None:
@@ -103,8 +91,12 @@ def _kind(entry: Entry) -> str:
     return type(entry).__name__.lower()
 
 
-def _words(entry: Entry) -> str:  # noqa: C901 - one case for each kind of entry
-    """What an entry says, for a person."""
+def _words(entry: Entry) -> str:
+    """What an entry says, for a person, without secrets."""
+    return Redactor().text(_all_words(entry))
+
+
+def _all_words(entry: Entry) -> str:  # noqa: C901 - one case for each kind of entry
     match entry:
         case Opened():
             who = f" for {entry.user}" if entry.user else ""

@@ -16,7 +16,8 @@
     ├── JournalError
     │   ├── RunNotFound
     │   ├── RunTaken             another process carries this run on
-    │   └── JournalDamaged
+    │   ├── JournalDamaged
+    │   └── WrongKey             encrypted with a key that isn't here
     ├── ApprovalError            nothing to approve, expired, or other arguments than were shown
     └── RunFailed                raised by `result.output` of a run that failed
 
@@ -108,6 +109,10 @@ class RunTaken(JournalError):
 
 class JournalDamaged(JournalError):
     """The file is there, but isn't what was written."""
+
+
+class WrongKey(JournalError):
+    """It was encrypted with a key that isn't here."""
 
 
 class ApprovalError(TreadleError):

@@ -151,7 +151,10 @@ class Policy(Protocol):
 
 
 class Journal(Protocol):
-    """Keeps entries. Listing and searching runs is the store's own business."""
+    """Keeps entries. Listing and searching runs is the store's own business.
+
+    Where it has an `append_hiding` as well, that gets the run's redactor besides, which says what must not stand there as it is.
+    """
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Write entries at `position` (how many the run has). Order is kept; await it to know that they are safe on disk.

@@ -79,7 +79,7 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
     if wait is None:
         return False
     if run.watched:
-        run.emit(ModelRetried(run_id=run.id, attempt=attempt, wait=wait, reason=str(error)))
+        run.emit(ModelRetried(run_id=run.id, attempt=attempt, wait=wait, reason=run.redactor.text(str(error))))
     await asyncio.sleep(wait)
     return True
 

@@ -7,6 +7,7 @@ from treadle.core.calls import Result
 from treadle.core.entries import Noted, Replied, Returned, Shortened
 from treadle.dialects.mend import Read, read_json
 from treadle.engine.ask import ask
+from treadle.engine.judge import misfit
 from treadle.engine.live import LiveRun
 from treadle.engine.people import ask_inline, preview_calls
 from treadle.engine.perform import call_tools, judge_calls, land, recover_calls, start_early
@@ -25,7 +26,7 @@ from treadle.loop.decide import (
     Wait,
     decide,
 )
-from treadle.tools.validate import Invalid, word
+from treadle.tools.validate import Invalid
 
 
 async def drive(run: LiveRun) -> None:
@@ -121,7 +122,7 @@ def _misfit(run: LiveRun, text: str) -> str | None:
     if not isinstance(read, Read):
         return "What came was not JSON."
     checked = run.catalog.validator(output.tool.name).check(read.value)
-    return word(checked.issues, output.tool.name) if isinstance(checked, Invalid) else None
+    return misfit(checked, output.tool.name, read.value, run.catalog, run.redactor) if isinstance(checked, Invalid) else None
 
 
 async def _stop_calls(run: LiveRun) -> None:

@@ -15,7 +15,7 @@ from treadle.core.errors import ApprovalError, BadPrompt, RunNotFound, RunTaken
 from treadle.core.events import RunEnded, RunStarted
 from treadle.engine.catalog import Catalog
 from treadle.engine.drive import drive
-from treadle.engine.live import LiveRun
+from treadle.engine.live import LiveRun, append
 from treadle.engine.meter import Meter
 from treadle.engine.people import answered
 from treadle.engine.result import RunResult
@@ -79,7 +79,7 @@ class Engine:
         kept = entries if at is None else entries[:at]
         forked = new_id or new_run_id()
         now = self.services.clock()
-        await journal.append(forked, 0, [*kept, Forked(run_id=run_id, entries=len(kept), at=now)])
+        await append(journal, self.setup.redactor, forked, 0, [*kept, Forked(run_id=run_id, entries=len(kept), at=now)])
         return forked
 
     async def cancel(self, run_id: str) -> bool:

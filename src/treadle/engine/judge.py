@@ -6,6 +6,7 @@ Pure, though it sits beside the engine: it needs the rules of all four lower fol
 from typing import Any, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.calls import Call, Deny, Verdict, Written
 from treadle.core.entries import Judged
@@ -13,6 +14,7 @@ from treadle.core.seams import Policy, Situation
 from treadle.core.tool import Tool
 from treadle.dialects.mend import CutOff, Read, Unreadable, read_json
 from treadle.engine.catalog import Catalog
+from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits, call_beyond
 from treadle.loop.repeats import repetition
 from treadle.loop.state import RunState, fingerprint_of
@@ -28,6 +30,7 @@ class Bench(Struct, frozen=True):
     limits: Limits
     situation: Situation
     offered: tuple[str, ...] = ()  # the tools the model may know of
+    redactor: Redactor = Redactor()
 
 
 def judge(written: Written, bench: Bench, state: RunState, at: float) -> Judged:
@@ -81,7 +84,7 @@ def _read(written: Written, bench: Bench) -> tuple[Call, str] | Deny:
         case Unreadable():
             swapped = unwrap(written.name, written.text, _schemas(catalog))
             if swapped is not None:
-                return _checked(written.id, swapped.name, swapped.arguments, swapped.what, catalog)
+                return _checked(written.id, swapped.name, swapped.arguments, swapped.what, bench)
             reason = f"The arguments of {written.name} are not JSON ({found.reason}). Send them as one JSON object."
             return Deny("reading", reason, "unreadable")
         case _:
@@ -103,18 +106,18 @@ def _fitted(written: Written, value: Any, mended: str, bench: Bench) -> tuple[Ca
     known = written.name in catalog.tools
     fields = as_object(value)
     if known and fields is not None:
-        checked = _checked(written.id, written.name, fields, mended, catalog)
+        checked = _checked(written.id, written.name, fields, mended, bench)
         if not isinstance(checked, Deny):
             return checked
     else:
         checked = _misfit(written, catalog) if known else _unknown(written.name, bench.offered)
     other = unwrap(written.name, value, _schemas(catalog))
     if other is not None:
-        unwrapped = _checked(written.id, other.name, other.arguments, _joined(mended, other.what), catalog)
+        unwrapped = _checked(written.id, other.name, other.arguments, _joined(mended, other.what), bench)
         return checked if isinstance(unwrapped, Deny) and known else unwrapped
     name = None if known else canonical(written.name, catalog.tools)
     if name is not None and fields is not None:
-        return _checked(written.id, name, fields, _joined(mended, f"read the name {written.name!r} as {name!r}"), catalog)
+        return _checked(written.id, name, fields, _joined(mended, f"read the name {written.name!r} as {name!r}"), bench)
     return checked
 
 
@@ -122,15 +125,23 @@ def _joined(first: str, second: str) -> str:
     return f"{first}, {second}" if first and second else first or second
 
 
-def _checked(call_id: str, name: str, arguments: dict[str, Any], mended: str, catalog: Catalog) -> tuple[Call, str] | Deny:
-    checked = catalog.validator(name).check(arguments)
+def _checked(call_id: str, name: str, arguments: dict[str, Any], mended: str, bench: Bench) -> tuple[Call, str] | Deny:
+    checked = bench.catalog.validator(name).check(arguments)
     match checked:
         case Valid():
             return Call(call_id, name, checked.arguments), _joined(mended, _converted(checked))
         case Invalid():
-            return Deny("reading", word(checked.issues, name), "invalid")
+            return Deny("reading", misfit(checked, name, arguments, bench.catalog, bench.redactor), "invalid")
         case _:
             assert_never(checked)
+
+
+def misfit(found: Invalid, name: str, arguments: Any, catalog: Catalog, redactor: Redactor) -> str:
+    """Why arguments don't fit, without secrets. Only parts of values are told, and a part of a secret isn't known as one."""
+    if redactor.finds(arguments):
+        again = catalog.validator(name).check(redactor.value(arguments))
+        found = again if isinstance(again, Invalid) else Invalid(tuple([replace(each, got="a secret") for each in found.issues]))
+    return word(found.issues, name)
 
 
 def _converted(valid: Valid) -> str:

@@ -10,21 +10,22 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Ask, Call
+from treadle.core.calls import Ask, Call, Verdict
 from treadle.core.context import RunContext
 from treadle.core.entries import Entry, Finished, Stopped
 from treadle.core.events import Event
-from treadle.core.log import log
 from treadle.core.requests import Usage
-from treadle.core.seams import AuditRecord, Situation
+from treadle.core.seams import AuditRecord, Journal, Situation
 from treadle.core.tool import Tool
 from treadle.engine.catalog import Catalog
 from treadle.engine.judge import Bench
 from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
 from treadle.engine.tracing import Tracing
+from treadle.guard.logged import log
 from treadle.guard.policy import digest
 from treadle.guard.provenance import doubts, is_harmless
+from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
 from treadle.loop.state import CallState, RunState, apply
 
@@ -35,6 +36,12 @@ Progress = Callable[[str], None]
 _PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
 
 MOST_UNSAFE = 64  # writes under way before the run waits for the disk
+
+
+def append(journal: Journal, redactor: Redactor, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+    """Write entries; what the redactor finds in them isn't for everybody to read, where the journal can see to that."""
+    hiding = getattr(journal, "append_hiding", None)
+    return journal.append(run_id, position, entries) if hiding is None else hiding(run_id, position, entries, redactor)
 
 
 class LiveRun:
@@ -84,9 +91,8 @@ class LiveRun:
         self.state = apply(self.state, entry)
         entry = written or entry
         self.entries.append(entry)
-        journal = self.services.journal
-        if journal is not None:
-            self._wait_for(journal.append(self.id, position, (entry,)))
+        if self.services.journal is not None:
+            self._wait_for(append(self.services.journal, self.redactor, self.id, position, (entry,)))
 
     def audit(self, record: AuditRecord) -> None:
         """Add to the audit."""
@@ -139,6 +145,14 @@ class LiveRun:
         """Whether anyone would see an event."""
         return bool(self.caller.watchers)
 
+    def shown_call(self, call: Call) -> Call:
+        """A call as everyone may see it."""
+        return Call(call.id, call.name, self.redactor.value(call.arguments))
+
+    def shown_verdict(self, verdict: Verdict) -> Verdict:
+        """A verdict as everyone may see it: its reason may say which value was wrong."""
+        return replace(verdict, reason=self.redactor.text(verdict.reason))
+
     # what it goes by
 
     def equip(self, catalog: Catalog) -> None:
@@ -172,7 +186,7 @@ class LiveRun:
     def bench(self) -> Bench:
         """What judging goes by; in a run inside of another, the calls that are left in the whole tree."""
         if self._bench is None or not self.is_root or self._bench.situation.tainted != self.state.tainted:
-            self._bench = Bench(self.catalog, self.setup.policy, self._limits(), self.situation, self.offered)
+            self._bench = Bench(self.catalog, self.setup.policy, self._limits(), self.situation, self.offered, self.redactor)
         return self._bench
 
     def _limits(self) -> Limits:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from treadle.core.calls import Call, ProblemKind, Result
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
-from treadle.core.log import log
 from treadle.core.requests import Usage
 from treadle.core.tool import Tool
 from treadle.engine.cached import cached, forget_after
@@ -20,6 +19,7 @@ from treadle.engine.large import keep_large, read_result
 from treadle.engine.live import LiveRun
 from treadle.engine.nested import Nested, Suspended
 from treadle.engine.offer import find_tools
+from treadle.guard.logged import log
 from treadle.guard.trust import as_data
 from treadle.tools.text import to_text
 
@@ -164,7 +164,7 @@ def _final(run: LiveRun, call: Call) -> Outcome:
     try:
         run.setup.output.convert(call.arguments)
     except (ToolProblem, ValueError, TypeError) as error:
-        return Outcome(Result(call.id, call.name, f"Not accepted: {error}", "invalid"))
+        return Outcome(Result(call.id, call.name, run.redactor.text(f"Not accepted: {error}"), "invalid"))
     return Outcome(Result(call.id, call.name, "Accepted."), final=True)
 
 
@@ -172,6 +172,6 @@ async def _own(run: LiveRun, call: Call) -> Outcome:
     """The engine's own tools."""
     if call.name == "find_tools":
         content, revealed = find_tools(run, call.arguments["query"])
-        return Outcome(Result(call.id, call.name, content), revealed=revealed)
+        return Outcome(Result(call.id, call.name, run.redactor.text(content)), revealed=revealed)
     content, problem = await read_result(run, call.arguments)
-    return Outcome(Result(call.id, call.name, content, problem))
+    return Outcome(Result(call.id, call.name, run.redactor.text(content), problem))

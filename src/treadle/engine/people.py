@@ -15,14 +15,16 @@ from treadle.core.context import RunContext
 from treadle.core.entries import Approved, Previewed, Refused, Returned
 from treadle.core.errors import ApprovalError, ToolProblem
 from treadle.core.events import ApprovalNeeded, CallReturned
-from treadle.core.log import log
 from treadle.engine.account import account
 from treadle.engine.catalog import Catalog
+from treadle.engine.judge import misfit
 from treadle.engine.live import LiveRun
 from treadle.engine.setup import Answer, Approval, as_answer
+from treadle.guard.logged import log
 from treadle.guard.policy import digest
+from treadle.guard.redaction import Redactor
 from treadle.loop.state import SOMEBODY, CallState, find_call, refusal
-from treadle.tools.validate import Invalid, word
+from treadle.tools.validate import Invalid
 
 AskPreview = Callable[[Call, RunContext[Any]], Awaitable[Preview]]
 
@@ -80,10 +82,9 @@ async def ask_inline(run: LiveRun, call: CallState) -> bool:
     """Ask about one call. False where nobody is there to answer now."""
     approval = run.approval(call)
     if run.watched:
-        shown = Call(call.id, call.name, run.redactor.value(approval.arguments))
-        run.emit(
-            ApprovalNeeded(run_id=run.id, call=shown, reason=approval.reason, digest=approval.digest, preview=approval.preview)
-        )
+        shown = run.shown_call(Call(call.id, call.name, approval.arguments))
+        why = run.redactor.text(approval.reason)
+        run.emit(ApprovalNeeded(run_id=run.id, call=shown, reason=why, digest=approval.digest, preview=approval.preview))
     if run.setup.approver is None:
         return False
     said = run.setup.approver(approval)
@@ -109,7 +110,7 @@ def check_edited(approval: Approval, answer: Answer, catalog: Catalog) -> None:
         return
     checked = catalog.validator(approval.name).check(answer.arguments)
     if isinstance(checked, Invalid):
-        raise ApprovalError(word(checked.issues, approval.name))
+        raise ApprovalError(misfit(checked, approval.name, answer.arguments, catalog, Redactor()))
 
 
 def entry_of(approval: Approval, answer: Answer, at: float) -> Approved | Refused:

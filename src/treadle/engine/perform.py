@@ -18,7 +18,7 @@ from treadle.core.errors import ToolProblem
 from treadle.core.events import CallJudged, CallProgressed, CallReturned, CallStarted
 from treadle.engine.account import account, begins
 from treadle.engine.cached import forget_after
-from treadle.engine.judge import judge, judge_call
+from treadle.engine.judge import judge, judge_call, misfit
 from treadle.engine.live import LiveRun
 from treadle.engine.nested import Suspended
 from treadle.engine.outcome import Outcome, outcome, read_back
@@ -29,7 +29,7 @@ from treadle.loop.decide import CallTools, Judge, about_open_reply
 from treadle.loop.recover import interrupted, recovery
 from treadle.loop.state import CallState, find_call, fingerprint_of
 from treadle.tools.text import plain
-from treadle.tools.validate import Invalid, word
+from treadle.tools.validate import Invalid
 
 
 def judge_calls(run: LiveRun, calls: Sequence[CallState]) -> None:
@@ -42,8 +42,8 @@ def judge_calls(run: LiveRun, calls: Sequence[CallState]) -> None:
 def _judged(run: LiveRun, judged: Judged) -> None:
     run.record(judged)
     if run.watched:
-        shown = Call(judged.call.id, judged.call.name, run.redactor.value(judged.call.arguments))
-        run.emit(CallJudged(run_id=run.id, call=shown, verdict=judged.verdict, mended=judged.mended))
+        call, verdict = run.shown_call(judged.call), run.shown_verdict(judged.verdict)
+        run.emit(CallJudged(run_id=run.id, call=call, verdict=verdict, mended=run.redactor.text(judged.mended)))
     if isinstance(judged.verdict, Deny):
         call, verdict = judged.call, judged.verdict
         denied = Result(call.id, call.name, verdict.reason, verdict.problem)
@@ -117,7 +117,8 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
     assert state.call is not None  # only calls that were read are carried out
     call = state.call
     if state.approved and (wrong := _wrongly_approved(run, state, call)):
-        returned(run, state, call, Outcome(Result(call.id, call.name, f"Not run: {wrong}", "denied")), 0.0)
+        words = run.redactor.text(f"Not run: {wrong}")
+        returned(run, state, call, Outcome(Result(call.id, call.name, words, "denied")), 0.0)
         return
     tool = run.catalog.tools[call.name]
     key = state.key or f"{run.id}:{call.id}"
@@ -127,8 +128,7 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
         run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
         await run.flush()
     if run.watched:
-        shown = Call(call.id, call.name, run.redactor.value(call.arguments))
-        run.emit(CallStarted(run_id=run.id, call=shown, at=run.now()))
+        run.emit(CallStarted(run_id=run.id, call=run.shown_call(call), at=run.now()))
     run.inner_counts.pop(call.id, None)
     context = run.context(
         call,
@@ -156,7 +156,7 @@ def _wrongly_approved(run: LiveRun, state: CallState, call: Call) -> str:
     if state.edited:
         checked = run.catalog.validator(call.name).check(call.arguments)
         if isinstance(checked, Invalid):
-            return word(checked.issues, call.name)
+            return misfit(checked, call.name, call.arguments, run.catalog, run.redactor)
         verdict = run.setup.policy.judge(call, run.catalog.tools[call.name], run.situation)
         if isinstance(verdict, Deny):
             return verdict.reason
@@ -256,7 +256,7 @@ def _judge_within(run: LiveRun, call: Call) -> None:
         return
     checked = run.catalog.validator(call.name).check(call.arguments)
     if isinstance(checked, Invalid):
-        reason = word(checked.issues, call.name)
+        reason = misfit(checked, call.name, call.arguments, run.catalog, run.redactor)
         _judged(run, Judged(call=call, verdict=Deny("reading", reason, "invalid"), at=run.now()))
         return
     _judged(run, judge_call(call, run.bench, run.state, run.now()))

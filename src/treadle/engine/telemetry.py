@@ -58,7 +58,7 @@ class _On:
         tracer = api.get_tracer("treadle")
         context = None if root or run.trace is None else api.set_span_in_context(run.trace)
         self._span = tracer.start_span(name, context=context, kind=getattr(api.SpanKind, kind), attributes=attributes)
-        self._current = api.use_span(self._span, end_on_exit=True)
+        self._current = api.use_span(self._span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
 
     def __enter__(self) -> "_On":
         if self._root:
@@ -69,6 +69,7 @@ class _On:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
             self._span.set_attribute("error.type", kind.__name__)
+            self._span.set_status(self._api.Status(self._api.StatusCode.ERROR))  # without the words of the error
         self._current.__exit__(kind, error, trace)
 
     def ended(self, what: Any) -> None:

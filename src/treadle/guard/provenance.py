@@ -17,12 +17,14 @@ from treadle.guard.links import amount_on_record, day_of_named, described, field
 from treadle.guard.names import named as secret_named
 from treadle.guard.names import words_of
 from treadle.guard.origins import Origins
+from treadle.guard.redaction import Redactor
 from treadle.guard.words import flat, number_of
 
 _MOST_SHOWN = 5
 _LONGEST_SHOWN = 60
 _SHORT_ID = 4  # figures up to which a number may be in a text by chance
 _PLACE_NOUNS = frozenset(("channel", "group", "list", "room", "team", "user"))
+_REDACTOR = Redactor()
 _ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
 
 
@@ -190,5 +192,6 @@ def _shown(leaf: Leaf, value: str) -> str:
     """A value for a person to read: on one line, with strange letters spelled out, and no secret."""
     if secret_named(leaf.name).kind:
         return "(hidden)"
-    plain = value if value.isascii() and value.isprintable() else value.encode("unicode_escape").decode()
+    safe = _REDACTOR.text(value)  # before it is cut: a part of a secret isn't known as one
+    plain = safe if safe.isascii() and safe.isprintable() else safe.encode("unicode_escape").decode()
     return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[: _LONGEST_SHOWN - 1]}…"

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from treadle.core.errors import SettingsError
 from treadle.guard.assignments import MASKED, Assignments, looks_secret
+from treadle.guard.gathering import SHORTEST_KEY, gathered
 from treadle.guard.known import SHORTEST, Known, KnownStream
 from treadle.guard.names import NOTHING, Extra, named, words_of
 from treadle.guard.scan import Scan, finds, mask, masked
 
 _DEEPEST = 100
-_SHORTEST_KEY = 12  # no shorter name of a value is itself a secret
 
 
 class Redactor:
@@ -56,6 +56,12 @@ class Redactor:
         """
         return self._redacted(value, 0)
 
+    def finds(self, value: Any) -> bool:
+        """Whether there is a secret in a JSON value."""
+        texts, is_named = gathered(value, self._extra)
+        joined = "\n".join(texts)
+        return (is_named or self.text(joined) != joined) and self._redacted(value, 0) != value
+
     def _redacted(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return self.text(value)
@@ -77,7 +83,7 @@ class Redactor:
         return out
 
     def _key(self, key: Any, taken: dict[Any, Any]) -> Any:
-        name = self.text(key) if isinstance(key, str) and len(key) >= _SHORTEST_KEY else key
+        name = self.text(key) if isinstance(key, str) and len(key) >= SHORTEST_KEY else key
         while name in taken:  # two secrets as keys: both stay, and both stay masked
             name += "'"
         return name

@@ -44,12 +44,14 @@ def finds(text: str, assignments: Assignments, limit: int) -> list[Find]:
     if "://" in text and "@" in text:
         found.append(partial(_find, URL_PASSWORD, text, limit))
     low = _lowered(text)
-    if _may_assign(low) and any(trigger in low for trigger in assignments.triggers):
-        found.append(partial(assignments.find, text, low, limit))
+    if _may_assign(low) and (searches := assignments.searches(low)):
+        found.append(partial(assignments.find, text, low, searches, limit))
     if len(text) < _SHORTEST:
         return found
-    forms = [form for letter, gates in _GATES if letter in text for trigger, form in gates if trigger in text]
-    if text.count(".") > 1 and compiled(DISCORD_GATE).search(text):
+    forms = [form for form in (CURL_PASSWORD, PRIVATE_KEY) if form.triggers[0] in text]
+    long = " ".join([word for word in text.split() if len(word) >= _SHORTEST])  # no other has a blank in it
+    forms += [form for letter, gates in _GATES if letter in long for trigger, form in gates if trigger in long]
+    if long.count(".") > 1 and compiled(DISCORD_GATE).search(long):
         forms.append(DISCORD)
     return [*found, *[partial(_find, form, text, limit) for form in dict.fromkeys(forms)]] if forms else found
 
@@ -61,7 +63,7 @@ def _may_assign(low: str) -> bool:
 def _gates() -> list[tuple[str, list[tuple[str, Format]]]]:
     """Triggers by a letter that few texts have, so that most are never looked for."""
     groups: dict[str, list[tuple[str, Format]]] = {}
-    for form in (CURL_PASSWORD, PRIVATE_KEY, *FORMATS):
+    for form in FORMATS:
         groups.setdefault(form.rare, []).extend([(trigger, form) for trigger in form.triggers])
     return list(groups.items())
 

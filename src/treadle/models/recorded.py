@@ -4,16 +4,19 @@ A recording is a file of JSON lines: one about the model, then one a request wit
 up by what was asked, in any order. Keys and headers are no part of a request, and what looks like a secret is hidden.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.errors import RecordingDeparted, SettingsError
 from treadle.core.requests import CallDelta, CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits
 from treadle.core.seams import Model
+from treadle.guard.held import masked_call
 from treadle.guard.redaction import Redactor
 from treadle.models.departure import departure, nearest
 
@@ -28,7 +31,9 @@ _KINDS: dict[str, type[Delta]] = {
     "called": CallDone,
     "ended": ReplyEnded,
 }
-_hide = Redactor().value
+_REDACTOR = Redactor()
+_hide = _REDACTOR.value
+_IN_PIECES = (TextDelta, ThinkingDelta)
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -118,7 +123,7 @@ class Recorded:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_bytes(b"")
             lines.append(self._recording.about)
-        lines.append(_Exchange(asked, [_hide(_written(delta)) for delta in deltas]))
+        lines.append(_Exchange(asked, [_hidden(delta) for delta in _joined(deltas)]))
         with self._file.open("ab") as file:
             file.write(msgspec.json.Encoder().encode_lines(lines))
         self._recording.add(asked, deltas)
@@ -186,8 +191,22 @@ def _key(asked: dict[str, Any]) -> bytes:
     return msgspec.json.encode(asked, order="sorted")
 
 
-def _written(delta: Delta) -> dict[str, Any]:
-    return {"delta": _NAMES[type(delta)], **msgspec.to_builtins(delta)}
+def _joined(deltas: Sequence[Delta]) -> list[Delta]:
+    """A reply with pieces of text joined where a secret runs through them; each alone wouldn't show it."""
+    out: list[Delta] = []
+    for kind, some in groupby(deltas, type):
+        pieces = list(some)
+        texts = [piece.text for piece in pieces if isinstance(piece, TextDelta | ThinkingDelta)]
+        whole = "".join(texts)
+        out += [replace(pieces[-1], text=whole)] if kind in _IN_PIECES and _REDACTOR.text(whole) != whole else pieces
+    return out
+
+
+def _hidden(delta: Delta) -> dict[str, Any]:
+    hidden: dict[str, Any] = _hide({"delta": _NAMES[type(delta)], **msgspec.to_builtins(delta)})
+    if isinstance(delta, CallDone):
+        hidden["call"]["text"] = masked_call(delta.call.text, _REDACTOR)
+    return hidden
 
 
 def _read(delta: dict[str, Any]) -> Delta:

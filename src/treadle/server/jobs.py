@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
@@ -18,13 +17,12 @@ from starlette.routing import BaseRoute, Match, Route
 
 from treadle.app.assistant import Assistant, Host
 from treadle.app.home import Home
-from treadle.app.jobs import Job, JobNotFound, Jobs, JobTaken
+from treadle.app.jobs import Job, JobNotFound, Jobs, JobTaken, masked
 from treadle.app.models import model_at
 from treadle.app.work import Work, carry_out
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
 from treadle.core.seams import Model
-from treadle.guard.redaction import Redactor
 from treadle.routes import Answer, Described, Operation, problem, query_of
 from treadle.server.answers import json_answer
 from treadle.stores.people import LOCAL
@@ -99,16 +97,16 @@ class Service:
             ids = [job.id for job in found]
             found = found[ids.index(asked.before) + 1 :] if asked.before in ids else []
         wanted = [job for job in found if asked.state in ("", job.state) and asked.assistant in ("", job.assistant)]
-        return json_answer(Listed([_safe(job) for job in wanted[: asked.limit]], len(wanted) > asked.limit))
+        return json_answer(Listed([masked(job) for job in wanted[: asked.limit]], len(wanted) > asked.limit))
 
     async def shown(self, request: Request) -> Response:
         """One job."""
-        return json_answer(_safe(await self._job(request)))
+        return json_answer(masked(await self._job(request)))
 
     async def cancel(self, request: Request) -> Response:
         """Stop a job. What it has changed stays."""
         job = await self._job(request)
-        return json_answer(_safe(await asyncio.to_thread(self._jobs.cancel, job.id)))
+        return json_answer(masked(await asyncio.to_thread(self._jobs.cancel, job.id)))
 
     async def resume(self, request: Request) -> Response:
         """Go on with a job."""
@@ -120,7 +118,7 @@ class Service:
         if request.scope["person"] != LOCAL:
             raise HTTPException(403, f"Only whoever runs this server can go on with job {job.id} here.")
         self._carrier.begin(job, self._work(job))
-        return json_answer(_safe(replace(job, state="running", why="")), 202)
+        return json_answer(masked(replace(job, state="running", why="")), 202)
 
     def _work(self, job: Job) -> Work:
         made = self._assistants.get(job.assistant)
@@ -145,10 +143,6 @@ class Service:
         except (JobNotFound, JobTaken) as error:
             raise HTTPException(404, str(error)) from error
         raise HTTPException(404, f"There is no job {job_id[:100]!r} here.")
-
-
-def _safe(job: Job) -> Job:
-    return msgspec.convert(Redactor().value(msgspec.to_builtins(job)), Job)
 
 
 async def own_path(request: Request, home: Home, job_id: str, what: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from treadle.core.errors import TreadleError
+from treadle.stores.encryption import Cipher
 
 Value = TypeVar("Value")
 
@@ -143,12 +144,16 @@ class Gathering:
 
 
 class Database(ABC):
-    """A database and its writer. Opened at its first use; `close` waits for what was handed in."""
+    """A database and its writer. Opened at its first use; `close` waits for what was handed in.
+
+    By its `cipher` the stores encrypt what holds a secret.
+    """
 
     words: Words
     rests_after: float | None = None  # seconds without a job after which the writer lets go of its connection
 
-    def __init__(self) -> None:
+    def __init__(self, cipher: Cipher) -> None:
+        self.cipher = cipher
         self._gathered: dict[asyncio.AbstractEventLoop, Gathering] = {}
         self._jobs: SimpleQueue[list[Ticket[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None

@@ -1,14 +1,16 @@
 """Where entries are kept: in memory, or in a database. Both refuse to write where somebody else has written."""
 
 import re
-from collections.abc import Awaitable, Generator, Sequence
+from collections.abc import Awaitable, Generator, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from treadle.core.entries import Entry, Finished, Opened, Resumed, Said, decode, encode
 from treadle.core.errors import RunNotFound, RunTaken
+from treadle.guard.redaction import Redactor
 from treadle.stores.database import Connection, Database
+from treadle.stores.encryption import PLAIN, Cipher
 from treadle.stores.leases import Lease, is_newest
 
 
@@ -52,6 +54,8 @@ _INFO = (
 
 
 _ESCAPED = re.compile("[%_!]")  # what means something to LIKE
+_LONGEST = 80  # characters of a title
+_LOOK = 2_000  # characters in which the secrets of a title are looked for
 _MOST_WORDS = 20  # of a search; SQLite takes no query of any size
 
 
@@ -119,32 +123,40 @@ class MemoryJournal:
 
 
 class DatabaseJournal:
-    """Entries in a database: a line each, the lines that were written together in one row."""
+    """Entries in a database: a line each, the lines that were written together in one row. Those with a secret are encrypted."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Write entries at `position`: together with those before them, if the writer doesn't have those yet."""
-        return self._append(run_id, position, entries, None)
+        return self.append_hiding(run_id, position, entries, PLAIN)
 
-    def append_under(self, lease: Lease, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-        """Write entries as `append` does, unless somebody else has taken the lease; `RunTaken` then, and nothing is written."""
-        return self._append(run_id, position, entries, lease)
+    def append_hiding(self, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor) -> Awaitable[None]:
+        """Write entries as `append` does, where a run has a redactor of its own: what it finds is a secret too."""
+        return self._append(run_id, position, entries, None, redactor)
+
+    def append_under(
+        self, lease: Lease, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor = PLAIN
+    ) -> Awaitable[None]:
+        """Write entries, unless somebody else has taken the lease; `RunTaken` then, and nothing is written."""
+        return self._append(run_id, position, entries, lease, redactor)
 
     async def check(self, lease: Lease) -> None:
         """Make sure that nobody else has taken a lease; `RunTaken` where somebody has."""
         if not await self._database.submit(lambda connection: is_newest(connection, lease, "")):
             raise _lost(lease)
 
-    def _append(self, run_id: str, position: int, entries: Sequence[Entry], lease: Lease | None) -> Awaitable[None]:
+    def _append(
+        self, run_id: str, position: int, entries: Sequence[Entry], lease: Lease | None, redactor: Redactor
+    ) -> Awaitable[None]:
         lines = [encode(entry) for entry in entries]
         ticket = self._database.gathered(run_id)
-        if ticket is not None and isinstance(ticket.job, _Write) and ticket.job.goes_on(position, lease):
+        if ticket is not None and isinstance(ticket.job, _Write) and ticket.job.goes_on(position, lease, redactor):
             ticket.job.add(lines, entries)
             return ticket
-        share = self._database.words.share
-        return self._database.submit(_Write(run_id, position, lines, entries, lease, share), run_id)
+        hiding = _Hiding(self._database.cipher, redactor)
+        return self._database.submit(_Write(run_id, position, lines, entries, lease, self._database.words.share, hiding), run_id)
 
     async def read(self, run_id: str) -> list[Entry]:
         """All entries of a run."""
@@ -152,7 +164,7 @@ class DatabaseJournal:
         writes = await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())
         if not writes:
             raise _missing(run_id)
-        return [decode(line) for (lines,) in writes for line in lines.split(b"\n")]
+        return read_lines(self._database.cipher, run_id, writes)
 
     async def children(self, run_id: str) -> list[str]:
         """The runs that were opened inside of this one, however deep."""
@@ -204,13 +216,32 @@ def _where(wanted: Wanted, like: str) -> tuple[str, list[object]]:
     return " AND ".join(clauses), values
 
 
+def read_lines(cipher: Cipher, run_id: str, rows: Iterable[tuple[bytes]]) -> list[Entry]:
+    """The entries of a run, from the lines in these rows."""
+    return [decode(cipher.read(line, run_id)) for (lines,) in rows for line in lines.split(b"\n")]
+
+
+class _Hiding(Struct, frozen=True):
+    """What keeps secrets out of a database: by what they are found, and by what they are encrypted."""
+
+    cipher: Cipher
+    redactor: Redactor = PLAIN
+
+
 class _Write:
     """Entries of one run that go to the disk together; under a lease, where there is one."""
 
-    __slots__ = ("_entries", "_lease", "_lines", "_position", "_run_id", "_share")
+    __slots__ = ("_entries", "_hiding", "_lease", "_lines", "_position", "_run_id", "_share")
 
     def __init__(
-        self, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry], lease: Lease | None, share: str
+        self,
+        run_id: str,
+        position: int,
+        lines: Sequence[bytes],
+        entries: Sequence[Entry],
+        lease: Lease | None,
+        share: str,
+        hiding: _Hiding,
     ) -> None:
         self._run_id = run_id
         self._position = position
@@ -218,10 +249,11 @@ class _Write:
         self._entries = [*entries]
         self._lease = lease
         self._share = share
+        self._hiding = hiding
 
-    def goes_on(self, position: int, lease: Lease | None) -> bool:
-        """Whether an entry at `position` comes next, under the same lease."""
-        return position == self._position + len(self._entries) and lease == self._lease
+    def goes_on(self, position: int, lease: Lease | None, redactor: Redactor) -> bool:
+        """Whether an entry at `position` comes next, under the same lease, and with the same secrets."""
+        return position == self._position + len(self._entries) and lease == self._lease and redactor is self._hiding.redactor
 
     def add(self, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
         """Further entries, right after these."""
@@ -231,7 +263,7 @@ class _Write:
     def __call__(self, connection: Connection) -> None:
         if self._lease is not None and not is_newest(connection, self._lease, self._share):
             raise _lost(self._lease)
-        _insert(connection, self._run_id, self._position, self._lines, self._entries)
+        _insert(connection, self._run_id, self._position, self._lines, self._entries, self._hiding)
 
 
 _INSERT = (
@@ -240,28 +272,31 @@ _INSERT = (
 )
 
 
-def _insert(connection: Connection, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
+def _insert(
+    connection: Connection, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry], hiding: _Hiding
+) -> None:
     """Write the lines, unless the run isn't where its writer thinks it is; that is also what fences a second writer off."""
-    row = (run_id, position, position + len(lines), b"\n".join(lines))
+    safe = [hiding.cipher.safe(line, run_id, hiding.redactor) for line in lines]
+    row = (run_id, position, position + len(lines), b"\n".join(safe))
     if connection.execute(_INSERT, (*row, run_id, position)).rowcount != 1:
         raise _taken(run_id)
     if position == 0:
-        _insert_run(connection, run_id, entries)
+        _insert_run(connection, run_id, entries, hiding.redactor)
     elif status := _status(entries):
         connection.execute(
             "UPDATE runs SET status = ?, updated_at = ?, title = coalesce(nullif(title, ''), ?) WHERE run_id = ?",
-            (status, entries[-1].at, _title(entries), run_id),
+            (status, entries[-1].at, _title(entries, hiding.redactor), run_id),
         )
 
 
-def open_run(connection: Connection, run_id: str, entries: Sequence[Entry]) -> None:
+def open_run(connection: Connection, run_id: str, entries: Sequence[Entry], cipher: Cipher) -> None:
     """A new run, inside of somebody's transaction; `RunTaken` where there is one by that id."""
-    _insert(connection, run_id, 0, [encode(entry) for entry in entries], entries)
+    _insert(connection, run_id, 0, [encode(entry) for entry in entries], entries, _Hiding(cipher))
 
 
-def _insert_run(connection: Connection, run_id: str, entries: Sequence[Entry]) -> None:
+def _insert_run(connection: Connection, run_id: str, entries: Sequence[Entry], redactor: Redactor) -> None:
     opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-    about = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries), _status(entries) or "open")
+    about = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries, redactor), _status(entries) or "open")
     connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*about, entries[0].at, entries[-1].at))
 
 
@@ -276,7 +311,7 @@ def _status(entries: Sequence[Entry]) -> str | None:
     return status
 
 
-def _title(entries: Sequence[Entry]) -> str:
-    """The first words a person said."""
+def _title(entries: Sequence[Entry], redactor: Redactor) -> str:
+    """The first words a person said, without secrets: also one that ends beyond them."""
     said = next((entry.text for entry in entries if isinstance(entry, Said)), "")
-    return " ".join(said.split())[:80]
+    return redactor.text(" ".join(said.split())[:_LOOK])[:_LONGEST]

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from treadle.core.entries import Entry
+from treadle.guard.redaction import Redactor
 from treadle.stores.database import Connection, Database
+from treadle.stores.encryption import PLAIN
 
 if TYPE_CHECKING:
     from treadle.stores.journal import DatabaseJournal
@@ -84,7 +86,11 @@ class Fenced:
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Write entries, unless somebody else has taken the lease; `RunTaken` then."""
-        ticket = self._journal.append_under(self.lease, run_id, position, entries)
+        return self.append_hiding(run_id, position, entries, PLAIN)
+
+    def append_hiding(self, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor) -> Awaitable[None]:
+        """Write entries as `append` does, where a run has a redactor of its own."""
+        ticket = self._journal.append_under(self.lease, run_id, position, entries, redactor)
         if self._last is None or self._last.ticket is not ticket:
             self._last = _Sure(ticket, self._journal, self.lease)
         return self._last

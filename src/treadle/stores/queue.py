@@ -83,7 +83,7 @@ class Queue:
 
     def open_in(self, connection: Connection, place: Place, entries: Sequence[Entry]) -> None:
         """`open`, inside of somebody's transaction."""
-        open_run(connection, place.run_id, entries)
+        open_run(connection, place.run_id, entries, self._database.cipher)
         self._put(connection, place)
 
     async def add(self, place: Place) -> None:

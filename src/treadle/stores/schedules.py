@@ -1,6 +1,7 @@
 """Runs that begin again and again: what is wanted, by which expression, and when the next one is due.
 
 What is wanted and when the next one is due are the caller's business; here it is made sure that each due run is begun once.
+What is wanted is encrypted where it holds a secret.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,8 @@ class Schedules:
 
     async def add(self, schedule: Schedule) -> bool:
         """Keep one; False where there is one by that name."""
-        kept = self._database.words.kept(schedule.wanted)
+        safe = self._database.cipher.safe(schedule.wanted.encode(), _about(schedule.name))
+        kept = self._database.words.kept(safe.decode())
         row = (schedule.name, schedule.cron, schedule.zone, kept, schedule.at)
         query = "INSERT INTO schedules VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING"
         return await self._database.submit(lambda connection: connection.execute(query, row).rowcount) == 1
@@ -68,4 +70,11 @@ class Schedules:
     async def _found(self, where: str, *values: object) -> list[Schedule]:
         query = f"SELECT name, cron, zone, wanted, at FROM schedules WHERE {where} ORDER BY at, name"  # noqa: S608 - our own words
         rows = await self._database.submit(lambda connection: connection.execute(query, values).fetchall())
-        return [Schedule(name, cron, zone, text_of(wanted), at) for name, cron, zone, wanted, at in rows]
+        return [Schedule(name, cron, zone, self._read(name, wanted), at) for name, cron, zone, wanted, at in rows]
+
+    def _read(self, name: str, wanted: str | bytes) -> str:
+        return self._database.cipher.read(text_of(wanted).encode(), _about(name)).decode()
+
+
+def _about(name: str) -> str:
+    return f"schedule {name}"

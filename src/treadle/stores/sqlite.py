@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import JournalDamaged, JournalError, TreadleError
 from treadle.stores.database import Connection, Database, Ticket, Words
+from treadle.stores.encryption import Cipher
 from treadle.stores.mark import Mark, count
 from treadle.stores.stats.anew import COUNT_ANEW
 from treadle.stores.write_ahead import write_ahead
@@ -100,13 +101,13 @@ WORDS = Words(
 
 
 class SqliteDatabase(Database):
-    """A file, made when something is first written."""
+    """A file, made when something is first written. The key of its secrets lies beside it, unless a `cipher` knows another."""
 
     words = WORDS
 
-    def __init__(self, path: Path | str, *, wait: float = WAIT) -> None:
-        super().__init__()
+    def __init__(self, path: Path | str, *, wait: float = WAIT, cipher: Cipher | None = None) -> None:
         self.path = Path(path)
+        super().__init__(cipher or Cipher(self.path.parent))
         self.wait = wait
         self._connection: sqlite3.Connection | None = None
         self._mark: Mark | None = None

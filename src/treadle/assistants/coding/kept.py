@@ -1,4 +1,7 @@
-"""What a model was asked and what it said, as numbered files in a folder: for whoever wants to see what a job was made of."""
+"""What a model was asked and what it said, as numbered files in a folder: for whoever wants to see what a job was made of.
+
+Secrets in them are masked.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,6 +10,7 @@ from typing import Any
 import msgspec
 
 from treadle import CallDone, Delta, Model, Request, TextDelta
+from treadle.routes import redacted
 
 
 class Kept:
@@ -41,7 +45,7 @@ class Kept:
     def _write(self, name: str, text: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         number = sum(1 for _ in self._folder.iterdir()) + 1
-        (self._folder / f"{number:03}-{name}").write_text(text, "utf-8", errors="replace")
+        (self._folder / f"{number:03}-{name}").write_text(redacted(text), "utf-8", errors="replace")
 
 
 def _json(value: Any) -> str:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from treadle import SettingsError, write_ahead
 from treadle.assistants.courses.sources import Source
+from treadle.routes import redacted
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -151,8 +152,8 @@ def _keep(connection: "Connection", session: str, exchange: Exchange) -> None:
     found = connection.execute("UPDATE sessions SET last = ? WHERE id = ?", (now, session))
     if not found.rowcount:  # it was removed while the answer was made
         return
-    sources = msgspec.json.encode(exchange.sources).decode()
-    values = (session, now, exchange.question, exchange.answer, sources, exchange.run_id)
+    sources = msgspec.json.encode(redacted(msgspec.to_builtins(exchange.sources))).decode()
+    values = (session, now, redacted(exchange.question), redacted(exchange.answer), sources, exchange.run_id)
     insert = "INSERT INTO exchanges (session, at, question, answer, sources, run_id) VALUES (?, ?, ?, ?, ?, ?)"
     connection.execute(insert, values)
 

@@ -109,7 +109,7 @@ def bounded(result: Result) -> Result:
 
 def masked(approval: Approval, redactor: Redactor) -> Approval:
     """What a person is asked, without secrets. Its digest is still that of the real arguments."""
-    return replace(approval, arguments=redactor.value(approval.arguments))
+    return replace(approval, arguments=redactor.value(approval.arguments), reason=redactor.text(approval.reason))
 
 
 def ended(reply: Reply) -> TurnEnded:

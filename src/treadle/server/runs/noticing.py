@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Sequence
 
 from treadle.core.entries import Entry
+from treadle.guard.redaction import Redactor
 from treadle.stores.database import Database
 from treadle.stores.journal import DatabaseJournal
 
@@ -15,8 +16,8 @@ class Noticing(DatabaseJournal):
         self._run_id = run_id
         self.position = position  # how many entries the run has
 
-    def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+    def append_hiding(self, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor) -> Awaitable[None]:
         """Write entries, and notice those of the run."""
         if run_id == self._run_id:
             self.position = position + len(entries)
-        return super().append(run_id, position, entries)
+        return super().append_hiding(run_id, position, entries, redactor)

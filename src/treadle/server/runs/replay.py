@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from treadle.core.calls import Ask, Call, Result, Written
 from treadle.core.entries import (
     Approved,
@@ -164,7 +166,7 @@ class _Teller:
             case Replied():
                 yield from self._replied(entry, before)
             case Judged():
-                yield CallJudged(run_id=self._run_id, call=_shown(entry.call), verdict=entry.verdict, mended=entry.mended)
+                yield self._judged(entry)
             case Started():
                 yield from self._begins(entry.call_id, before, entry.at)
             case Returned():
@@ -177,6 +179,10 @@ class _Teller:
                 pass
             case _:
                 assert_never(entry)
+
+    def _judged(self, entry: Judged) -> Told:
+        verdict = replace(entry.verdict, reason=_REDACTOR.text(entry.verdict.reason))
+        return CallJudged(run_id=self._run_id, call=_shown(entry.call), verdict=verdict, mended=_REDACTOR.text(entry.mended))
 
     def _said(self, entry: Said, before: RunState) -> Iterator[Told]:
         """In a run inside of another it isn't a person who speaks."""
@@ -233,9 +239,8 @@ class _Teller:
 
     def _asked(self, approval: Approval) -> Told:
         call = _shown(Call(approval.call_id, approval.name, approval.arguments))
-        return ApprovalNeeded(
-            run_id=self._run_id, call=call, reason=approval.reason, digest=approval.digest, preview=approval.preview
-        )
+        why = _REDACTOR.text(approval.reason)
+        return ApprovalNeeded(run_id=self._run_id, call=call, reason=why, digest=approval.digest, preview=approval.preview)
 
     def _ended(self) -> TurnEnded:
         return ended(_reply(self._run_id, self._state))

@@ -12,6 +12,7 @@ from treadle.core.entries import Approved, Called, Entry, Judged, Opened, Replie
 from treadle.core.messages import Message, Part, ReplyPart
 from treadle.core.requests import Usage
 from treadle.engine.setup import Approval
+from treadle.guard.held import masked_call
 from treadle.guard.redaction import Redactor
 from treadle.loop.state import replay
 from treadle.server.runs.events import bounded, masked
@@ -51,8 +52,11 @@ def _safe(entry: Entry) -> Entry:
             return replace(entry, origin=_REDACTOR.value(entry.origin), history=tuple([_message(said) for said in entry.history]))
         case Replied():
             return replace(entry, parts=tuple([_written(part) for part in entry.parts]))
-        case Called() | Judged():
+        case Called():
             return replace(entry, call=_call(entry.call))
+        case Judged():
+            verdict = replace(entry.verdict, reason=_REDACTOR.text(entry.verdict.reason))
+            return replace(entry, call=_call(entry.call), verdict=verdict, mended=_REDACTOR.text(entry.mended))
         case Approved() if entry.arguments is not None:
             return replace(entry, arguments=_REDACTOR.value(entry.arguments))
         case Returned():
@@ -67,7 +71,7 @@ def _message(message: Message) -> Message:
 
 
 def _written(part: ReplyPart) -> ReplyPart:
-    return replace(part, text=_REDACTOR.text(part.text)) if isinstance(part, Written) else part
+    return replace(part, text=masked_call(part.text, _REDACTOR)) if isinstance(part, Written) else part
 
 
 def _call(call: Call) -> Call:

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from treadle.stores.database import Connection, Database, Ticket, Words
+from treadle.stores.encryption import Cipher
 from treadle.stores.postgres.address import OWNERS, shown
 from treadle.stores.postgres.connection import PostgresConnection, connect, driver
 from treadle.stores.postgres.troubles import translated, trouble_of
@@ -62,8 +63,8 @@ class PostgresDatabase(Database):
     words = WORDS
     rests_after = REST
 
-    def __init__(self, url: str, schema: str = OWNERS, *, wait: float = WAIT) -> None:
-        super().__init__()
+    def __init__(self, url: str, schema: str = OWNERS, *, wait: float = WAIT, cipher: Cipher | None = None) -> None:
+        super().__init__(cipher or Cipher())
         self.url = url
         self.schema = schema
         self.wait = wait

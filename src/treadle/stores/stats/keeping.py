@@ -11,10 +11,11 @@ from contextlib import contextmanager
 import msgspec
 from msgspec import Struct
 
-from treadle.core.entries import decode
-from treadle.core.errors import JournalDamaged
+from treadle.core.errors import JournalError
 from treadle.loop.facts import CallFact, Carried, Fact, RequestFact, fold
 from treadle.stores.database import Connection, Words
+from treadle.stores.encryption import Cipher
+from treadle.stores.journal import read_lines
 from treadle.stores.sqlite import WORDS
 from treadle.stores.stats.anew import COUNT_ANEW
 
@@ -45,15 +46,18 @@ class Folded(Struct, frozen=True):
     facts: list[Fact]
 
 
-def keep_up(connection: Connection, told: Told | None = None, batch: int = BATCH, words: Words = WORDS) -> int:
+def keep_up(
+    connection: Connection, told: Told | None = None, batch: int = BATCH, words: Words = WORDS, cipher: Cipher | None = None
+) -> int:
     """Fold what is new. How many runs couldn't be read; they are tried again the next time."""
+    reading = cipher or Cipher()
     new = [row[0] for row in connection.execute("SELECT run_id FROM stats_new ORDER BY run_id")]
     unread = 0
     for start in range(0, len(new), batch):
         if told is not None:
             told(start, len(new))
         some = new[start : start + batch]
-        folded = [each for each in [_folded(connection, run_id) for run_id in some] if each is not None]
+        folded = [each for each in [_folded(connection, run_id, reading) for run_id in some] if each is not None]
         unread += len(some) - len(folded)
         with _transaction(connection, words):
             _keep(connection, folded)
@@ -81,14 +85,13 @@ def _transaction(connection: Connection, words: Words) -> Generator[None]:
         raise
 
 
-def _folded(connection: Connection, run_id: str) -> Folded | None:
+def _folded(connection: Connection, run_id: str, cipher: Cipher) -> Folded | None:
     """A run from where it was folded last; None where it can't be read."""
     carried = _carried(connection, run_id)
     query = "SELECT lines FROM entries WHERE run_id = ? AND position >= ? ORDER BY position"
     try:
-        writes = connection.execute(query, (run_id, carried.position))
-        entries = [decode(line) for (lines,) in writes for line in lines.split(b"\n")]
-    except JournalDamaged:
+        entries = read_lines(cipher, run_id, connection.execute(query, (run_id, carried.position)))
+    except JournalError:
         return None
     after, facts = fold(carried, entries, _nested(connection, run_id))
     return Folded(run_id, carried.position, after, facts)

@@ -27,4 +27,4 @@ class DatabaseStats:
         with self._database.apart() as connection:
             if anew:
                 count_anew(connection, words)
-            return report(connection, question, keep_up(connection, told, words=words), words)
+            return report(connection, question, keep_up(connection, told, words=words, cipher=self._database.cipher), words)
