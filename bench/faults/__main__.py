@@ -1,4 +1,4 @@
-"""`python -m bench.faults points|random|cluster|frozen|troubles|peers|all`: faults, counted. Pages: `bench/results/faults*.md`."""
+"""`python -m bench.faults SECTION|all`: faults, counted. Each section leaves a page behind: `bench/results/faults*.md`."""
 
 import argparse
 import random
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from bench.faults import pages, troubles
+from bench.faults import pages, troubles, worker_pages
 from bench.faults.cluster import Crowd, crowded
 from bench.faults.frozen import IN_FLIGHT, POINTS, Frozen, frozen, nursery_pair
 from bench.faults.kills import Kills, killed
@@ -19,11 +19,12 @@ from bench.faults.looks import audited
 from bench.faults.named import Place, Tried, every
 from bench.faults.nurseries import ROOT, Nursery
 from bench.faults.plans import CLASSES
-from bench.faults.postgres import server
+from bench.faults.postgres import server, started
+from bench.faults.restarts import Storm, weathered
 from bench.faults.verdicts import Verdict
 
-SECTIONS = ("points", "random", "cluster", "frozen", "troubles", "peers")
-ALL = {"sqlite": ("points", "random", "frozen", "troubles", "peers"), "postgres": ("points", "cluster")}
+SECTIONS = ("points", "random", "cluster", "restarts", "frozen", "troubles", "peers")
+ALL = {"sqlite": ("points", "random", "frozen", "troubles", "peers"), "postgres": ("points", "cluster", "restarts")}
 PEERS = (  # what it is, which of its packages says the version, the module, and how
     ("DBOS {}, steps (SQLite)", "dbos", "dbos_steps", ""),
     ("LangGraph {}, SqliteSaver, async (default)", "langgraph", "langgraph_saver", "async"),
@@ -59,8 +60,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("section", choices=(*SECTIONS, "all"))
     parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite", help="postgres: one is started for it")
     parser.add_argument("--kills", type=int, default=None, help="random: 1000; cluster: 500; peers: 30 each")
+    parser.add_argument("--runs", type=int, default=2000, help="restarts: how many runs")
     parser.add_argument("--parallel", type=int, default=4, help="processes at once")
-    parser.add_argument("--lease", type=float, default=2.0, help="seconds of a lease of the cluster's")
+    parser.add_argument("--lease", type=float, default=2.0, help="cluster, restarts: seconds of a lease")
     parser.add_argument("--python", default=str(ROOT / ".venv-faults" / "bin" / "python"), help="of the peers' environment")
     return parser.parse_args(arguments)
 
@@ -130,9 +132,17 @@ def _cluster(wanted: argparse.Namespace, url: str) -> bool:
     began = time.monotonic()
     with _folder() as folder:
         found = crowded(what, folder, lambda kills: _say(f"{kills} kills"))
-        audit = audited(str(folder / "home"), url)
-    print(pages.cluster_page(wanted.store, what, found, time.monotonic() - began, audit))
-    return all(each.right for each in found.verdicts) and not audit
+    print(worker_pages.cluster_page(wanted.store, what, found, time.monotonic() - began))
+    return found.right
+
+
+def _restarts(wanted: argparse.Namespace, url: str) -> bool:
+    """On a server of its own, whose restarts are nobody else's trouble."""
+    what = Storm(wanted.runs, lease=wanted.lease)
+    with _folder() as folder, started() as own:
+        found = weathered(what, own, folder, _say)
+    print(worker_pages.restarts_page(what, found))
+    return found.right
 
 
 def _frozen(wanted: argparse.Namespace, url: str) -> bool:
@@ -219,6 +229,7 @@ _SECTIONS = {
     "points": _points,
     "random": _random,
     "cluster": _cluster,
+    "restarts": _restarts,
     "frozen": _frozen,
     "troubles": _troubles,
     "peers": _peers,

@@ -56,7 +56,7 @@ def _birth(living: Living, order: Order, module: str) -> Life:
         _live(living, order, speaks)
     os.close(speaks)
     try:
-        said, begun, stuck = _attended(child, hears, order)
+        said, begun, struck, stuck = _attended(child, hears, order)
     finally:
         os.close(hears)
     _, status = os.waitpid(child, 0)
@@ -64,8 +64,8 @@ def _birth(living: Living, order: Order, module: str) -> Life:
     report = said.removeprefix(_BEGUN)
     if killed or not report:
         words = "" if killed else f"ended with {status} and no report"
-        return Life(killed=killed, stuck=stuck, error=words, seconds=seconds, born=order.born)
-    return replace(msgspec.json.decode(report, type=Life), seconds=seconds, born=order.born)
+        return Life(killed=killed, stuck=stuck, error=words, seconds=seconds, born=order.born, died=struck, pid=child)
+    return replace(msgspec.json.decode(report, type=Life), seconds=seconds, born=order.born, pid=child)
 
 
 def _live(living: Living, order: Order, speaks: int) -> None:
@@ -85,27 +85,30 @@ def _tell(speaks: int) -> None:
     os.write(speaks, _BEGUN)
 
 
-def _attended(child: int, hears: int, order: Order) -> tuple[bytes, float, bool]:
-    """What a child said until its end, when its run began, and whether it was stuck. Killed or woken when the order says so."""
-    said, begun, end = b"", order.born, order.born + order.patience
+def _attended(child: int, hears: int, order: Order) -> tuple[bytes, float, float, bool]:
+    """What a child said until its end, when its run began, when it was struck by a signal, and whether it was stuck.
+
+    It is killed or woken when the order says so.
+    """
+    said, begun, struck, end = b"", order.born, 0.0, order.born + order.patience
     strike: tuple[float, signal.Signals] | None = None
     freezes = order.action == "stop"
     while time.monotonic() < end:
         if select.select([hears], [], [], _pause(strike, end, watchful=freezes))[0]:
             piece = os.read(hears, 1 << 16)
             if not piece:
-                return said, begun, False
+                return said, begun, struck, False
             if not said:
                 begun = time.monotonic()
                 strike = None if order.kill_at is None else (begun + order.kill_at, signal.SIGKILL)
             said += piece
         elif strike is not None and time.monotonic() >= strike[0]:
             os.kill(child, strike[1])  # it is there, be it as a zombie, until it is waited for
-            strike = None
+            strike, struck = None, time.time()
         elif freezes and _is_frozen(child):
             strike, freezes = (time.monotonic() + order.freeze_for, signal.SIGCONT), False
     os.kill(child, signal.SIGKILL)
-    return said, begun, True
+    return said, begun, time.time(), True
 
 
 def _pause(strike: tuple[float, signal.Signals] | None, end: float, *, watchful: bool) -> float:

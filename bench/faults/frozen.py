@@ -11,12 +11,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bench.faults.cluster import MODULE, judged_alone
 from bench.faults.logs import Log
+from bench.faults.looks import reported
 from bench.faults.nurseries import Nursery
 from bench.faults.orders import Life, Order
-from bench.faults.verdicts import Verdict
+from bench.faults.plans import DONE
+from bench.faults.verdicts import Verdict, judged
 
+MODULE = "bench.faults.member"
 POINTS = ("model asked", "within reply", "before Started", "awaiting Started", "tool acted", "tool ends", "before Returned")
 IN_FLIGHT = ("safe Started", "tool begins")  # frozen with the effect still to come
 LEASE = 0.5
@@ -60,6 +62,12 @@ def frozen(folder: Path, nurseries: tuple[Nursery, Nursery], retry: str, point: 
     verdict = judged_alone(order, run)
     verdict = replace(verdict, failure=verdict.failure or wrong)
     return Frozen(retry, point, verdict, taken, ended is not None and ended.kind == "fenced")
+
+
+def judged_alone(order: Order, run: str) -> Verdict:
+    """The verdict on one run. What it reported stands in its own journal, which a last look reads."""
+    last = Life(stopped="answered", text=DONE, interrupted=reported(order, run))
+    return judged(replace(order, run_id=run), [last])
 
 
 def nursery_pair() -> tuple[Nursery, Nursery]:

@@ -1,6 +1,7 @@
 """One worker of several on one store: takes leases on runs that nobody has, carries them on, and renews the leases meanwhile.
 
-It ends when all runs of its order are over. What it is refused, since it was silent for too long, it leaves to whoever has it.
+Made by hand, since it has to freeze at named points; what people run is `hired`. It ends when all runs of its order are over. What
+it is refused, since it was silent for too long, it leaves to whoever has it.
 """
 
 import asyncio

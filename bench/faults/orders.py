@@ -24,6 +24,7 @@ class Order(Struct, frozen=True):
     cold        a new interpreter, instead of one that has everything imported
     wait        seconds that a write waits for a locked file; as ever where it is 0
     lease       seconds of a lease under which the run is carried on; none where it is 0
+    at_once     runs that a worker carries on at the same time
     how         what else a peer has to know
     patience    seconds after which a process counts as stuck
     """
@@ -45,13 +46,20 @@ class Order(Struct, frozen=True):
     cold: bool = False
     wait: float = 0.0
     lease: float = 0.0
+    at_once: int = 10
     how: str = ""
     patience: float = 90.0
     born: float = 0.0
 
 
 class Life(Struct, frozen=True):
-    """How a life ended: killed, stuck (and then killed), or with a report. `seconds` are those after its run began."""
+    """How a life ended: killed, stuck (and then killed), or with a report.
+
+    seconds  those after its run began
+    born     when, by the machine's steady clock
+    died     when it was killed, in seconds since 1970
+    pid      of its process
+    """
 
     killed: bool = False
     stuck: bool = False
@@ -63,3 +71,5 @@ class Life(Struct, frozen=True):
     audit: str = ""
     seconds: float = 0.0
     born: float = 0.0
+    died: float = 0.0
+    pid: int = 0

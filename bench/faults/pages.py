@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.faults.cluster import Crowd, Outcome
 from bench.faults.frozen import IN_FLIGHT, Frozen
 from bench.faults.kills import Kills
 from bench.faults.named import Tried
@@ -83,13 +82,13 @@ def _points_row(name: str, found: Sequence[Tried]) -> tuple[str, ...]:
 def kills_page(store: str, what: Kills, found: Sequence[Verdict], seconds: float, audit: str) -> str:
     """Random kills."""
     rows = [
-        ("kills that landed", _sum(found, "kills")),
+        ("kills that landed", summed(found, "kills")),
         ("runs of twenty calls", str(len(found))),
         ("most kills of one run", str(max(each.kills for each in found))),
-        ("**repeated effects**", _sum(found, "repeated")),
-        ("**lost effects**", _sum(found, "lost")),
+        ("**repeated effects**", summed(found, "repeated")),
+        ("**lost effects**", summed(found, "lost")),
         ("runs lost, stuck or not answered", str(sum(bool(each.failure) for each in found))),
-        ("idempotent effects that happened again", _sum(found, "again")),
+        ("idempotent effects that happened again", summed(found, "again")),
         ("`once` calls left begun and unfinished", str(sum(len(each.unresolved) for each in found))),
         ("of these reported", str(sum(len(set(each.reported) & set(each.unresolved)) for each in found))),
         ("reported without need", str(sum(len(set(each.reported) - set(each.unresolved)) for each in found))),
@@ -113,7 +112,8 @@ def kills_page(store: str, what: Kills, found: Sequence[Verdict], seconds: float
     )
 
 
-def _sum(found: Sequence[Verdict], field: str) -> str:
+def summed(found: Sequence[Verdict], field: str) -> str:
+    """How many of something there were, over all verdicts."""
     return str(sum(getattr(each, field) for each in found))
 
 
@@ -124,39 +124,6 @@ def _spread(seconds: Sequence[float]) -> str:
     ordered = sorted(seconds)
     middle, most = ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))]
     return f"p50 {middle * 1000:.0f} ms, p95 {most * 1000:.0f} ms ({len(ordered)})"
-
-
-def cluster_page(store: str, what: Crowd, found: Outcome, seconds: float, audit: str) -> str:
-    """Several workers."""
-    takeovers = sorted(found.takeovers) or [0.0]
-    verdicts = found.verdicts
-    rows = [
-        ("kills", str(found.kills)),
-        ("runs of twenty calls", str(len(verdicts))),
-        ("**repeated effects**", _sum(verdicts, "repeated")),
-        ("**lost effects**", _sum(verdicts, "lost")),
-        ("runs lost, stuck or not answered", str(sum(bool(each.failure) for each in verdicts))),
-        ("idempotent effects that happened again", _sum(verdicts, "again")),
-        ("`once` calls left begun and unfinished", str(sum(len(each.unresolved) for each in verdicts))),
-        ("runs in which exactly those were reported", f"{sum(each.exact for each in verdicts)} of {len(verdicts)}"),
-        ("takeovers", str(len(found.takeovers))),
-        ("takeover, in leases", f"p50 {takeovers[len(takeovers) // 2]:.2f}, p95 {takeovers[int(len(takeovers) * 0.95)]:.2f}"),
-        ("longest takeover, in leases", f"{takeovers[-1]:.2f}"),
-    ]
-    wrong = [f"- {each}" for each in verdicts if not each.right]
-    about = (
-        f"Goal: {GOAL}; a dead worker's runs are taken over within two leases. Leases of {what.lease:g} s,"
-        f" {what.tail * 1000:g} ms tails. Took {seconds:.0f} s. The audit: {audit or 'holds'}."
-    )
-    return written(
-        f"faults-cluster-{store}",
-        f"{what.workers} workers, killed at random, {store}",
-        [
-            about,
-            table(("", "count"), rows),
-            *(["What went wrong:\n\n" + "\n".join(wrong)] if wrong else []),
-        ],
-    )
 
 
 def frozen_page(found: Sequence[tuple[str, Frozen]]) -> str:
@@ -240,7 +207,7 @@ def peers_page(found: Sequence[tuple[str, Kills, Sequence[Verdict]]]) -> str:
                 str(kills),
                 str(repeated),
                 f"{100 * repeated / max(1, kills):.0f}",
-                _sum(verdicts, "lost"),
+                summed(verdicts, "lost"),
                 str(sum(len(each.reported) for each in verdicts)),
                 str(sum(bool(each.failure) for each in verdicts)),
             )

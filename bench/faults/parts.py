@@ -44,7 +44,7 @@ class PlannedModel:
 
 
 class Trades:
-    """The tools of one run."""
+    """The tools, for any run of one world."""
 
     def __init__(self, order: Order, world: World, points: Points) -> None:
         self._order = order
@@ -55,44 +55,44 @@ class Trades:
         """One of each retry class."""
 
         @tool
-        async def once(number: int) -> str:
+        async def once(ctx: RunContext[None], number: int) -> str:
             """An effect that may happen once."""
-            return await self._act(f"once {number}")
+            return await self._act(ctx, f"once {number}")
 
         @tool(retry="keyed")
         async def keyed(ctx: RunContext[None], number: int) -> str:
             """An effect whose receiver knows the keys it has seen."""
-            return await self._act(f"keyed {number}", ctx.key)
+            return await self._act(ctx, f"keyed {number}", ctx.key)
 
         @tool(retry="checkable", reconcile=self._asked)
-        async def checkable(number: int) -> str:
+        async def checkable(ctx: RunContext[None], number: int) -> str:
             """An effect that can be asked about."""
-            return await self._act(f"checkable {number}")
+            return await self._act(ctx, f"checkable {number}")
 
         @tool(retry="idempotent")
-        async def idempotent(number: int) -> str:
+        async def idempotent(ctx: RunContext[None], number: int) -> str:
             """An effect that may happen any number of times."""
-            return await self._act(f"idempotent {number}")
+            return await self._act(ctx, f"idempotent {number}")
 
         @tool(effect="read")
-        async def read(number: int) -> str:
+        async def read(ctx: RunContext[None], number: int) -> str:
             """No effect."""
-            return await self._act(f"read {number}", silent=True)
+            return await self._act(ctx, f"read {number}", silent=True)
 
         return [once, keyed, checkable, idempotent, read]
 
-    async def _act(self, effect: str, key: str = "", *, silent: bool = False) -> str:
+    async def _act(self, ctx: RunContext[None], effect: str, key: str = "", *, silent: bool = False) -> str:
         self._points.pass_by("tool begins")
         if not silent:
-            self._world.happen(self._order.run_id, effect, key)
+            self._world.happen(ctx.run_id, effect, key)
         self._points.pass_by("tool acted")
         await asyncio.sleep(self._order.tail)
         self._points.pass_by("tool ends")
         return effect + "." * self._order.bulk
 
-    async def _asked(self, number: int) -> str | None:
+    async def _asked(self, ctx: RunContext[None], number: int) -> str | None:
         effect = f"checkable {number}"
         self._points.pass_by("tool is asked")
-        happened = self._world.has(self._order.run_id, effect)
+        happened = self._world.has(ctx.run_id, effect)
         self._points.pass_by("tool has answered")
         return effect if happened else None

@@ -17,17 +17,19 @@ _SIZES = (1, 2, 1, 3, 1, 1, 2, 1, 1, 3, 1, 1, 2)  # calls of each round; twenty 
 
 
 def plan_of(name: str) -> Plan:
-    """`twenty` has all classes in turn, `few:CLASS` four calls of one class, `steps:CLASS` twenty of it one after the other."""
+    """`twenty` and `five` have all classes in turn, `few:CLASS` four calls of one, `steps:CLASS` twenty one after the other."""
     what, _, retry = name.partition(":")
     match what:
         case "twenty":
             return _rounds(_SIZES, CLASSES)
+        case "five":
+            return _rounds((1, 2, 1, 1), CLASSES)
         case "few":
             return _rounds((1, 2, 1), (retry,))
         case "steps":
             return _rounds((1,) * 20, (retry,))
         case _:
-            raise ValueError(f"There is no plan {name!r}; write twenty, few:CLASS or steps:CLASS.")
+            raise ValueError(f"There is no plan {name!r}; write twenty, five, few:CLASS or steps:CLASS.")
 
 
 def _rounds(sizes: Sequence[int], classes: Sequence[str]) -> Plan:

@@ -49,9 +49,13 @@ class Verdict(Struct, frozen=True):
 
 
 def judged(order: Order, lives: Sequence[Life]) -> Verdict:
+    """The verdict on a run after its last life, by what lives noted."""
+    return judged_by(order, lives, Log(Path(order.folder) / "lives").notes(order.run_id))
+
+
+def judged_by(order: Order, lives: Sequence[Life], notes: Sequence[Note]) -> Verdict:
     """The verdict on a run after its last life."""
     happened = World(Path(order.folder) / "world").counted(order.run_id)
-    notes = Log(Path(order.folder) / "lives").notes(order.run_id)
     last = lives[-1]
     works = [note for note in notes if note.kind == "works"][1:]
     effects = [call for call in calls_of(plan_of(order.plan)) if call[0] not in SILENT]

@@ -4,7 +4,7 @@ import pytest
 from bench.faults.logs import Log, Note
 from bench.faults.nurseries import Nursery
 from bench.faults.orders import Life, Order
-from bench.faults.plans import DONE, calls_of, next_round, plan_of
+from bench.faults.plans import CLASSES, DONE, calls_of, next_round, plan_of
 from bench.faults.verdicts import judged
 from bench.faults.world import World
 
@@ -91,6 +91,7 @@ def test_a_model_asks_once_more_for_what_was_cut_off_and_for_nothing_twice():
     while wanted := next_round(plan, asked):
         asked.append(wanted[0])
     assert asked == calls_of(plan)
+    assert [retry for retry, _ in calls_of(plan_of("five"))] == [*CLASSES]
     with pytest.raises(ValueError, match="There is no plan 'some'"):
         plan_of("some")
 

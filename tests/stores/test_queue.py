@@ -131,6 +131,23 @@ def test_what_was_sent_and_has_no_living_lease_was_left_behind(queue, place, dat
     assert asyncio.run(left()) == ["dead", "never"]
 
 
+def test_runs_of_workers_that_died_are_not_hidden_behind_those_that_wait_for_room(queue, place, database):
+    async def story():
+        for run_id in ("waits 1", "waits 2", "died"):
+            await queue.add(Place(run_id))
+        await queue.admit(FREE, 3)
+        await Leases(database).take("died", "w1", 30)
+
+    async def left():
+        return [sent.run_id for sent in await queue.stale(10, 2)]
+
+    asyncio.run(story())
+    place.execute("UPDATE queue SET sent_at = sent_at - 60 WHERE run_id <> 'died'")
+    place.execute("UPDATE queue SET sent_at = sent_at - 20 WHERE run_id = 'died'")
+    place.execute("UPDATE leases SET until = until - 60")
+    assert asyncio.run(left()) == ["died", "waits 1"]
+
+
 def test_a_run_is_sent_again_by_one_and_whoever_had_it_before_changes_nothing(queue):
     async def story():
         await queue.add(Place("r1"))

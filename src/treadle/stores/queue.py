@@ -111,11 +111,14 @@ class Queue:
         return [_send(connection, place, now) for place in allowed(places, taken, ceilings, most)]
 
     async def stale(self, seconds: float, most: int = MOST) -> list[Sent]:
-        """Runs that were sent and that nobody carries out: their worker died, or never began. Those sent last may be about to."""
+        """Runs that were sent and that nobody carries out: their worker died, or never began. Those sent last may be about to.
+
+        Those whose worker died come first: where many are sent and wait for room, they must not be hidden behind these.
+        """
         query = (
-            "SELECT run_id, turn FROM queue WHERE state = 'sent' AND sent_at <= ? AND NOT EXISTS ("
-            "SELECT 1 FROM leases WHERE leases.run_id = queue.run_id AND holder <> '' AND until > ?)"
-            " ORDER BY sent_at, run_id LIMIT ?"
+            "SELECT queue.run_id, turn FROM queue LEFT JOIN leases ON leases.run_id = queue.run_id AND holder <> ''"
+            " WHERE state = 'sent' AND sent_at <= ? AND (until IS NULL OR until <= ?)"
+            " ORDER BY until IS NULL, sent_at, queue.run_id LIMIT ?"
         )
 
         def found(connection: Connection) -> list[Sent]:

@@ -137,15 +137,16 @@ def test_a_lease_is_kept_although_the_database_is_away_for_a_while(caplog):
 class Once:
     """Hands one run over, and is done."""
 
-    def __init__(self, sent):
+    def __init__(self, sent, left):
         self.sent = sent
+        self.left = left
 
     async def work(self, carry, stop):
-        await carry(self.sent)
+        await carry(self.sent, left=self.left)
 
 
-def worked(home, said, sent):
-    return Worker(home, Terms(1, 5.0), said.append, Once(sent)).work(asyncio.Event())
+def worked(home, said, sent, *, left=False):
+    return Worker(home, Terms(1, 5.0), said.append, Once(sent, left)).work(asyncio.Event())
 
 
 def test_a_run_that_somebody_else_has_is_left_to_them_and_counts_as_under_way(home):
@@ -171,6 +172,24 @@ def test_a_turn_that_comes_after_a_newer_one_was_sent_is_not_carried_out(home):
         return before, [line.partition(" (")[0] for line in said], await queue.size()
 
     assert asyncio.run(story()) == ((2, (0, 1)), ["r1 answered"], (0, 0))
+
+
+def test_a_run_that_was_left_behind_is_taken_over_in_another_turn_by_whoever_is_first(home):
+    async def story():
+        lease = await begun(home)
+        queue, said = Queue(home.database), []
+        (left,) = await queue.admit(Terms().ceilings, 1)
+        await worked(home, said, left, left=True)
+        assert said == []  # somebody has it by now
+        await home.leases.give_up(lease)
+        newer = await queue.send_again(left)
+        await worked(home, said, left, left=True)
+        assert (said, await queue.size()) == ([], (0, 1))  # and now a newer turn of it
+        assert await home.leases.expired() == []
+        await worked(home, said, newer, left=True)
+        return [line.partition(" (")[0] for line in said], await queue.size()
+
+    assert asyncio.run(story()) == (["r1 answered"], (0, 0))
 
 
 def test_a_run_that_is_not_there_is_left_for_later_and_said(home):

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+import time
 from contextlib import ExitStack, asynccontextmanager
 
 import pytest
@@ -31,11 +32,13 @@ class Scene:
         self.hold = asyncio.Event()
         self.let_go = []
 
-    async def carry(self, sent):
+    async def carry(self, sent, *, left=False):
         if not await self.queue.begins(sent):
             return  # of a test before this one
+        lease = await self.leases.take(sent.run_id, "me", LONG if left else SHORT)
+        if left:
+            sent = await self.queue.send_again(sent)
         self.carried.append(sent)
-        lease = await self.leases.take(sent.run_id, "me", SHORT)
         self.now += 1
         self.most = max(self.most, self.now)
         try:
@@ -154,6 +157,35 @@ def test_what_was_left_behind_is_carried_out_in_another_turn_and_what_is_alive_i
     assert asyncio.run(story()) == [("dead", True)]
 
 
+async def left_behind(scene, *runs):
+    """Runs whose worker died long ago."""
+    for run_id in runs:
+        await scene.queue.add(Place(run_id))
+    await scene.queue.admit(Ceilings(), len(runs))
+    for run_id in runs:
+        await scene.leases.take(run_id, "somebody", SHORT)
+    with scene.database.apart() as connection:
+        connection.execute("UPDATE queue SET sent_at = sent_at - 60")
+        connection.execute("UPDATE leases SET until = until - 60")
+
+
+def test_what_was_left_behind_goes_first_and_no_more_run_at_once_for_it(at_work):
+    async def before(scene):
+        await left_behind(scene, "dead 1", "dead 2", "dead 3", "dead 4")
+        for run_id in ("new 1", "new 2"):
+            await scene.queue.add(Place(run_id))
+
+    async def story():
+        async with at_work(Terms(2, LONG / 10), before) as scene:
+            await scene.until(lambda: scene.now == 2)
+            await asyncio.sleep(1.0)  # by then the new ones have come, and found no room
+            scene.hold.set()
+            await scene.empty()
+            return [sent.run_id.partition(" ")[0] for sent in scene.carried], scene.most
+
+    assert asyncio.run(story()) == (["dead"] * 4 + ["new"] * 2, 2)
+
+
 def test_what_is_under_way_when_it_stops_is_let_go_and_another_has_it_at_once(at_work):
     async def story():
         async with at_work(Terms(2, LONG)) as scene:
@@ -186,8 +218,8 @@ def test_looking_goes_on_when_the_database_is_away_for_a_while(tmp_path):
         database, stop = SqliteDatabase(tmp_path / "treadle.db"), asyncio.Event()
         queue, carried = Away(database), []
 
-        async def carry(sent):
-            carried.append(sent)
+        async def carry(sent, *, left):
+            carried.append((sent.run_id, left))
             await queue.over(sent)
             stop.set()
 
@@ -196,7 +228,7 @@ def test_looking_goes_on_when_the_database_is_away_for_a_while(tmp_path):
         database.close()
         return carried
 
-    assert [sent.run_id for sent in asyncio.run(story())] == ["r1"]
+    assert asyncio.run(story()) == [("r1", False)]
 
 
 def test_a_pause_ends_when_a_run_does():
@@ -233,6 +265,61 @@ def test_work_goes_on_when_all_connections_were_cut(at_work, url, kind):
             return [sent.run_id for sent in scene.carried]
 
     assert asyncio.run(story()) == ["before", "after"]
+
+
+def test_what_has_come_and_found_no_room_is_put_back_when_a_worker_stops(at_work, url, kind):
+    if kind == "sqlite":
+        pytest.skip("there, nothing comes that there is no room for")
+    import psycopg
+
+    async def before(scene):
+        await left_behind(scene, "dead")
+        await scene.queue.add(Place("new"))
+
+    def has_come():
+        with psycopg.connect(url, autocommit=True) as connection:
+            query = "SELECT 1 FROM dbos_treadle.workflow_status WHERE status = 'PENDING' AND workflow_uuid LIKE 'new:%'"
+            return connection.execute(query).fetchone() is not None
+
+    async def story():
+        async with at_work(Terms(1, LONG / 10), before) as scene:
+            await scene.until(lambda: scene.now == 1)
+            await scene.until(has_come)
+        return [sent.run_id for sent in scene.carried], [sent.run_id for sent in scene.let_go]
+
+    assert asyncio.run(story()) == (["dead"], ["dead"])
+
+
+NOBODY = "postgresql://anna:hidden@127.0.0.1:1/x"
+
+
+def test_a_worker_that_begins_while_the_database_is_away_waits_for_it_and_then_says_so():
+    pytest.importorskip("dbos", reason="dbos isn't installed")
+    database = PostgresDatabase(NOBODY, wait=0.4)
+    began = time.monotonic()
+    with pytest.raises(JournalError, match="Start it, or correct its address") as caught:
+        asyncio.run(Cluster(database, Queue(database), Terms(), "me").work(None, asyncio.Event()))
+    assert time.monotonic() - began > 0.4
+    assert "hidden" not in str(caught.value)
+
+
+def test_a_worker_that_waits_for_the_database_can_be_told_to_stop():
+    pytest.importorskip("dbos", reason="dbos isn't installed")
+
+    async def story():
+        database, stop = PostgresDatabase(NOBODY, wait=60), asyncio.Event()
+        asyncio.get_running_loop().call_later(0.2, stop.set)
+        await asyncio.wait_for(Cluster(database, Queue(database), Terms(), "me").work(None, stop), 20)
+
+    asyncio.run(story())
+
+
+def test_a_database_that_nobody_may_use_is_told_at_once(url, kind):
+    if kind == "sqlite":
+        pytest.skip("a file has no users")
+    database = PostgresDatabase(url.replace("postgres:@", "nobody:hidden@"), wait=60)
+    with pytest.raises(JournalError, match='role "nobody" does not exist'):
+        asyncio.run(Cluster(database, Queue(database), Terms(), "me").work(None, asyncio.Event()))
 
 
 def test_without_dbos_there_is_a_sentence(monkeypatch, tmp_path):

@@ -1,7 +1,7 @@
 """A dispatcher for many machines: DBOS on the PostgreSQL database that the runs are kept in. It dispatches, and nothing more.
 
 A workflow is one turn of one run, and says only which; what happened is in the journal. DBOS has no lease of its own: a worker that
-is dead is known by its lease on the run, and whoever sees that one expire sends the run again, as a new workflow.
+is dead is known by its lease on the run, and whoever sees that one expire and has room takes the run over, without asking DBOS.
 """
 
 import asyncio
@@ -15,9 +15,12 @@ from treadle.app.workers.dispatcher import Carry, Terms, let_go, pause
 from treadle.core.errors import JournalError, SettingsError
 from treadle.core.log import log
 from treadle.stores.postgres.database import PostgresDatabase
+from treadle.stores.postgres.troubles import translated, trouble_of
 from treadle.stores.queue import MOST, Queue, Sent
 
 if TYPE_CHECKING:
+    import psycopg
+    from dbos import DBOS
     from sqlalchemy import Engine
 
 MISSING = "Workers on PostgreSQL need DBOS, which isn't installed: pip install 'treadle[cluster]'"
@@ -40,6 +43,7 @@ class Cluster:
         self._terms = terms
         self._holder = holder
         self._under_way = set[asyncio.Task[Any]]()
+        self._left: list[Sent] = []  # runs that were left behind, and that there was no room for
         self._dead: list[str] = []  # workflows whose workers are
         self._ended: list[str] = []  # workflows that DBOS may forget
 
@@ -51,11 +55,13 @@ class Cluster:
             """Wait, in a thread of DBOS's, for what is done in our event loop."""
             return asyncio.run_coroutine_threadsafe(self._advance(carry, stop, Sent(run_id, turn)), loop).result()
 
-        engine = await asyncio.to_thread(self._launch, advance)
+        engine = await self._launched(advance, stop)
+        if engine is None:
+            return
         try:
             while not stop.is_set():
-                await self._troubled(self._look(advance))
-                await pause(stop, self._terms.pause)
+                await self._troubled(self._look(carry, advance))
+                await pause(stop, self._terms.pause, self._under_way if self._left else ())
         finally:
             await let_go(self._under_way)
             await self._quiet()
@@ -63,12 +69,23 @@ class Cluster:
 
     async def _advance(self, carry: Carry, stop: asyncio.Event, sent: Sent) -> str:
         """One turn. What it comes to is written in the journal and the queue; DBOS learns only that it is over."""
-        task = asyncio.ensure_future(self._queue.put_back(sent) if stop.is_set() else carry(sent))
-        self._under_way.add(task)
+        while (self._room < 1 or self._left) and not stop.is_set():
+            await pause(stop, self._terms.pause, self._under_way)
+        task = self._begin(self._queue.put_back(sent) if stop.is_set() else carry(sent))
         await asyncio.wait([task])
         self._ended.append(_name(sent))
-        self._under_way.discard(task)
         return "over" if not task.cancelled() and task.exception() is None else "left"
+
+    @property
+    def _room(self) -> int:
+        """How many more runs this worker may carry out. DBOS counts only those that it brought."""
+        return self._terms.at_once - len(self._under_way)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.ensure_future(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return task
 
     async def _quiet(self) -> None:
         """Wait until DBOS has written down which turns are over: not for ever, since nothing depends on it."""
@@ -79,16 +96,20 @@ class Cluster:
 
     # sending
 
-    async def _look(self, advance: Any) -> None:
-        """Send what may begin, and again what was left behind."""
+    async def _look(self, carry: Carry, advance: Any) -> None:
+        """Take over what was left behind, as far as there is room, and send what may begin."""
+        await self._take_over(carry)
         for sent in await self._queue.admit(self._terms.ceilings, MOST):
             await asyncio.to_thread(_enqueue, advance, sent)
-        for sent in await self._left_behind():
-            again = await self._queue.send_again(sent)
-            if again is not None:
-                await asyncio.to_thread(_enqueue, advance, again)
-                self._dead.append(_name(sent))
         await self._forget()
+
+    async def _take_over(self, carry: Carry) -> None:
+        left = await self._left_behind()
+        room = max(0, self._room)
+        for sent in left[:room]:
+            self._begin(carry(sent, left=True))
+            self._dead.append(_name(sent))
+        self._left = left[room:]
 
     async def _troubled(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it; where the database is away, the next time. What was admitted and couldn't be sent is then found left behind."""
@@ -120,14 +141,39 @@ class Cluster:
 
     # DBOS
 
+    async def _launched(self, advance: Any, stop: asyncio.Event) -> "Engine | None":
+        """DBOS under way, as soon as the database is there; None where it is time to stop before that."""
+        until = monotonic() + self._database.wait
+        while not stop.is_set():
+            try:
+                return await asyncio.to_thread(self._launch, advance)
+            except Exception as error:
+                reason = _driver_error(error)
+                if reason is None:
+                    raise
+                if trouble_of(reason) == "refused" or monotonic() > until:
+                    raise translated(reason, self._database.url) from error
+                await pause(stop, self._terms.pause)
+        return None
+
     def _launch(self, advance: Any) -> "Engine":
         """Begin to take workflows. Not in a thread that has an event loop: DBOS would make its threads that loop's own."""
         try:
-            from dbos import DBOS, DBOSPortableJSONSerializer
+            from dbos import DBOS
         except ImportError as error:
             raise SettingsError(MISSING) from error
         engine = self._engine()
-        DBOS(
+        try:
+            self._listen(DBOS, engine, advance)
+        except BaseException:
+            _end(engine)
+            raise
+        return engine
+
+    def _listen(self, dbos: "type[DBOS]", engine: "Engine", advance: Any) -> None:
+        from dbos import DBOSPortableJSONSerializer
+
+        dbos(
             config={
                 "name": APPLICATION,
                 "system_database_engine": engine,
@@ -138,13 +184,12 @@ class Cluster:
                 "log_level": "INFO" if os.environ.get("TREADLE_DEBUG") else "CRITICAL",  # what matters is told by us
             }
         )
-        DBOS.workflow(name=WORKFLOW)(advance)
-        DBOS.listen_queues([QUEUE])
-        DBOS.launch()
-        DBOS.register_queue(
+        dbos.workflow(name=WORKFLOW)(advance)
+        dbos.listen_queues([QUEUE])
+        dbos.launch()
+        dbos.register_queue(
             QUEUE, worker_concurrency=self._terms.at_once, polling_interval_sec=self._terms.pause, on_conflict="always_update"
         )
-        return engine
 
     def _engine(self) -> "Engine":
         """Connections by any address that PostgreSQL's own clients take, several hosts or a service included."""
@@ -158,6 +203,15 @@ class Cluster:
             max_overflow=self._terms.at_once,
             pool_pre_ping=True,
         )
+
+
+def _driver_error(error: BaseException | None) -> "psycopg.Error | None":
+    """What the driver said, wherever in an error of DBOS's it is."""
+    import psycopg
+
+    while error is not None and not isinstance(error, psycopg.Error):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _name(sent: Sent) -> str:

@@ -5,7 +5,7 @@ of those to one worker that has room.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -15,7 +15,13 @@ from treadle.stores.queue import Ceilings, Sent
 LOOKS = 0.25  # seconds between two looks at the queue, at most
 GRACE = 4.0  # seconds that runs have to let go in, when a worker stops
 
-Carry = Callable[[Sent], Awaitable[None]]  # carries a run on, and tells the queue how far it came
+
+class Carry(Protocol):
+    """Carries a run on, and tells the queue how far it came."""
+
+    async def __call__(self, sent: Sent, *, left: bool = False) -> None:
+        """Carry it on. One that was left behind by a worker is taken over in a turn of its own, unless somebody was quicker."""
+        ...
 
 
 class Terms(Struct, frozen=True):

@@ -21,22 +21,21 @@ class Local:
         under_way = set[asyncio.Task[Any]]()
         try:
             while not stop.is_set():
-                for sent in await self._next(self._terms.at_once - len(under_way)):
-                    task = asyncio.ensure_future(carry(sent))
+                for sent, left in await self._next(self._terms.at_once - len(under_way)):
+                    task = asyncio.ensure_future(carry(sent, left=left))
                     under_way.add(task)
                     task.add_done_callback(under_way.discard)
                 await pause(stop, self._terms.pause, under_way)
         finally:
             await let_go(under_way)
 
-    async def _next(self, room: int) -> list[Sent]:
-        """Runs to begin now: those that were left behind go first."""
+    async def _next(self, room: int) -> list[tuple[Sent, bool]]:
+        """Runs to begin now, and whether they were left behind: those go first."""
         if room < 1:
             return []
         try:
-            left = [await self._queue.send_again(sent) for sent in await self._queue.stale(self._terms.lease, room)]
-            mine = [sent for sent in left if sent is not None]
-            return [*mine, *await self._queue.admit(self._terms.ceilings, room - len(mine))]
+            left = [(sent, True) for sent in await self._queue.stale(self._terms.lease, room)]
+            return [*left, *[(sent, False) for sent in await self._queue.admit(self._terms.ceilings, room - len(left))]]
         except JournalError as error:
             log.error("The queue couldn't be looked at: %s", error)
             return []

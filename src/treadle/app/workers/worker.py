@@ -80,16 +80,16 @@ class Worker:
             stop.set()
             await scheduling
 
-    async def _carry(self, sent: Sent) -> None:
+    async def _carry(self, sent: Sent, *, left: bool = False) -> None:
         """Carry a run on, tell the queue, and say a line."""
         try:
-            lease = await self._lease(sent)
-            if lease is not None:
-                await self._carry_under(lease, sent)
+            begun = await (self._taken_over(sent) if left else self._begun(sent))
+            if begun is not None:
+                await self._carry_under(*begun)
         except TreadleError as error:
             log.error("Run %s is left until its lease is over: %s", sent.run_id, error)
 
-    async def _lease(self, sent: Sent) -> Lease | None:
+    async def _begun(self, sent: Sent) -> tuple[Lease, Sent] | None:
         """A lease for a turn; None where somebody else has the run, or a newer turn of it.
 
         The run then stays sent, so that it counts among those under way: should nobody carry it out, it is found left behind.
@@ -98,10 +98,22 @@ class Worker:
             await asyncio.sleep(attempt * self._terms.pause)  # whoever has it may be about to give it up
             lease = await self._home.leases.take(sent.run_id, self.holder, self._terms.lease)
             if lease is not None:
-                if await self._queue.begins(sent):
-                    return lease
-                await self._home.leases.give_up(lease)
-                return None
+                return await self._unless_late(lease, sent if await self._queue.begins(sent) else None)
+        return None
+
+    async def _taken_over(self, sent: Sent) -> tuple[Lease, Sent] | None:
+        """A lease for a run that was left behind, and a turn of its own; None where somebody was quicker.
+
+        The lease comes first: from then on it is seen who has the run, also if this worker dies before the turn is written.
+        """
+        lease = await self._home.leases.take(sent.run_id, self.holder, self._terms.lease)
+        return None if lease is None else await self._unless_late(lease, await self._queue.send_again(sent))
+
+    async def _unless_late(self, lease: Lease, turn: Sent | None) -> tuple[Lease, Sent] | None:
+        """A lease and its turn. Where that isn't the newest any more, the lease is of no use."""
+        if turn is not None:
+            return lease, turn
+        await self._home.leases.give_up(lease)
         return None
 
     async def _carry_under(self, lease: Lease, sent: Sent) -> None:
