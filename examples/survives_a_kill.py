@@ -1,5 +1,6 @@
-"""The process is killed in the middle of a payment. The run goes on in another process, and nothing is paid twice."""
+"""The process is killed in the middle of a payment. A person looks, the run goes on elsewhere, and nothing is paid twice."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -40,6 +41,11 @@ if len(sys.argv) > 1:
     if sys.argv[1] == "start":
         agent.run_sync("Pay the three bills.", run_id="bills", journal=True)
     result = agent.resume_sync("bills")
+    for asked in result.approvals:  # nobody but a person can tell what became of it; here they look into the ledger
+        print(f"What became of {asked.name}({asked.arguments['amount']})? {asked.reason}")
+        said = "happened" if f"paid {asked.arguments['amount']}\n" in ledger().read_text() else "again"
+        asyncio.run(agent.settle(asked.run_id, asked.call_id, said, by="Ann", journal=True))
+        result = agent.resume_sync("bills")
     print(result.output)
     for call in result.calls:
         print(f"  {call.arguments['amount']}: {call.problem or 'paid'}")

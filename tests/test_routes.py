@@ -12,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 import treadle.routes
-from treadle import TreadleError
-from treadle.routes import Described, Operation, body_of, query_of, streamed, together
+from treadle import Answer, TreadleError
+from treadle.routes import Decision, Described, Operation, body_of, query_of, streamed, together
 
 
 class Asked(Struct, frozen=True):
@@ -177,3 +177,16 @@ def test_events_may_come_from_anything_that_can_be_asked_for_the_next():
             return self.left.pop(0)
 
     assert lines(Two()) == ["data: 1\n\n", "data: 2\n\n"]
+
+
+def test_a_decision_is_one_answer_and_says_whether_the_call_then_runs():
+    decided = asyncio.run(body_of(request(b'{"settled": "again", "digest": "d"}'), Decision))
+    assert (decided.runs, decided.answer("Ann").settled, decided.answer("Ann").approved) == (True, "again", False)
+    yes = Decision(approved=True, digest="d", reason="r")
+    assert (yes.runs, yes.answer("Ann", {"x": 1})) == (True, Answer(True, "Ann", "r", {"x": 1}))
+    assert not Decision(approved=False, digest="d").runs
+    assert not Decision(settled="happened", digest="d").runs
+    for body in (b'{"digest": "d"}', b'{"digest": "d", "approved": true, "settled": "again"}'):
+        with pytest.raises(HTTPException) as refused:
+            asyncio.run(body_of(request(body), Decision))
+        assert "say `approved`, or `settled`" in refused.value.detail

@@ -78,7 +78,8 @@ async def carried_on(
     services = Services(pointed, PointedAudit(home.audit, points), home.cache, home.results)
     world = World(Path(order.folder) / "world")
     model, tools = PlannedModel(order, points), Trades(order, world, points).tools()
-    agent: Agent[str] = Agent(model, tools=tools, policy=[allow("*")], limits=LIMITS)
+    # Nobody is there to be asked, so that a run comes to its end and reports what it doesn't know.
+    agent: Agent[str] = Agent(model, tools=tools, policy=[allow("*")], limits=LIMITS, attended=False)
     watchers = (Watching(order, points, log),) if order.watched else ()
     if known:
         return await agent.resume(order.run_id, journal=services, watchers=watchers)

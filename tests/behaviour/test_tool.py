@@ -203,7 +203,7 @@ def test_tool_prints_secrets(story, caplog):
 def test_tool_dies_with_the_process(story):
     """Here at the smallest scale: a run whose journal ends after `Started`. Killed processes are in tests/faults."""
     effects: list[str] = []
-    lasting = asyncio.run(_interrupted(story, effects))
+    lasting = asyncio.run(_interrupted(story, effects, attended=False))
     once, again, keyed, checked = lasting
     assert "interrupted" in once
     assert effects == ["again k", "keyed k"]
@@ -212,7 +212,18 @@ def test_tool_dies_with_the_process(story):
     assert checked == "it happened"
 
 
-async def _interrupted(story, effects) -> list[str]:
+@pytest.mark.parametrize(
+    ("said", "words", "more"),
+    [("happened", "says that it took effect", []), ("not_happened", "says that it did not", []), ("again", "once", ["once k"])],
+)
+def test_tool_dies_with_the_process__a_person_says_what_became_of_it(story, said, words, more):
+    effects: list[str] = []
+    once, *_ = asyncio.run(_interrupted(story, effects, said))
+    assert words in once
+    assert effects == ["again k", "keyed k", *more]
+
+
+async def _interrupted(story, effects, said="", **how) -> list[str]:
     from treadle.core.calls import Allow, Call, Written
     from treadle.core.entries import Judged, Opened, Replied, Said, Started
     from treadle.stores.journal import MemoryJournal
@@ -241,8 +252,12 @@ async def _interrupted(story, effects) -> list[str]:
     begun = [Started(call_id=name, key="k") for name in names]
     await journal.append("r", 0, [Opened(), Said(text="Go."), Replied(parts=calls), *judged, *begun])
     with wire.WireServer(["done"]) as server:
-        agent = story.agent(server, tools)
+        agent = story.agent(server, tools, **how)
         result = await agent.resume("r", journal=journal)
+        if said:
+            assert [(asked.name, asked.unclear) for asked in result.approvals] == [("once", True)]
+            await agent.settle("r", "once", said, by="Ann", journal=journal)
+            result = await agent.resume("r", journal=journal)
         assert result.output == "done"
         return story.results(server)
 

@@ -5,8 +5,10 @@ import re
 import pytest
 
 from treadle.cli.submit import time_of
-from treadle.core.entries import Opened, Said
+from treadle.core.calls import Allow, Call, Written
+from treadle.core.entries import Judged, Opened, Replied, Said, Started
 from treadle.core.errors import SettingsError
+from treadle.stores.journal import DatabaseJournal
 from working import Stage
 
 
@@ -130,4 +132,23 @@ def test_a_call_that_is_denied_queues_its_run_too(stage):
     assert ran.json["approved"] is False
     stage.until_over([run_id])
     assert stage.lines("bought", run_id) == []
+    assert stage.stop(worker) == 0
+
+
+@pytest.mark.parametrize(("said", "times"), [("happened", 0), ("again", 1)])
+def test_what_a_person_says_became_of_a_call_queues_its_run_too(stage, said, times):
+    """The run is as a worker left it that was killed while it bought something."""
+    run_id, call = stage.submit("buy it"), Call("c1", "buy", {})
+    begun = [Replied(parts=(Written("c1", "buy", "{}"),)), Judged(call=call, verdict=Allow()), Started(call_id="c1", key="k")]
+
+    async def left(database):
+        await DatabaseJournal(database).append(run_id, 2, begun)
+
+    stage.looked(left)
+    worker = stage.worker()
+    stage.until_over([run_id], "waiting")
+    assert f"treadle settle {run_id} c1 again" in stage.treadle("approve", run_id).err
+    assert "It is queued: a worker goes on with it." in stage.treadle("settle", run_id, "c1", said).out
+    stage.until_over([run_id])
+    assert len(stage.lines("bought", run_id)) == times
     assert stage.stop(worker) == 0

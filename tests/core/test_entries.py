@@ -19,8 +19,10 @@ from treadle.core.entries import (
     Resumed,
     Returned,
     Said,
+    Settled,
     Shortened,
     Started,
+    Unclear,
     decode,
     encode,
 )
@@ -46,6 +48,8 @@ ONE_OF_EACH = [
     Approved(call_id="c1", by="ann", digest="d", arguments={"x": 1}),
     Refused(call_id="c1", by="ann", reason="no"),
     Started(call_id="c1", key="k", attempt=2),
+    Unclear(call_id="c1", reason="It was running."),
+    Settled(call_id="c1", said="not_happened", by="ann", words="I looked."),
     Returned(
         result=Result("c1", "t", "out", "raised", untrusted=True),
         seconds=0.5,

@@ -21,7 +21,7 @@ def test_nothing_is_paid_twice_in_the_example_that_is_killed(tmp_path):
     example = next(path for path in EXAMPLES if path.stem == "survives_a_kill")
     done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=True, timeout=60)
     assert "killed by signal 9" in done.stdout
-    assert "200: interrupted" in done.stdout
+    assert "What became of pay(200)?" in done.stdout
     assert "['paid', '100', 'paid', '200', 'paid', '300']" in done.stdout
 
 

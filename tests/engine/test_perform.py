@@ -133,7 +133,7 @@ def test_after_a_crash_inner_results_come_from_the_journal():
             Started(call_id="c1.2", key="k"),
         ]
         await journal.append("r", 0, begun)
-        return await Agent(Scripted("so"), tools=TOOLS, policy=[allow("*")]).resume("r", journal=journal)
+        return await Agent(Scripted("so"), tools=TOOLS, policy=[allow("*")], attended=False).resume("r", journal=journal)
 
     result = asyncio.run(tale())
     assert done == []
@@ -163,7 +163,7 @@ def test_a_tool_that_cannot_say_what_became_of_its_call_is_not_run_again():
         parts = (Written("c1", "send", "{}"),)
         begun = [Opened(), Said(text="Go."), Replied(parts=parts), Judged(call=call, verdict=Allow()), Started(call_id="c1")]
         await journal.append("r", 0, begun)
-        return await Agent(Scripted("so"), tools=[send]).resume("r", journal=journal)
+        return await Agent(Scripted("so"), tools=[send], attended=False).resume("r", journal=journal)
 
     assert asyncio.run(tale()).calls[0].problem == "interrupted"
     assert done == []
@@ -176,7 +176,7 @@ def test_a_tool_that_is_gone_after_a_crash_is_reported_too():
         parts = (Written("c1", "gone", "{}"),)
         begun = [Opened(), Said(text="Go."), Replied(parts=parts), Judged(call=call, verdict=Allow()), Started(call_id="c1")]
         await journal.append("r", 0, begun)
-        return await Agent(Scripted("so")).resume("r", journal=journal)
+        return await Agent(Scripted("so"), attended=False).resume("r", journal=journal)
 
     assert asyncio.run(tale()).calls[0].problem == "interrupted"
 

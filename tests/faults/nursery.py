@@ -76,18 +76,20 @@ def tools_for(effects: Path) -> list[Any]:
 
 
 class Deadly:
-    """A journal after whose n-th write, once it is safe, the process is killed."""
+    """A journal after whose n-th write, or that of the first entry of a kind, once it is safe, the process is killed."""
 
-    def __init__(self, inner: Any, deadly: int) -> None:
+    def __init__(self, inner: Any, deadly: int, kind: str) -> None:
         self._inner = inner
         self._left = deadly
+        self._kind = kind
         self.writes = 0
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         ticket = self._inner.append(run_id, position, entries)
         self.writes += 1
         self._left -= 1
-        return asyncio.ensure_future(self._die(ticket)) if self._left == 0 else ticket
+        dies = self._left == 0 or self._kind in [type(entry).__name__ for entry in entries]
+        return asyncio.ensure_future(self._die(ticket)) if dies else ticket
 
     async def _die(self, ticket: Awaitable[None]) -> None:
         await ticket
@@ -103,10 +105,13 @@ class Deadly:
 async def live(order: dict[str, Any]) -> dict[str, Any]:
     """Run, or take up, the run of this order to its end."""
     home = open_home(order["home"])
-    journal = Deadly(home.journal, order.get("kill_after", 0))
+    journal = Deadly(home.journal, order.get("kill_after", 0), order.get("kill_after_kind", ""))
     services = Services(journal, home.audit, home.cache, home.results)
     model = OpenAI("wired", base_url=order["url"], api_key="k", stream=order["stream"])
-    agent = Agent(model, tools=tools_for(Path(order["effects"])), policy=[allow("*")], limits=Limits(backoff=0.01))
+    tools, attended = tools_for(Path(order["effects"])), order.get("attended", False)
+    agent = Agent(model, tools=tools, policy=[allow("*")], limits=Limits(backoff=0.01), attended=attended)
+    if "settle" in order:
+        await agent.settle("r", *order["settle"], by="Ann", journal=services)
     if order["resume"]:
         result = await agent.resume("r", journal=services)
     else:
@@ -119,6 +124,7 @@ async def live(order: dict[str, Any]) -> dict[str, Any]:
         "text": result.text,
         "problems": problems,
         "interrupted": interrupted,
+        "unclear": [approval.call_id for approval in result.approvals if approval.unclear],
         "writes": journal.writes,
         "audit": verified.broken_at is None,
     }

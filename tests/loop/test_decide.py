@@ -3,7 +3,7 @@
 import pytest
 
 from treadle.core.calls import Allow, Ask, Call, Deny, Result, Written
-from treadle.core.entries import Called, Finished, Judged, Noted, Replied, Returned, Said, Started
+from treadle.core.entries import Called, Finished, Judged, Noted, Replied, Returned, Said, Settled, Started, Unclear
 from treadle.core.messages import Text
 from treadle.core.requests import Usage
 from treadle.loop.decide import (
@@ -225,3 +225,26 @@ def test_usage_of_tokens_leads_to_the_last_answer():
     state = run(replied("c1", usage=Usage(1, 0, 500, 100)), judged("c1"), came("c1"))
     assert decide(state, Terms(Limits(tokens=1500))).last
     assert not decide(state, Terms(Limits(tokens=2000))).last
+
+
+UNCLEAR = [Started(call_id="c1"), Unclear(call_id="c1")]
+
+
+def test_a_call_that_is_unclear_is_asked_about_and_nothing_else_begins():
+    step = decide(run(replied("c1", "c2", "c3"), judged("c1"), judged("c2"), judged("c3", Ask()), *UNCLEAR), Terms())
+    assert (type(step), ids(step)) == (Wait, ["c1", "c3"])
+
+
+def test_what_can_be_recovered_is_beside_it_and_what_is_ready_waits():
+    entries = [replied("c1", "c2", "c3"), judged("c1"), judged("c2"), judged("c3"), *UNCLEAR, Started(call_id="c2")]
+    step = decide(run(*entries), Terms())
+    assert (type(step), ids(step), step.ready) == (Recover, ["c2"], ())
+
+
+def test_a_reply_that_was_coming_in_is_closed_first():
+    assert decide(run(replied("c1", more=True), judged("c1"), *UNCLEAR), Terms()) == CloseReply()
+
+
+def test_one_that_a_person_wants_tried_again_is_recovered():
+    step = decide(run(replied("c1"), judged("c1"), *UNCLEAR, Settled(call_id="c1", said="again")), Terms())
+    assert (type(step), ids(step)) == (Recover, ["c1"])

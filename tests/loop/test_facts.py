@@ -21,8 +21,10 @@ from treadle.core.entries import (
     Resumed,
     Returned,
     Said,
+    Settled,
     Shortened,
     Started,
+    Unclear,
 )
 from treadle.core.messages import Text
 from treadle.core.requests import Usage
@@ -76,6 +78,17 @@ def test_a_call_that_may_not_run_is_over_at_once_and_took_no_time():
 def test_a_call_that_a_person_refused_is_denied_once():
     (fact,) = calls(replied("c1"), judged("c1", Ask()), Refused(call_id="c1", at=9.0), came("c1", "cancelled"))
     assert (fact.at, fact.problem, fact.tool) == (9.0, "denied", "look")
+
+
+def test_what_a_person_says_became_of_a_call_is_a_fact_and_one_that_is_tried_again_is_not_over():
+    def unclear(said, *more):
+        begun = [judged("c1"), Started(call_id="c1"), Unclear(call_id="c1"), Settled(call_id="c1", said=said, at=9.0)]
+        return [(fact.at, fact.problem, fact.seconds) for fact in calls(replied("c1"), *begun, *more)]
+
+    assert unclear("happened") == [(9.0, None, None)]
+    assert unclear("not_happened") == [(9.0, "interrupted", None)]
+    assert unclear("again") == []
+    assert unclear("again", came("c1", seconds=0.5)) == [(4.0, None, 0.5)]
 
 
 def test_what_the_cache_had_or_nobody_carried_out_has_no_duration():

@@ -20,8 +20,10 @@ from treadle.core.entries import (
     Resumed,
     Returned,
     Said,
+    Settled,
     Shortened,
     Started,
+    Unclear,
 )
 from treadle.core.messages import History, Message, Text, Thinking, person
 from treadle.core.requests import Usage
@@ -119,6 +121,46 @@ def test_a_call_goes_from_written_to_judged_to_started_to_returned():
     assert not state.calls[0].ready
     assert state.calls[0].key == "k"
     assert apply(state, came()).calls == ()
+
+
+def unclear(*more):
+    return replay(
+        [*ASKED, Replied(parts=(written(),)), judged(), Started(call_id="c1", at=4.0), Unclear(call_id="c1", at=9.0), *more]
+    )
+
+
+def test_a_call_that_is_unclear_waits_and_is_nothing_that_can_be_recovered():
+    (call,) = unclear().calls
+    assert (call.waits, call.unclear, call.interrupted, call.ready, call.again) == (True, True, False, False, False)
+    assert (call.began_at, call.question.at) == (4.0, 9.0)
+
+
+def test_what_a_person_says_became_of_it_is_its_result():
+    state = unclear(Settled(call_id="c1", said="happened", by="Ann"))
+    assert (state.calls, state.history[-1].parts[0].problem) == ((), None)
+    assert unclear(Settled(call_id="c1", said="not_happened")).history[-1].parts[0].problem == "interrupted"
+
+
+def test_one_that_is_tried_again_has_begun_once_more_and_may_become_unclear_once_more():
+    again = Settled(call_id="c1", said="again", by="Ann")
+    (call,) = unclear(again).calls
+    assert (call.again, call.interrupted, call.waits, call.question.by) == (True, True, False, "Ann")
+    (call,) = unclear(again, Started(call_id="c1", attempt=2, at=11.0)).calls
+    assert (call.again, call.interrupted, call.attempts, call.began_at) == (False, True, 2, 11.0)
+    assert unclear(again, Started(call_id="c1", attempt=2), Unclear(call_id="c1")).calls[0].unclear
+
+
+def test_an_answer_to_no_question_changes_nothing():
+    begun = [*ASKED, Replied(parts=(written("c1"), written("c2"))), judged("c1"), judged("c2"), Started(call_id="c1")]
+    for call_id in ("c1", "c9"):
+        state = replay([*begun, Settled(call_id=call_id, said="happened")])
+        assert state.calls == replay(begun).calls
+    over = replay([*begun, Unclear(call_id="c1"), came("c1"), Settled(call_id="c1", said="happened")])
+    assert find_call(over, "c1").result.content == "5"
+
+
+def test_the_time_before_a_persons_word_is_not_the_runs():
+    assert unclear(Settled(call_id="c1", said="again", at=5000.0)).spent.seconds < 10
 
 
 def test_a_call_that_needs_a_person_waits_until_one_approves():

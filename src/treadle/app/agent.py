@@ -13,6 +13,7 @@ from treadle.app.nested import NestedAgent
 from treadle.app.output import output_of
 from treadle.app.prices import price
 from treadle.app.ways import able
+from treadle.core.calls import Settling
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.events import Event, RunEnded
 from treadle.core.messages import Message
@@ -72,7 +73,8 @@ class Agent(Generic[OutputT]):
     options        temperature, max_tokens and the like
     policy         `[allow("stock"), ask("order_*"), deny("delete_*")]`, or anything that judges
     approver       answers approvals on the spot; without one a run stops as "waiting"
-    attended       False where no person can be asked: calls that would need one are denied
+    attended       False where no person can be asked: calls that would need one are denied, and of one that was running in a
+                   crash the model alone is told that nobody knows what became of it
     notes          a line for the model with the request of each round
     dialect        how it writes calls: `native`, `held`, or a dialect's name; what suits the model unless you say otherwise
     """
@@ -230,14 +232,37 @@ class Agent(Generic[OutputT]):
         journal: bool | Journal | Services | None = None,
     ) -> Approval:
         """Say yes to a call that waits, perhaps with other arguments; `resume` then goes on."""
-        engine = await self._engine_of(run_id, journal)
-        return await engine.answer(run_id, call_id, Answer(True, by, arguments=arguments), digest=digest)
+        return await self.answer(run_id, call_id, Answer(True, by, arguments=arguments), digest=digest, journal=journal)
 
     async def deny(
         self, run_id: str, call_id: str, reason: str = "", *, by: str = "", journal: bool | Journal | Services | None = None
     ) -> Approval:
         """Say no to a call that waits; the model reads why."""
-        return await (await self._engine_of(run_id, journal)).answer(run_id, call_id, Answer(False, by, reason))
+        return await self.answer(run_id, call_id, Answer(False, by, reason), journal=journal)
+
+    async def settle(
+        self,
+        run_id: str,
+        call_id: str,
+        said: Settling,
+        words: str = "",
+        *,
+        by: str = "",
+        digest: str = "",
+        journal: bool | Journal | Services | None = None,
+    ) -> Approval:
+        """Say what became of a call that was running when its process died: it "happened", "not_happened", or try it "again".
+
+        `words` are for the model, such as what came of it. `resume` then goes on.
+        """
+        answer = Answer(by=by, reason=words, settled=said)
+        return await self.answer(run_id, call_id, answer, digest=digest, journal=journal)
+
+    async def answer(
+        self, run_id: str, call_id: str, answer: Answer, *, digest: str = "", journal: bool | Journal | Services | None = None
+    ) -> Approval:
+        """`approve`, `deny` or `settle`, by what the answer says; `digest` binds it to what was shown."""
+        return await (await self._engine_of(run_id, journal)).answer(run_id, call_id, answer, digest=digest)
 
     async def fork(
         self, run_id: str, at: int | None = None, *, new_id: str | None = None, journal: bool | Journal | Services | None = None

@@ -34,7 +34,7 @@ def _server(name: str, said: McpSettings) -> "Server":
     from treadle.toolsets.mcp import Server
 
     headers, env = _known(said.headers), _known(said.env)
-    return Server(name, said.command, env, url=said.url, headers=headers, only=said.only, private=said.private)
+    return Server(name, said.command, env, url=said.url, headers=headers, only=said.only, retry=said.retry, private=said.private)
 
 
 def _known(values: dict[str, str]) -> dict[str, str]:

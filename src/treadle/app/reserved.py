@@ -15,6 +15,7 @@ COMMANDS = (
     "show",
     "approve",
     "deny",
+    "settle",
     "fork",
     "audit",
     "stats",

@@ -76,13 +76,17 @@ class ProjectSettings(Struct, frozen=True):
 
 
 class McpSettings(Struct, frozen=True):
-    """An MCP server: a program to start, or an address. `only` are the tools that are wanted; none means all."""
+    """An MCP server: a program to start, or an address. `only` are the tools that are wanted; none means all.
+
+    `retry` says which of them may be called again after a crash, as globs over their names; all others never are, unasked.
+    """
 
     command: tuple[Name, ...] = ()
     url: Address = ""
     headers: dict[str, str] = {}
     env: dict[str, str] = {}
     only: tuple[Name, ...] = ()
+    retry: dict[str, Literal["idempotent", "once"]] = {}
     private: bool = False
 
 
@@ -190,6 +194,7 @@ KEYS: dict[str, Key] = {
     "mcp.NAME.headers": Key("user", "a table of texts"),
     "mcp.NAME.env": Key("user", "a table of texts"),
     "mcp.NAME.only": Key("user", "a list of names"),
+    "mcp.NAME.retry": Key("user", 'a table of tools, each "idempotent" or "once"'),
     "mcp.NAME.private": Key("user", "true or false"),
     "context.keep": Key("user", "true or false"),
     "context.result_limit": Key("lower", "a whole number from 100 up"),

@@ -1,6 +1,10 @@
-"""`treadle approve` and `treadle deny`: a person's answer to a call that waits. They need the run's journal, and nothing else."""
+"""`treadle approve`, `treadle deny` and `treadle settle`: a person's answer to a call that waits.
+
+They need the run's journal, and nothing else.
+"""
 
 import argparse
+from typing import Any
 
 from treadle.app.agent import Agent
 from treadle.app.home import open_home
@@ -16,10 +20,14 @@ from treadle.cli.people import PERSON
 from treadle.cli.render import call_label, clean, to_json
 from treadle.cli.report import masked, show_approval
 from treadle.cli.screen import Screen
-from treadle.core.errors import ApprovalError
+from treadle.core.calls import Settling
+from treadle.core.errors import ApprovalError, SettingsError
 from treadle.engine.setup import Approval
 from treadle.guard.held import masked_call
 from treadle.guard.redaction import Redactor
+
+SETTLED: dict[str, Settling] = {"happened": "happened", "not-happened": "not_happened", "again": "again"}
+TOLD = {"happened": "It happened", "not-happened": "It did not happen", "again": "It is tried again"}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,13 +41,15 @@ async def _answer(args: argparse.Namespace) -> int:
     waiting = await agent.approvals(args.run, journal=True)
     if args.call is None:
         return _list(screen, args, waiting)
+    if args.command == "settle" and args.said is None:
+        raise SettingsError(f"Say what became of {args.call}: treadle settle {args.run} {args.call} happened|not-happened|again")
     if args.call not in [approval.call_id for approval in waiting]:
         there = f"These do: {', '.join(approval.call_id for approval in waiting)}." if waiting else "None does."
         raise ApprovalError(f"No call {args.call} of run {args.run} waits for an approval. {there}")
     approval = await _said(agent, args)
     is_queued = await _queued(agent, args.run)
     if args.json:
-        screen.line(to_json({"approved": args.command == "approve", "approval": masked(approval)}))
+        screen.line(to_json({**_value(args), "approval": masked(approval)}))
     elif is_queued:
         screen.line(f"{_done(args, approval)}. It is queued: a worker goes on with it.")
     else:
@@ -56,8 +66,14 @@ async def _queued(agent: Agent[str], run_id: str) -> bool:
     return True
 
 
+def _value(args: argparse.Namespace) -> dict[str, Any]:
+    return {"settled": SETTLED[args.said]} if args.command == "settle" else {"approved": args.command == "approve"}
+
+
 def _done(args: argparse.Namespace, approval: Approval) -> str:
     label = call_label(approval.name, masked(approval).arguments)
+    if args.command == "settle":
+        return f"{TOLD[args.said]}: {label}"
     if args.command == "deny":
         return f"Denied: {label}"
     instead = "" if args.arguments is None else f", with {masked_call(args.arguments, Redactor())} instead"
@@ -66,6 +82,8 @@ def _done(args: argparse.Namespace, approval: Approval) -> str:
 
 async def _said(agent: Agent[str], args: argparse.Namespace) -> Approval:
     by = args.user or PERSON
+    if args.command == "settle":
+        return await agent.settle(args.run, args.call, SETTLED[args.said], args.words, by=by, journal=True)
     if args.command == "deny":
         return await agent.deny(args.run, args.call, args.reason, by=by, journal=True)
     arguments = None if args.arguments is None else json_object(args.arguments, "The arguments")

@@ -2,7 +2,7 @@
 
 from treadle.app.models import LOCAL, default_model, runs_local_models
 from treadle.cli.face import Face
-from treadle.cli.people import read_line
+from treadle.cli.typed import read_line
 from treadle.core.errors import UnknownModel
 from treadle.models.catalogue import LocalModel, entry
 from treadle.models.local import partial_path, size_of, sized

@@ -59,7 +59,7 @@ def _brought(words: list[str], name: str) -> int:
 
 
 OWN = frozenset(entry[0] for entry in COMMANDS)
-HOMES = {"approve": "approvals", "deny": "approvals"}  # commands that share a module
+HOMES = {"approve": "approvals", "deny": "approvals", "settle": "approvals"}  # commands that share a module
 
 
 def _complain(error: Exception) -> int:

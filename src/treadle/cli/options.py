@@ -14,7 +14,7 @@ exit codes:
   0    done; also an answer given at a limit, which a note on stderr then says
   1    the run failed, the command could not be carried out, or the audit is broken
   2    wrong usage or settings: unknown model, missing key, bad tool, bad JSON, empty prompt
-  3    the run waits for a person's approval
+  3    the run waits for a person's answer
   130  interrupted (Ctrl-C)
   141  nobody reads the output any more
 
@@ -172,6 +172,13 @@ def _approve(command: Parser) -> None:
 def _deny(command: Parser) -> None:
     _answer(command)
     command.add_argument("--reason", metavar="TEXT", default="", help="why; the model reads it")
+
+
+def _settle(command: Parser) -> None:
+    _answer(command)
+    said = "happened: it took effect, and never runs again; not-happened: it didn't, and the model may call it again; again: run it"
+    command.add_argument("said", metavar="WHAT", nargs="?", choices=("happened", "not-happened", "again"), help=said)
+    command.add_argument("--words", metavar="TEXT", default="", help="what came of it, or why; the model reads it")
 
 
 def _answer(command: Parser) -> None:
@@ -359,6 +366,12 @@ COMMANDS: tuple[Entry, ...] = (
     ("show", "show what happened in a run", "Runs inside of it are indented.", _show),
     ("approve", "say yes to a call that waits", "`treadle resume` then goes on.", _approve),
     ("deny", "say no to a call that waits", "`treadle resume` then goes on.", _deny),
+    (
+        "settle",
+        "say what became of a call that was running when its process ended",
+        "happened, not-happened or again; `treadle resume` then goes on.",
+        _settle,
+    ),
     ("fork", "make a new run from the first entries of another", "Nothing runs yet.", _fork),
     ("audit", "list calls from the audit, or verify it", "`treadle audit verify` checks that nothing was changed.", _audit),
     ("stats", "show how often tools are called, how long they take, how often they fail, what they cost", "", _stats),

@@ -1,7 +1,9 @@
-"""Asks the person at the terminal about a call: yes, no, or with other arguments. What they are shown is never cut."""
+"""Asks the person at the terminal about a call: yes, no, or with other arguments. What they are shown is never cut.
+
+What became of a call that is unclear is asked by `unclear`.
+"""
 
 import asyncio
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +12,8 @@ import msgspec
 from treadle.cli.interrupts import typing
 from treadle.cli.render import to_json
 from treadle.cli.screen import Screen
+from treadle.cli.typed import forget_typed, read_line
+from treadle.cli.unclear import show_unclear, what_became
 from treadle.core.tool import Tool
 from treadle.engine.setup import Answer, Approval
 from treadle.tools.validate import Invalid, Validator
@@ -19,7 +23,7 @@ QUESTION = "Run it? [y]es, [n]o (n WHY tells the model why), [e]dit:"
 
 
 def yes_to_all(approval: Approval) -> Answer:
-    """`--yes`."""
+    """`--yes`. What became of an unclear call it doesn't say, so that the run waits for somebody who does."""
     return Answer(True, by="--yes")
 
 
@@ -43,8 +47,8 @@ class Person:
         """Ask until there is an answer."""
         async with self._one_at_a_time:
             self._show(approval)
-            _forget_typed()
-            return await self._answer(approval)
+            forget_typed()
+            return await (what_became(self._screen, self._name) if approval.unclear else self._answer(approval))
 
     async def _answer(self, approval: Approval) -> Answer:
         while True:
@@ -63,7 +67,10 @@ class Person:
                     self._screen.tell("Please answer y, n or e.")
 
     def _show(self, approval: Approval) -> None:
-        self._screen.tell(f"{approval.name} wants to run with {to_json(approval.arguments, indent=2)}", "yellow")
+        if approval.unclear:
+            show_unclear(self._screen, approval)
+        else:
+            self._screen.tell(f"{approval.name} wants to run with {to_json(approval.arguments, indent=2)}", "yellow")
         if approval.preview:
             show_preview(self._screen, approval.preview)
         if approval.reason:
@@ -93,32 +100,6 @@ class Person:
         if isinstance(checked, Invalid):
             return None, "\n".join([f"{issue.path}: expected {issue.expected}; got {issue.got}" for issue in checked.issues])
         return checked.arguments, ""
-
-
-def _forget_typed() -> None:
-    """What was typed before the question was there is no answer to it."""
-    try:
-        import termios
-
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-    except (ImportError, OSError, ValueError, AttributeError):  # no such terminal here
-        return
-
-
-async def read_line() -> str:
-    """A line that is typed, while other things go on; `n` where nobody can type any more."""
-    loop = asyncio.get_running_loop()
-    typed: asyncio.Future[None] = loop.create_future()
-    file = sys.stdin.fileno()
-    try:
-        loop.add_reader(file, lambda: typed.done() or typed.set_result(None))
-    except NotImplementedError:  # an event loop that can't: nothing else goes on meanwhile
-        return sys.stdin.readline() or "n"
-    try:
-        await typed
-    finally:
-        loop.remove_reader(file)
-    return sys.stdin.readline() or "n"
 
 
 def _edit_line(prompt: str, text: str) -> str:

@@ -1,6 +1,7 @@
 """What is said of a run when it has stopped: its exit code, what it used, how to go on; and all of it as one JSON value."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from treadle.cli.face import Face
 from treadle.cli.people import show_preview
 from treadle.cli.render import clean, counted, to_json
 from treadle.cli.screen import Screen
+from treadle.cli.unclear import show_one, tell_unclear
 from treadle.core.requests import Usage
 from treadle.engine.result import CallRecord, RunResult
 from treadle.engine.setup import Approval
@@ -81,17 +83,29 @@ def usage_words(usage: Usage, took: float | None = None) -> str:
 
 def tell_waiting(screen: Screen, run_id: str, approvals: tuple[Approval, ...]) -> None:
     """What waits, and how to go on. Secrets are masked, as this may go to a file; `treadle approve RUN` shows them."""
+    resume = f"treadle resume {shlex.quote(run_id)}"
+    unclear = [masked(approval) for approval in approvals if approval.unclear]
+    if unclear:
+        tell_unclear(screen, unclear, resume)
+    asked = [approval for approval in approvals if not approval.unclear]
+    if asked:
+        _tell_asked(screen, asked, resume)
+
+
+def _tell_asked(screen: Screen, approvals: Sequence[Approval], resume: str) -> None:
     screen.tell(f"The run waits for a person's approval of {counted(len(approvals), 'call')}:", "yellow")
     for approval in approvals:
         show_approval(screen, masked(approval))
     calls = [shlex.join([clean(approval.run_id), clean(approval.call_id)]) for approval in approvals]
-    resume = f"treadle resume {shlex.quote(run_id)}"
     screen.tell(f"To go on:   {' && '.join([f'treadle approve {call}' for call in calls])} && {resume}")
     screen.tell(f"To refuse:  treadle deny {calls[0]} --reason WHY && {resume}")
 
 
 def show_approval(screen: Screen, approval: Approval) -> None:
     """One call that waits, with all its arguments."""
+    if approval.unclear:
+        show_one(screen, approval)
+        return
     screen.tell(f"  {clean(approval.call_id)}: {clean(approval.name)} {to_json(approval.arguments)}")
     if approval.preview:
         show_preview(screen, approval.preview, "    ")

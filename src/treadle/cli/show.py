@@ -28,8 +28,10 @@ from treadle.core.entries import (
     Resumed,
     Returned,
     Said,
+    Settled,
     Shortened,
     Started,
+    Unclear,
 )
 from treadle.core.messages import ReplyPart, Text, Thinking
 from treadle.guard.held import masked_entry
@@ -119,6 +121,11 @@ def _all_words(entry: Entry) -> str:  # noqa: C901 - one case for each kind of e
             return f"{entry.call_id}: by {entry.by or 'a person'}{': ' if entry.reason else ''}{entry.reason}"
         case Started():
             return f"{entry.call_id}, attempt {entry.attempt}"
+        case Unclear():
+            return f"{entry.call_id}: {entry.reason}"
+        case Settled():
+            words = f": {entry.words}" if entry.words else ""
+            return f"{entry.call_id}: {entry.said.replace('_', ' ')} by {entry.by or 'a person'}{words}"
         case Returned():
             return _returned(entry)
         case Noted():

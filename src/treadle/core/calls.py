@@ -10,6 +10,11 @@ from msgspec import Struct
 Effect = Literal["read", "write", "destroy"]
 Retry = Literal["read", "idempotent", "keyed", "checkable", "once"]
 Trust = Literal["trusted", "untrusted"]
+Settling = Literal[
+    "happened",  # it took effect, and never runs again
+    "not_happened",  # it didn't, and isn't run again unless the model asks for it once more
+    "again",  # it is run again
+]
 
 ProblemKind = Literal[
     "unknown_tool",  # no such tool

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from treadle.core.calls import Call, Result, Verdict
+from treadle.core.calls import Call, Result, Settling, Verdict
 from treadle.core.errors import JournalDamaged
 from treadle.core.messages import Message, ReplyPart
 from treadle.core.requests import Finish, Usage
@@ -108,6 +108,22 @@ class Started(_Entry, frozen=True, tag="started"):
     attempt: int = 1
 
 
+class Unclear(_Entry, frozen=True, tag="unclear"):
+    """A call had begun when its process died, and nothing here can tell whether it took effect: a person is asked."""
+
+    call_id: str
+    reason: str = ""
+
+
+class Settled(_Entry, frozen=True, tag="settled"):
+    """A person said what became of an unclear call; `words` are theirs, for the model."""
+
+    call_id: str
+    said: Settling
+    by: str = ""
+    words: str = ""
+
+
 class Returned(_Entry, frozen=True, tag="returned"):
     """A call came back.
 
@@ -169,6 +185,8 @@ Entry = (
     | Approved
     | Refused
     | Started
+    | Unclear
+    | Settled
     | Returned
     | Noted
     | Shortened

@@ -18,7 +18,7 @@
     │   ├── RunTaken             another process carries this run on
     │   ├── JournalDamaged
     │   └── WrongKey             encrypted with a key that isn't here
-    ├── ApprovalError            nothing to approve, expired, or other arguments than were shown
+    ├── ApprovalError            nothing to answer, expired, not what was asked, or other arguments than were shown
     └── RunFailed                raised by `result.output` of a run that failed
 
 What a *model* did wrong is never one of these: it gets a result with a problem. `ToolProblem` is for authors of tools.
@@ -116,7 +116,7 @@ class WrongKey(JournalError):
 
 
 class ApprovalError(TreadleError):
-    """Nothing to approve, expired, or other arguments than were shown."""
+    """Nothing to answer, expired, not what was asked, or other arguments than were shown."""
 
 
 class RunFailed(TreadleError):

@@ -89,12 +89,14 @@ class CallReturned(_Event, frozen=True, tag="call_returned"):
 
 
 class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
-    """A call waits for a person."""
+    """A call waits for a person. An `unclear` one had begun, at `began_at`: they are asked what became of it, not for a yes."""
 
     call: Call
     reason: str
     digest: str
     preview: str = ""
+    unclear: bool = False
+    began_at: float = 0.0
 
 
 class RunEnded(_Event, frozen=True, tag="run_ended"):

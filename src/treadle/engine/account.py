@@ -45,6 +45,8 @@ def account(run: LiveRun, state: CallState, call: Call, result: Result, seconds:
 
 def _decision(state: CallState) -> tuple[str, str]:
     """The verdict that counted, and whose it was: a person's answer comes after the rule that asked for it."""
+    if state.question is not None and state.question.said is not None:
+        return state.question.said, state.question.by
     if state.answered:
         return ("approved" if state.approved else "refused"), state.answered
     return ("", "") if state.verdict is None else (type(state.verdict).__name__.lower(), state.verdict.by)

@@ -82,7 +82,9 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
 
 
 def _wait(run: LiveRun) -> None:
-    run.finish("waiting", text=run.state.words, reason="A person has to approve a call.")
+    unclear = any(approval.unclear for approval in run.approvals())
+    reason = "A person has to say what became of a call." if unclear else "A person has to approve a call."
+    run.finish("waiting", text=run.state.words, reason=reason)
 
 
 async def _ask_people(run: LiveRun, step: Wait) -> None:

@@ -17,10 +17,11 @@ from treadle.engine.catalog import Catalog
 from treadle.engine.drive import drive
 from treadle.engine.live import LiveRun, append
 from treadle.engine.meter import Meter
-from treadle.engine.people import answered
+from treadle.engine.people import answered, check_fits
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Answer, Approval, Caller, Services, Setup
 from treadle.engine.telemetry import run_span
+from treadle.engine.unclear import expires
 from treadle.engine.watch import Watch
 from treadle.loop.state import RunState
 from treadle.tools.text import sound
@@ -117,7 +118,8 @@ class Engine:
                     answered(run, call, answer)
                     await run.flush()
                     return approval
-        raise ApprovalError(f"No call {call_id} of run {run_id} waits for an approval.")
+        what = "an approval" if answer.settled is None else "somebody to say what became of it"
+        raise ApprovalError(f"No call {call_id} of run {run_id} waits for {what}.")
 
     async def _tree(self, run_id: str) -> list[LiveRun]:
         """A run and the runs inside of it, as their journals have them."""
@@ -248,21 +250,27 @@ def _continue(run: LiveRun, entries: list[Entry]) -> None:
     """Take up a run whose last turn is over."""
     _take_up(run, entries)
     if entries and (run.state.finished is None or run.state.finished.stopped == "waiting"):
-        raise RunTaken(f"Run {run.id} isn't over: resume it, or cancel it, before you say more.")
+        why = "isn't over" if run.state.finished is None else "waits for a person's answer"
+        raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")
 
 
 def _check_answer(approval: Approval, answer: Answer, digest: str, now: float) -> None:
-    """An approval must come in time, and be of what was shown."""
-    if answer.approved and now > approval.expires_at:
+    """An answer must be one to what was asked; what makes a call run must come in time, and be of what was shown."""
+    check_fits(approval, answer)
+    if (answer.approved or answer.settled == "again") and now > approval.expires_at:
         raise ApprovalError(f"The approval of {approval.name} has expired; resume the run, and ask again if it is still wanted.")
     if digest and digest != approval.digest:
         raise ApprovalError(f"The arguments of {approval.name} are not those that were approved.")
 
 
 def _refuse_expired(run: LiveRun) -> None:
-    """A call nobody answered in time is refused."""
+    """A call nobody answered in time is refused; what became of one that nobody knows of stays unclear."""
     for call in (*run.state.calls, *run.state.inner):
-        if call.waits and run.now() > run.approval(call).expires_at:
+        if not call.waits or run.now() <= run.approval(call).expires_at:
+            continue
+        if call.unclear:
+            expires(run, call)
+        else:
             answered(run, call, Answer(False, "Nobody", "nobody answered in time."))
 
 

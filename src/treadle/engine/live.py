@@ -10,20 +10,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Ask, Call, Verdict
+from treadle.core.calls import Call, Verdict
 from treadle.core.context import RunContext
 from treadle.core.entries import Entry, Finished, Stopped
 from treadle.core.events import Event
 from treadle.core.requests import Usage
 from treadle.core.seams import AuditRecord, Journal, Situation
 from treadle.core.tool import Tool
+from treadle.engine.approval import approval_of
 from treadle.engine.catalog import Catalog
 from treadle.engine.judge import Bench
 from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
 from treadle.engine.tracing import Tracing
 from treadle.guard.logged import log
-from treadle.guard.policy import digest
 from treadle.guard.provenance import doubts, is_harmless
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
@@ -236,13 +236,7 @@ class LiveRun:
 
     def approval(self, call: CallState) -> Approval:
         """What a person is asked about one call."""
-        assert call.call is not None  # a call that waits was judged, and so was read
-        reason = call.verdict.reason if isinstance(call.verdict, Ask) else ""
-        expires = call.judged_at + self.setup.approvals_expire
-        bound = digest(call.call.arguments)
-        return Approval(
-            self.id, call.id, call.name, call.call.arguments, reason, bound, call.judged_at, expires, call.preview or ""
-        )
+        return approval_of(self.id, call, self.setup.approvals_expire)
 
     def approvals(self) -> tuple[Approval, ...]:
         """All that a person has to answer before this run can go on, nested runs included."""

@@ -10,23 +10,25 @@ from time import perf_counter
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from treadle.core.calls import Call, Deny, Result
-from treadle.core.entries import Called, Judged, Returned, Started
+from treadle.core.entries import Called, Judged, Started
 from treadle.core.errors import ToolProblem
-from treadle.core.events import CallJudged, CallProgressed, CallReturned, CallStarted
+from treadle.core.events import CallJudged, CallProgressed, CallStarted
+from treadle.core.tool import Tool
 from treadle.engine.account import account, begins
 from treadle.engine.cached import forget_after
 from treadle.engine.judge import judge, judge_call, misfit
 from treadle.engine.live import LiveRun
 from treadle.engine.nested import Suspended
-from treadle.engine.outcome import Outcome, outcome, read_back
+from treadle.engine.outcome import Outcome, outcome
 from treadle.engine.people import ask_inline, preview_calls
+from treadle.engine.returned import returned
 from treadle.engine.telemetry import call_span
+from treadle.engine.unclear import CannotTell, leave_open, reconciled, stays_unclear, tool_is_gone
 from treadle.guard.policy import digest
 from treadle.loop.decide import CallTools, Judge, about_open_reply
-from treadle.loop.recover import interrupted, recovery
+from treadle.loop.recover import recovery
 from treadle.loop.state import CallState, find_call, fingerprint_of
 from treadle.tools.text import plain
 from treadle.tools.validate import Invalid
@@ -163,39 +165,13 @@ def _wrongly_approved(run: LiveRun, state: CallState, call: Call) -> str:
     return ""
 
 
-def returned(run: LiveRun, state: CallState, call: Call, came: Outcome, seconds: float) -> None:
-    """Write down what came back. The audit comes first, so that nothing is in the journal that isn't in the audit."""
-    account(run, state, call, came.result, seconds)
-    entry = Returned(
-        result=came.result,
-        seconds=round(seconds, 6),
-        cached=came.cached,
-        usage=came.usage,
-        kept=came.kept,
-        revealed=came.revealed,
-        final=came.final,
-        at=run.now(),
-    )
-    result = _masked(run, came.result)
-    run.record(entry, entry if result is came.result else replace(entry, result=result))
-    if run.watched:
-        run.emit(CallReturned(run_id=run.id, result=result, seconds=seconds, cached=came.cached))
-
-
-def _masked(run: LiveRun, result: Result) -> Result:
-    """The result for everyone but the model, which sees secrets only if the agent says so, and not after a restart."""
-    if not run.setup.shows_secrets:
-        return result  # masked already
-    return replace(result, content=run.redactor.text(result.content))
-
-
 def _progressed(run: LiveRun, call_id: str, text: str) -> None:
     if run.watched:
         run.emit(CallProgressed(run_id=run.id, call_id=call_id, text=run.redactor.text(text)))
 
 
 async def recover_calls(run: LiveRun, calls: Sequence[CallState]) -> bool:
-    """Calls that had begun when their process died: again, ask the tool, or never. False where all of them wait."""
+    """Calls that had begun when their process died: again, ask the tool, or ask a person. False where all of them wait."""
     todo = [call for call in calls if call.id not in run.suspended]
     for state in todo:
         await _recover(run, state)
@@ -205,32 +181,37 @@ async def recover_calls(run: LiveRun, calls: Sequence[CallState]) -> bool:
 async def _recover(run: LiveRun, state: CallState) -> None:
     assert state.call is not None  # a call that began was read
     tool = run.catalog.tools.get(state.name)
-    what = "never" if tool is None else recovery(tool.retry)
-    if what == "check":
-        happened = await _reconciled(run, state)
-        if happened is not None:
-            if tool is not None:
-                await forget_after(run, tool)
-            returned(run, state, state.call, happened, 0.0)
-            return
-        what = "again"
-    if what == "again":
+    if tool is None:
+        await tool_is_gone(run, state)
+    elif state.again:
         await _carry_out(run, state)
-        return
-    returned(run, state, state.call, Outcome(interrupted(state.id, state.name)), 0.0)
+    else:
+        await _by_class(run, state, state.call, tool)
 
 
-async def _reconciled(run: LiveRun, state: CallState) -> Outcome | None:
-    """What the tool says became of the call: its result, or None where it didn't happen. If it can't tell: interrupted."""
-    call = state.call
-    reconcile = getattr(run.setup.toolset, "reconcile", None)
-    if call is None or reconcile is None:
-        return Outcome(interrupted(state.id, state.name))
+async def _by_class(run: LiveRun, state: CallState, call: Call, tool: Tool) -> None:
+    """What the tool's retry class says."""
+    match recovery(tool.retry):
+        case "again":
+            await _carry_out(run, state)
+        case "check":
+            await _by_its_word(run, state, call, tool)
+        case "never":
+            await leave_open(run, state, tool)
+
+
+async def _by_its_word(run: LiveRun, state: CallState, call: Call, tool: Tool) -> None:
+    """What the tool says became of its call."""
     try:
-        value = await reconcile(call, run.context(call, state.key, state.attempts, seal=state.seal))
-    except Exception:  # noqa: BLE001 - foreign code; what can't be found out is not run again
-        return Outcome(interrupted(state.id, state.name))
-    return None if value is None else await read_back(run, run.catalog.tools[call.name], call, value)
+        happened = await reconciled(run, state, call)
+    except CannotTell as unsure:
+        await leave_open(run, state, tool, str(unsure))
+        return
+    if happened is None:
+        await _carry_out(run, state)
+    else:
+        await forget_after(run, tool)
+        returned(run, state, call, happened, 0.0)
 
 
 async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dict[str, Any]) -> Any:
@@ -264,20 +245,25 @@ def _judge_within(run: LiveRun, call: Call) -> None:
 
 async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
     """Bring a tool's own call to its result: ask a person, carry it out, recover it."""
-    inner = _found(run, call_id)
-    if inner.waits and not await _asked(run, inner):
-        if recovery(run.catalog.tools[outer.name].retry) != "again":
-            raise ToolProblem(
-                f"{inner.name} needs a person's approval, which can't be given inside of {outer.name}; call it directly."
-            )
-        raise Suspended((run.approval(inner),))
-    inner = _found(run, call_id)
-    if inner.interrupted:
-        await _recover(run, inner)
-    elif inner.result is None:
-        await _carry_out(run, inner)
+    while (inner := _found(run, call_id)).result is None and call_id not in run.suspended:
+        if inner.interrupted:
+            await _recover(run, inner)
+        elif not inner.waits:
+            await _carry_out(run, inner)
+        elif not await _asked(run, inner):
+            _suspend(run, outer, inner)
     if call_id in run.suspended:
         raise Suspended(run.suspended.pop(call_id))
+
+
+def _suspend(run: LiveRun, outer: CallState, inner: CallState) -> None:
+    """Nobody answers now: the tool is run again when somebody has, if it may be."""
+    if recovery(run.catalog.tools[outer.name].retry) == "again":
+        run.suspended[inner.id] = (run.approval(inner),)
+    elif inner.unclear:
+        stays_unclear(run, inner)
+    else:
+        raise ToolProblem(f"{inner.name} needs a person's approval, which can't be given inside of {outer.name}; call it directly.")
 
 
 async def _asked(run: LiveRun, call: CallState) -> bool:

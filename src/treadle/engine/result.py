@@ -5,11 +5,12 @@ from typing import Any, Generic, TypeVar, cast
 from msgspec import Struct
 
 from treadle.core.calls import Call, Result, Verdict
-from treadle.core.entries import Called, Entry, Judged, Refused, Returned, Said, Stopped
+from treadle.core.entries import Called, Entry, Judged, Refused, Returned, Said, Settled, Stopped
 from treadle.core.errors import RunFailed
 from treadle.core.messages import History
 from treadle.core.requests import Usage
 from treadle.engine.setup import Approval
+from treadle.loop.answers import settlement
 
 OutputT = TypeVar("OutputT")
 
@@ -117,6 +118,10 @@ def calls_of(entries: list[Entry]) -> list[CallRecord]:
                 record = records[entry.call_id]
                 refused = Result(entry.call_id, record.name, entry.reason, "denied")
                 records[entry.call_id] = CallRecord(record.call, record.verdict, refused, within=record.within)
+            case Settled():
+                record = records[entry.call_id]
+                result = settlement(entry.call_id, record.name, entry)
+                records[entry.call_id] = CallRecord(record.call, record.verdict, result, within=record.within)
             case _:
                 pass
     return list(records.values())

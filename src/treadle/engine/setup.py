@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from treadle.core.calls import Settling
 from treadle.core.context import RunContext
 from treadle.core.requests import Options, Usage
 from treadle.core.seams import Audit, Cache, Dialect, Journal, Model, Policy, Results, Toolset, Watcher
@@ -20,7 +21,10 @@ Price = Callable[[str, Usage], float | None]
 
 
 class Approval(Struct, frozen=True):
-    """A call that waits for a person, bound to its exact arguments by their digest. `preview` says what it would do, if known."""
+    """A call that waits for a person, bound to its exact arguments by their digest. `preview` says what it would do, if known.
+
+    An `unclear` one had begun, at `began_at`, when its process died: the question is what became of it, not whether it may run.
+    """
 
     run_id: str
     call_id: str
@@ -31,15 +35,21 @@ class Approval(Struct, frozen=True):
     asked_at: float
     expires_at: float
     preview: str = ""
+    unclear: bool = False
+    began_at: float = 0.0
 
 
 class Answer(Struct, frozen=True):
-    """What a person said about an approval. `arguments` are theirs where they edited them."""
+    """What a person said about an approval. `arguments` are theirs where they edited them.
 
-    approved: bool
+    Of an unclear call they say what became of it (`settled`, with `reason` for words of theirs): a yes or no is no answer to that.
+    """
+
+    approved: bool = False
     by: str = ""
     reason: str = ""
     arguments: dict[str, Any] | None = None
+    settled: Settling | None = None
 
 
 Approver = Callable[[Approval], Awaitable[Answer | bool] | Answer | bool]

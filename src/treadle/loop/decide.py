@@ -59,7 +59,7 @@ class Recover(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """A person has to be asked about these calls."""
+    """A person has to be asked about these calls: whether they may run, or what became of them."""
 
     calls: tuple[CallState, ...]
 
@@ -124,7 +124,11 @@ def _about_calls(state: RunState) -> Step:
     """What had begun in another process is settled before anything else begins: what comes after it may need it."""
     interrupted = tuple([call for call in state.calls if call.interrupted])
     begin = about_open_reply(state)
-    if interrupted and not isinstance(begin, Judge):
+    if isinstance(begin, Judge):
+        return begin
+    if begin is not None and any(call.unclear for call in state.calls):
+        begin = None
+    if interrupted:
         return Recover(interrupted, begin.calls if begin is not None else ())
     if begin is not None:
         return begin

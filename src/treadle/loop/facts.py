@@ -26,8 +26,10 @@ from treadle.core.entries import (
     Resumed,
     Returned,
     Said,
+    Settled,
     Shortened,
     Started,
+    Unclear,
 )
 from treadle.core.requests import Usage
 
@@ -107,7 +109,7 @@ class _Folding:
         """What to carry on."""
         return replace(self._about, position=position, reply_open=self._reply_open, pending=self._pending)
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: Entry) -> None:  # noqa: C901 - one case for each kind of entry
         """One more entry."""
         match entry:
             case Replied():
@@ -120,13 +122,15 @@ class _Folding:
                 self._pending[entry.call.id] = Pending(entry.call.name, tokens=0)
             case Refused():
                 self._over(entry.call_id, CallFact(entry.at, "", "denied"))
+            case Settled():
+                self._settled(entry)
             case Noted() | Finished():
                 self._asked(entry.at, entry.usage)
             case Opened():
                 self._about = replace(self._about, agent=entry.agent, model=entry.model, user=entry.user, opened_at=entry.at)
             case Forked():
                 self._forked(entry)
-            case Said() | Previewed() | Approved() | Started() | Shortened() | Resumed():
+            case Said() | Previewed() | Approved() | Started() | Unclear() | Shortened() | Resumed():
                 pass
             case _:
                 assert_never(entry)
@@ -170,6 +174,11 @@ class _Folding:
         seconds = None if entry.cached or not entry.seconds else entry.seconds
         fact = CallFact(entry.at, "", result.problem, entry.cached, seconds, inner_tokens=usage.total_tokens)
         self._over(result.call_id, fact)
+
+    def _settled(self, entry: Settled) -> None:
+        """A person said what became of a call; one that is tried again isn't over."""
+        if entry.said != "again":
+            self._over(entry.call_id, CallFact(entry.at, "", None if entry.said == "happened" else "interrupted"))
 
     def _over(self, call_id: str, fact: CallFact) -> None:
         call = self._pending.get(call_id)

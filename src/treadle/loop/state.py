@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Allow, Ask, Call, Deny, Result, Verdict, Written
+from treadle.core.calls import Allow, Ask, Call, Deny, Result, Settling, Verdict, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -27,18 +27,28 @@ from treadle.core.entries import (
     Resumed,
     Returned,
     Said,
+    Settled,
     Shortened,
     Started,
+    Unclear,
 )
 from treadle.core.messages import History, Message, Part, ReplyPart, person, text_of
 from treadle.core.requests import Usage
+from treadle.loop.answers import SOMEBODY, refusal, settlement
 from treadle.loop.limits import Spent
 from treadle.loop.repeats import Trail, fingerprint, walked
 from treadle.loop.window import shorten
 
-SOMEBODY = "A person"
-
 _canonical = msgspec.json.Encoder(order="deterministic")
+
+
+class Question(Struct, frozen=True):
+    """What a person is asked about a call that had begun when its process died, since when, and what they said, if they did."""
+
+    why: str
+    at: float
+    said: Settling | None = None
+    by: str = ""
 
 
 class CallState(Struct, frozen=True):
@@ -59,13 +69,25 @@ class CallState(Struct, frozen=True):
     note: str = ""
     key: str = ""
     attempts: int = 0
+    began_at: float = 0.0  # the last attempt
+    question: Question | None = None  # about that attempt
     within: str = ""
     result: Result | None = None
 
     @property
     def waits(self) -> bool:
-        """A person still has to be asked."""
-        return self.result is None and isinstance(self.verdict, Ask) and not self.approved
+        """A person still has to be asked: whether it may run, or what became of it."""
+        return self.unclear or (self.result is None and isinstance(self.verdict, Ask) and not self.approved)
+
+    @property
+    def unclear(self) -> bool:
+        """A person still has to say what became of it."""
+        return self.result is None and self.question is not None and self.question.said is None
+
+    @property
+    def again(self) -> bool:
+        """A person said that it is to be tried again, and it hasn't been yet."""
+        return self.result is None and self.question is not None and self.question.said == "again"
 
     @property
     def ready(self) -> bool:
@@ -74,8 +96,8 @@ class CallState(Struct, frozen=True):
 
     @property
     def interrupted(self) -> bool:
-        """It had begun when its process died."""
-        return self.result is None and self.attempts > 0
+        """It had begun when its process died, and something can be done about that."""
+        return self.result is None and self.attempts > 0 and not self.unclear
 
 
 class RunState(Struct, frozen=True):
@@ -128,7 +150,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
         case Judged():
             changed = _judged(state, entry)
         case Started():
-            changed = _with_call(state, entry.call_id, key=entry.key, attempts=entry.attempt)
+            changed = _with_call(state, entry.call_id, key=entry.key, attempts=entry.attempt, began_at=entry.at, question=None)
         case Returned():
             changed = _returned(state, entry)
         case Called():
@@ -140,6 +162,10 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
             changed = _approved(state, entry)
         case Refused():
             changed = _refused(state, entry)
+        case Unclear():
+            changed = _with_call(state, entry.call_id, question=Question(entry.reason, entry.at))
+        case Settled():
+            changed = _settled(state, entry)
         case Opened():
             changed = replace(state, opened=entry, history=History(entry.history), tainted=_begins_tainted(entry))
         case Said():
@@ -160,7 +186,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
     return _counted(changed, state, entry)
 
 
-_IDLE = frozenset((Said, Approved, Refused, Resumed, Opened, Forked))  # the time before these was a person's, not the run's
+_IDLE = frozenset((Said, Approved, Refused, Settled, Resumed, Opened, Forked))  # the time before these was a person's
 
 
 def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
@@ -275,10 +301,12 @@ def _refused(state: RunState, entry: Refused) -> RunState:
     return _closed(_with_call(state, entry.call_id, answered=entry.by or SOMEBODY, result=result))
 
 
-def refusal(call_id: str, name: str, entry: Refused) -> Result:
-    """What the model reads of a call that a person refused."""
-    words = f"{entry.by or SOMEBODY} refused this call{': ' + entry.reason if entry.reason else '.'}"
-    return Result(call_id, name, words, "denied")
+def _settled(state: RunState, entry: Settled) -> RunState:
+    found = find_call(state, entry.call_id)
+    if found is None or found.question is None or found.result is not None:
+        return state
+    question = replace(found.question, said=entry.said, by=entry.by or SOMEBODY)
+    return _closed(_with_call(state, found.id, question=question, result=settlement(found.id, found.name, entry)))
 
 
 _FAILURES = frozenset(("raised", "timeout"))  # what is the tool's own; the rest are the model's, or a person's

@@ -1,4 +1,5 @@
-"""For the routes of assistants: routes that say what they are, a request's values, values without secrets, streams of events.
+"""For the routes of assistants: routes that say what they are, a request's values, a person's decisions, values without secrets,
+streams of events.
 
 Public. Nothing of a server is imported before one asks.
 """
@@ -6,6 +7,7 @@ Public. Nothing of a server is imported before one asks.
 from typing import TYPE_CHECKING, Any
 
 from treadle.guard.redaction import Redactor
+from treadle.routes.decision import Decision
 from treadle.routes.operation import EVENTS, HTML, Answer, Operation, Problem, problem
 from treadle.routes.reading import body_of, query_of
 
@@ -19,6 +21,7 @@ __all__ = [
     "EVENTS",
     "HTML",
     "Answer",
+    "Decision",
     "Described",
     "Endpoint",
     "Operation",

@@ -13,6 +13,7 @@ import pytest
 
 import wire
 from assistants.coding.stage import MENDED, git, needs_git, project
+from treadle.cli.codes import WAITING
 from wire import call
 
 pytestmark = needs_git
@@ -56,6 +57,15 @@ def treadle(home: Path, folder: Path, *words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
+def settle(home: Path, folder: Path, job: str) -> None:
+    """What became of the calls that were running in a kill: a command has left its mark or not, a write is made again."""
+    listed, _ = treadle(home, folder, "settle", job, "--json").communicate(timeout=60)
+    for asked in json.loads(listed):
+        happened = asked["name"] == "bash" and (folder / "effects.log").exists()
+        said = treadle(home, folder, "settle", job, asked["call_id"], "happened" if happened else "again")
+        assert said.wait(60) == 0, said.communicate()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_a_job_that_is_killed_goes_on_and_commits_nothing_twice(tmp_path: Path, seed: int) -> None:
     folder, home, chance = project(tmp_path), tmp_path / "home", random.Random(seed)
@@ -72,6 +82,10 @@ def test_a_job_that_is_killed_goes_on_and_commits_nothing_twice(tmp_path: Path, 
             jobs = [path.parent.name for path in (home / "jobs").glob("*/job.json")]  # a folder without one is no job yet
             process = treadle(home, folder, *(("jobs", "resume", jobs[0]) if jobs else begin))
         said, _ = process.communicate(timeout=100)
+        while process.returncode == WAITING:  # a person looks, and says what became of it
+            settle(home, folder, jobs[0])
+            process = treadle(home, folder, "jobs", "resume", jobs[0])
+            said, _ = process.communicate(timeout=100)
     assert (process.returncode, kills > 0) == (0, True), said
     branch = git(folder, "branch", "--show-current")
     commits = git(folder, "log", "--format=%s", f"main..{branch}").splitlines()

@@ -1,5 +1,6 @@
 """The coding assistant over HTTP: jobs begun, followed, stopped and taken back; and whatever must not be possible."""
 
+import asyncio
 import threading
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, project, reports
 from assistants.coding.table import PATIENCE, Gate, Table, must_contain, named, served
 from treadle import ModelError, UnknownModel
+from treadle.app.home import close_home, open_home
+from treadle.core.entries import Approved, Finished, Resumed, Started, Unclear
 from treadle.models.scripted import Scripted
 from treadle.stores.people import Allowance, Person
 
@@ -236,7 +239,7 @@ def test_a_push_waits_for_the_person_and_goes_on_with_what_they_say(tmp_path: Pa
         assert (asked["name"], asked["arguments"]["action"]) == ("git", "push")
         path = f"/api/coding/jobs/{job}/approvals/{asked['call_id']}"
         answer = {"approved": approved, "digest": asked["digest"], "reason": "" if approved else "Not yet."}
-        assert table.ask("POST", f"/api/coding/jobs/{job}/resume")[1]["error"] == f"Job {job} waits for your approval first."
+        assert table.ask("POST", f"/api/coding/jobs/{job}/resume")[1]["error"] == f"Job {job} waits for your answer first."
         assert table.ask("POST", path, {**answer, "digest": "another"})[0] == 409
         assert table.ask("POST", path, answer)[0] == 202
         assert table.over(job)["state"] == "completed"
@@ -245,6 +248,42 @@ def test_a_push_waits_for_the_person_and_goes_on_with_what_they_say(tmp_path: Pa
     push = next(step for step in steps if step["title"] == "git push")
     assert push["state"] == ("done" if approved else "denied")
     assert bool(git(tmp_path / "remote.git", "branch", "--list", "treadle/*")) is approved
+
+
+def lost(table: Table, job: str, call_id: str) -> None:
+    """As if the job's process had been killed while it pushed."""
+
+    async def writing() -> None:
+        home = open_home(table.jobs.folder_of(job).parents[1])
+        journal = home.journal
+        begun = [
+            Approved(call_id=call_id),
+            Resumed(),
+            Started(call_id=call_id, key="k"),
+            Unclear(call_id=call_id, reason="It ran."),
+        ]
+        await journal.append(job, len(await journal.read(job)), [*begun, Finished(stopped="waiting")])
+        close_home(home)
+
+    asyncio.run(writing())
+
+
+@pytest.mark.parametrize(("settled", "state"), [("happened", "done"), ("not_happened", "failed")])
+def test_what_became_of_a_push_is_the_persons_to_say(tmp_path: Path, shop: Path, settled: str, state: str) -> None:
+    with served(tmp_path, mends(), PUSH, reports()) as table:
+        job, told = waiting(table, shop)
+        lost(table, job, told["approvals"][0]["call_id"])
+        (asked,) = table.ask("GET", f"/api/coding/jobs/{job}")[1]["job"]["approvals"]
+        assert asked["unclear"] is True
+        path = f"/api/coding/jobs/{job}/approvals/{asked['call_id']}"
+        status, refused = table.ask("POST", path, {"approved": True, "digest": asked["digest"]})
+        assert (status, "can't be approved or denied" in refused["error"]) == (409, True)
+        assert table.ask("POST", path, {"settled": settled, "reason": "I looked.", "digest": asked["digest"]})[0] == 202
+        assert table.over(job)["state"] == "completed"
+        steps = table.ask("GET", f"/api/coding/jobs/{job}")[1]["steps"]
+    push = next(step for step in steps if step["title"] == "git push")
+    assert (push["state"], "I looked." in push["text"]) == (state, True)
+    assert not git(tmp_path / "remote.git", "branch", "--list", "treadle/*")
 
 
 # folders

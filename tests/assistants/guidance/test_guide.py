@@ -10,6 +10,7 @@ from treadle.assistants.guidance.store import Provenance
 from treadle.assistants.guidance.store.errors import NotThere
 from treadle.assistants.guidance.talks import NothingSaid, Talks
 from treadle.core.errors import ModelRefused
+from treadle.routes import Decision
 from treadle.testing import calls
 
 BUDGET = {"constraints": [{"name": "Budget", "description": "At most 10k", "weight": 80}]}
@@ -118,7 +119,7 @@ def test_what_is_read_is_reused_within_a_turn_and_forgotten_after_a_change(addre
     async def work(guide, store, project, session):
         events = [event async for event in guide.stream(project.id, "Go", session.id)]
         (waits,) = events[-1].approvals
-        after = [event async for event in guide.answer(waits.run_id, waits.call_id, approved=True, digest=waits.digest)]
+        after = [event async for event in guide.answer(waits.run_id, waits.call_id, Decision(approved=True, digest=waits.digest))]
         return [event.cached for event in [*events, *after] if type(event).__name__ == "CallReturned"]
 
     look = calls(("get_problem_spec", {}))
@@ -131,7 +132,9 @@ def test_a_change_is_shown_and_made_when_it_is_approved(address, tmp_path, appro
     async def work(guide, store, project, session):
         waiting = await guide.provide_guidance(project.id, "add a budget constraint of 10k, weight 80", session.id)
         (approval,) = waiting.approvals
-        said = guide.answer(approval.run_id, approval.call_id, approved=approved, digest=approval.digest, reason="Not now.")
+        said = guide.answer(
+            approval.run_id, approval.call_id, Decision(approved=approved, digest=approval.digest, reason="Not now.")
+        )
         done = [event async for event in said][-1]
         return (
             waiting,
@@ -161,7 +164,10 @@ def test_a_change_that_somebody_else_was_faster_with_is_not_made(address, tmp_pa
         (approval,) = waiting.approvals
         spec = await store.get_problem_spec("ann", project.id)
         await store.put_problem_spec("ann", project.id, spec, expected=1, why=Provenance("edit", "by hand"))
-        done = [event async for event in guide.answer(approval.run_id, approval.call_id, approved=True, digest=approval.digest)][-1]
+        done = [
+            event
+            async for event in guide.answer(approval.run_id, approval.call_id, Decision(approved=True, digest=approval.digest))
+        ][-1]
         return done, await store.get_problem_spec("ann", project.id)
 
     (done, spec), model = guided(address, tmp_path, work, calls(("change_problem_spec", BUDGET)), "Sorry.")
@@ -174,7 +180,7 @@ def test_what_was_approved_is_carried_through_although_nobody_looks_any_more(add
     async def work(guide, store, project, session):
         waiting = await guide.provide_guidance(project.id, "budget", session.id)
         (approval,) = waiting.approvals
-        said = guide.answer(approval.run_id, approval.call_id, approved=True, digest=approval.digest)
+        said = guide.answer(approval.run_id, approval.call_id, Decision(approved=True, digest=approval.digest))
         await anext(said)
         await said.aclose()  # the page was closed
         for _ in range(200):
@@ -190,7 +196,7 @@ def test_what_was_approved_is_carried_through_although_nobody_looks_any_more(add
 def test_a_model_that_fails_after_a_change_doesnt_hide_it(address, tmp_path):
     async def work(guide, store, project, session):
         (approval,) = (await guide.provide_guidance(project.id, "budget", session.id)).approvals
-        said = guide.answer(approval.run_id, approval.call_id, approved=True, digest=approval.digest)
+        said = guide.answer(approval.run_id, approval.call_id, Decision(approved=True, digest=approval.digest))
         return [event async for event in said][-1]
 
     answer, _ = guided(address, tmp_path, work, calls(("change_problem_spec", BUDGET)), ModelRefused("gone"))
@@ -213,7 +219,7 @@ def test_the_world_model_is_changed_likewise(address, tmp_path):
     async def work(guide, store, project, session):
         waiting = await guide.provide_guidance(project.id, "add a supplier", session.id)
         (approval,) = waiting.approvals
-        [event async for event in guide.answer(approval.run_id, approval.call_id, approved=True, digest=approval.digest)]
+        [event async for event in guide.answer(approval.run_id, approval.call_id, Decision(approved=True, digest=approval.digest))]
         return approval, await store.get_world_model("ann", project.id)
 
     change = {"section": "actors", "entries": [{"name": "Supplier", "type": "firm"}], "without": ["town council"]}

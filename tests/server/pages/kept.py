@@ -1,12 +1,15 @@
 """What a server has kept before anybody comes: runs made by asking it, jobs and records written into its home."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 from server.runs.asking import Asking
 from treadle.app.home import close_home, open_home
 from treadle.app.jobs import Job, Jobs
+from treadle.core.calls import Allow, Call, Written
+from treadle.core.entries import Judged, Opened, Replied, Said, Started
 from treadle.core.seams import AuditRecord
 
 
@@ -23,6 +26,36 @@ def asked(url: str, *messages: str, run_id: str = "", status: str = "answered", 
         return run
 
     return asyncio.run(asking())
+
+
+def until(url: str, run_id: str, status: str = "answered") -> None:
+    """Wait until a run has this status."""
+
+    async def waiting() -> None:
+        async with Asking(url) as ask:
+            await ask.ended(run_id, status)
+
+    asyncio.run(waiting())
+
+
+def left_behind(folder: Path, run_id: str, item: str = "lamp") -> None:
+    """A run of the shop whose server was killed while it ordered something."""
+    call = Call("c1", "order_items", {"item": item, "amount": 10})
+    origin = {"face": "server", "assistant": "shop", "model": "", "instructions": ""}
+    entries = [
+        Opened(agent="shop", origin=origin, at=time.time()),
+        Said(text=f"Order {item}.", at=time.time()),
+        Replied(parts=(Written("c1", call.name, "{}"),), at=time.time()),
+        Judged(call=call, verdict=Allow(), at=time.time()),
+        Started(call_id="c1", key="k", at=time.time()),
+    ]
+
+    async def writing() -> None:
+        home = open_home(folder / "data")
+        await home.journal.append(run_id, 0, entries)
+        close_home(home)
+
+    asyncio.run(writing())
 
 
 def job(folder: Path, title: str, **more: Any) -> Job:

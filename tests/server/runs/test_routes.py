@@ -403,7 +403,7 @@ def test_what_waits_is_listed_without_secrets_and_goes_on_once_approved(tmp_path
     assert (asked["name"], asked["arguments"]["river"], asked["assistant"]) == ("dam", "Elbe", "rivers")
     assert asked["root"] == asked["run_id"] == first[-1].data["run_id"]
     assert [status for status, _ in refused] == [422, 409, 409, 409]
-    assert "waits for an approval" in refused[3][1]["error"]
+    assert "waits for a person's answer" in refused[3][1]["error"]
     assert names(went_on)[:3] == ["run_started", "call_started", "call_returned"]
     assert int(went_on[0].id.rpartition("-")[2]) == int(first[-1].id.rpartition("-")[2]) + 1
     assert went_on[-1].data["message"] == "Dammed."

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treadle.core.errors import SettingsError
 from treadle.toolsets.mcp import Server, Told
 from treadle.toolsets.mcp.told import offers
 
@@ -29,8 +30,8 @@ def tool(server, name="get_it", **hints):
         (FRIEND, {"readOnlyHint": True}, "read", "read"),
         (FRIEND, {"readOnlyHint": "yes"}, "destroy", "once"),
         (FRIEND, {"destructiveHint": False}, "write", "once"),
-        (FRIEND, {"destructiveHint": False, "idempotentHint": True}, "write", "idempotent"),
-        (FRIEND, {"destructiveHint": True, "idempotentHint": True}, "destroy", "idempotent"),
+        (FRIEND, {"destructiveHint": False, "idempotentHint": True}, "write", "once"),
+        (FRIEND, {"destructiveHint": True, "idempotentHint": True}, "destroy", "once"),
         (KNOWN, {}, "read", "read"),
         (KNOWN, {"readOnlyHint": True, "destructiveHint": True}, "read", "read"),
         (KNOWN, {"readOnlyHint": False}, "destroy", "once"),
@@ -40,6 +41,20 @@ def tool(server, name="get_it", **hints):
 def test_hints_make_a_tool_more_careful_and_less_only_if_the_server_is_trusted(server, hints, effect, retry):
     made = tool(server, **hints)
     assert (made.effect, made.retry) == (effect, retry)
+
+
+def test_that_a_call_may_be_repeated_is_for_you_alone_to_say():
+    server = Server("s", ("x",), retry={"set_all": "once", "set_*": "idempotent"})
+    for name, retry in (("set_it", "idempotent"), ("set_all", "once"), ("add_it", "once")):
+        for hint in (True, False):
+            assert tool(server, name, idempotentHint=hint).retry == retry
+    assert tool(Server("s", ("x",), reads=("set_*",), retry={"*": "idempotent"}), "set_it").retry == "read"
+
+
+@pytest.mark.parametrize("word", ["keyed", "checkable", "always"])
+def test_what_no_server_can_keep_to_is_refused(word):
+    with pytest.raises(SettingsError, match=f"{word!r} can't be the retry"):
+        Server("s", ("x",), retry={"*": word})
 
 
 def test_trust_is_the_servers():

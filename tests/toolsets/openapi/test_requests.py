@@ -90,6 +90,19 @@ def test_the_effect_and_what_becomes_of_a_crash_follow_from_the_method():
     assert {tool.toolset for tool in found.values()} == {"Small"}
 
 
+def test_what_becomes_of_a_crash_is_the_operators_to_say_and_never_the_documents():
+    told = operation(operationId="set_it", **{"x-idempotent": True, "x-retry": "idempotent"})
+    paths = {"/a": {"put": operation(operationId="put"), "post": told}, "/b": {"post": operation(operationId="add")}}
+    found = tools_of(document(paths), retry={"PUT /a": "once", "set_*": "idempotent"})
+    assert {name: tool.retry for name, tool in found.items()} == {"put": "once", "set_it": "idempotent", "add": "once"}
+    assert tools_of(document(paths))["set_it"].retry == "once"
+
+
+def test_a_class_that_no_server_can_keep_to_is_refused():
+    with pytest.raises(SettingsError, match="'checkable' can't be the retry of an operation"):
+        tools_of(document({}), retry={"*": "checkable"})
+
+
 def test_effects_and_keys_are_set_by_name_or_by_method_and_path():
     paths = {
         "/search": {"post": operation(operationId="search_all")},

@@ -85,6 +85,10 @@ def steps_of(job: Job, entries: Sequence[Entry]) -> list[Step]:
             case "approved" | "refused" if entry["call_id"] in steps:
                 state: State = "running" if entry["kind"] == "approved" else "denied"
                 steps[entry["call_id"]] = replace(steps[entry["call_id"]], state=state)
+            case "unclear" if entry["call_id"] in steps:
+                steps[entry["call_id"]] = replace(steps[entry["call_id"]], state="waiting")
+            case "settled" if entry["call_id"] in steps:
+                steps[entry["call_id"]] = _became(steps[entry["call_id"]], entry)
             case "returned" if entry["result"]["call_id"] in steps:
                 steps[entry["result"]["call_id"]] = _returned(steps[entry["result"]["call_id"]], entry)
             case _:
@@ -141,6 +145,14 @@ def _judged(entry: Entry) -> dict[str, Step]:
             at=entry.get("at", 0.0),
         )
     }
+
+
+def _became(step: Step, entry: Entry) -> Step:
+    """What a person says became of a call that was running when its process ended."""
+    states: dict[str, State] = {"happened": "done", "not_happened": "failed", "again": "running"}
+    words = {"happened": "It happened", "not_happened": "It did not happen", "again": "It is tried again"}[entry["said"]]
+    said = entry.get("words", "")
+    return replace(step, state=states[entry["said"]], text=shortened(f"{words}: {said}" if said else f"{words}."))
 
 
 def _returned(step: Step, entry: Entry) -> Step:

@@ -10,7 +10,7 @@ from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage
 from treadle.assistants.coding.patches import FilePatch
 from treadle.assistants.coding.places import Place
 from treadle.assistants.coding.sample import Sample
-from treadle.routes import EVENTS, Answer, Operation, Problem, problem
+from treadle.routes import EVENTS, Answer, Decision, Operation, Problem, problem
 
 Words = Annotated[str, Meta(max_length=20_000)]
 Log = Annotated[str, Meta(max_length=200_000)]
@@ -49,11 +49,9 @@ class Undo(Struct, frozen=True, forbid_unknown_fields=True):
     force: bool = False
 
 
-class CallDecision(Struct, frozen=True, forbid_unknown_fields=True):
+class CallDecision(Decision, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the person says about a call that waits."""
 
-    approved: bool
-    digest: Annotated[str, Meta(min_length=1)]
     reason: Annotated[str, Meta(max_length=500)] = ""
 
 

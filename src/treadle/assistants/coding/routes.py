@@ -118,7 +118,7 @@ class Service:
         if job.state not in ("failed", "waiting"):
             raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to go on with.")
         if await self._approvals(job):
-            raise HTTPException(409, f"Job {job.id} waits for your approval first.")
+            raise HTTPException(409, f"Job {job.id} waits for your answer first.")
         self._check_amount(request)
         self._carrier.resume(job)
         return JSONResponse({"job": brief(job)}, 202)
@@ -146,11 +146,8 @@ class Service:
             raise HTTPException(409, "This call doesn't wait any more.")
         if asked["digest"] != said.digest:
             raise HTTPException(409, "This call isn't the one that you were shown; look at it again.")
-        nobody, kept, by = Agent(Scripted()), self._host.home.services(), self._host.user
-        if said.approved:
-            await nobody.approve(job.id, call_id, by=by, digest=said.digest, journal=kept)
-        else:
-            await nobody.deny(job.id, call_id, said.reason, by=by, journal=kept)
+        kept = self._host.home.services()
+        await Agent(Scripted()).answer(job.id, call_id, said.answer(self._host.user), digest=said.digest, journal=kept)
         if not await self._approvals(job):
             self._carrier.resume(job)
         return JSONResponse({"job": brief(job)}, 202)

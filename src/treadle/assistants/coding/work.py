@@ -2,11 +2,12 @@
 review and triage only read. Each goes on where it was, in whichever process, by what the job, its run and the workspace say.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from treadle import Desk, Done, RunResult, SettingsError
+from treadle import Approval, Desk, Done, RunResult, SettingsError
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.deliver import changed, delivered
 from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, shortened, told
@@ -153,11 +154,22 @@ def _task(given: Build | Debug, before: Outcome | None) -> str:
 def _stopped(result: RunResult[Any], output: dict[str, Any]) -> Done:
     """A run that didn't come to an answer."""
     if result.stopped == "waiting":
-        calls = " && ".join([f"treadle approve {approval.run_id} {approval.call_id}" for approval in result.approvals])
-        return Done("waiting", output, f"It waits for an approval: {calls} && treadle jobs resume {result.run_id}")
+        calls = " && ".join([_answering(approval) for approval in result.approvals])
+        return Done("waiting", output, f"It waits for {_what(result.approvals)}: {calls} && treadle jobs resume {result.run_id}")
     if result.stopped == "cancelled":
         return Done("cancelled", output)
     return Done("failed", output, result.reason)
+
+
+def _answering(approval: Approval) -> str:
+    """The command with which a person answers; of what became of a call there are three."""
+    call = f"{approval.run_id} {approval.call_id}"
+    return f"treadle settle {call} happened|not-happened|again" if approval.unclear else f"treadle approve {call}"
+
+
+def _what(approvals: Sequence[Approval]) -> str:
+    unclear = any(approval.unclear for approval in approvals)
+    return "somebody to say what became of a call that ran when a process ended" if unclear else "an approval"
 
 
 async def usage(desk: Desk) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from treadle.assistants.guidance.settled import GuidanceSettings
 from treadle.assistants.guidance.stages import Progress, Stage, State, progress_of, stage_of
 from treadle.assistants.guidance.store.errors import NotThere
 from treadle.assistants.guidance.tools import guidance_tools, state_of
+from treadle.routes import Decision
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -96,16 +97,13 @@ class Guide:
         async for event in self._seen(asked, events):
             yield event
 
-    async def answer(self, run_id: str, call_id: str, *, approved: bool, digest: str, reason: str = "") -> AsyncIterator[Any]:
+    async def answer(self, run_id: str, call_id: str, said: Decision) -> AsyncIterator[Any]:
         """What the person says about a change that waits: the run goes on, and is seen as it does."""
         asked, status = await self._of_run(run_id)
         agent, kept = self.agent(await self._host.model(), asked), self._host.home.services()
-        if status == "open":  # decided already; whoever carried it out is gone, and the run only has to be taken up
-            pass
-        elif approved:
-            await agent.approve(run_id, call_id, by=self._user, digest=digest, journal=kept)
-        else:
-            await agent.deny(run_id, call_id, reason, by=self._user, journal=kept)
+        if status != "open":  # else decided already; whoever carried it out is gone, and the run only has to be taken up
+            digest = said.digest if said.runs else ""
+            await agent.answer(run_id, call_id, said.answer(self._user), digest=digest, journal=kept)
         events = agent.stream_resumed(run_id, journal=kept, user=self._user)
         async for event in self._seen(asked, events):
             yield event

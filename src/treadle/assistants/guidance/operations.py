@@ -28,7 +28,7 @@ from treadle.assistants.guidance.store.values import (
     SessionMode,
     WorldModel,
 )
-from treadle.routes import EVENTS, Answer, Operation
+from treadle.routes import EVENTS, Answer, Decision, Operation
 
 # What is asked
 
@@ -108,12 +108,8 @@ class GuidanceSaid(Struct, frozen=True):
     message: str
 
 
-class ChangeDecision(Struct, frozen=True):
+class ChangeDecision(Decision, frozen=True, kw_only=True):
     """What the person says about a change that waits."""
-
-    approved: bool
-    digest: Annotated[str, Meta(min_length=1)]
-    reason: str = ""
 
 
 # What is answered

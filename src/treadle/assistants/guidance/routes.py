@@ -200,9 +200,7 @@ class Service:
     async def answer(self, request: Request) -> Response:
         """What the person says about a change that waits, and how it goes on."""
         said, run_id = await body_of(request, ChangeDecision), request.path_params["run_id"]
-        events = (await self._guide()).answer(
-            run_id, request.path_params["call_id"], approved=said.approved, digest=said.digest, reason=said.reason
-        )
+        events = (await self._guide()).answer(run_id, request.path_params["call_id"], said)
         return streamed(_for_panel(self._kept(run_id, events)))
 
     async def _kept(self, run_id: str, events: AsyncIterator[Any]) -> AsyncIterator[Any]:

@@ -36,6 +36,7 @@ from treadle.assistants.platform.server import Platform
 from treadle.assistants.platform.settled import PlatformSettings
 from treadle.assistants.platform.shapes import Json
 from treadle.assistants.platform.tools import PlatformTools
+from treadle.routes import Decision
 
 PATIENCE = 5.0  # seconds for the platform to say who somebody is
 BUTTON = "panel"  # what the model of a run is called that a person pressed a button for
@@ -143,28 +144,25 @@ class Desk:
         agent = self.agent(one_call("deploy_application", {"spec_content": spec}, BUTTON))
         return await self.reply(await self._run(agent, "Deploy this spec.", None), "")
 
-    async def answer(self, run_id: str, call_id: str, *, approved: bool, digest: str, reason: str = "") -> Reply:
+    async def answer(self, run_id: str, call_id: str, said: Decision) -> Reply:
         """What the person says about a call that waits; the run then goes on."""
-        agent = await self._decided(run_id, call_id, approved, digest, reason)
+        agent = await self._decided(run_id, call_id, said)
         return await self.reply(await agent.resume(run_id, **await self._caller()), "")
 
-    async def answering(self, run_id: str, call_id: str, *, approved: bool, digest: str, reason: str = "") -> AsyncIterator[Any]:
+    async def answering(self, run_id: str, call_id: str, said: Decision) -> AsyncIterator[Any]:
         """`answer`, seen as it happens."""
-        agent = await self._decided(run_id, call_id, approved, digest, reason)
+        agent = await self._decided(run_id, call_id, said)
         async for event in self._seen(agent.stream_resumed(run_id, **await self._caller()), ""):
             yield event
 
-    async def _decided(self, run_id: str, call_id: str, approved: bool, digest: str, reason: str) -> Agent[str]:
+    async def _decided(self, run_id: str, call_id: str, said: Decision) -> Agent[str]:
         """The agent that can go on with a run, once it is written down what was decided about its call."""
         info = await self._check(run_id)
         agent = self.agent(one_call("", {}, BUTTON) if info.model == BUTTON else await self._host.model())
         if info.status == "open":  # decided already; the process died after that, and the run only has to be taken up
             return agent
-        kept, by = self._host.home.services(), await self.name()
-        if approved:
-            await agent.approve(run_id, call_id, by=by, digest=digest, journal=kept)
-        else:
-            await agent.deny(run_id, call_id, reason, by=by, journal=kept)
+        answer, digest = said.answer(await self.name()), said.digest if said.runs else ""
+        await agent.answer(run_id, call_id, answer, digest=digest, journal=self._host.home.services())
         return agent
 
     async def _taken_up(self, agent: Agent[str], run_id: str) -> None:

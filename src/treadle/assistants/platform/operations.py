@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from treadle import Approval
 from treadle.assistants.platform.generate import Generated
 from treadle.assistants.platform.score import Finding
-from treadle.routes import EVENTS, Answer, Operation, problem
+from treadle.routes import EVENTS, Answer, Decision, Operation, problem
 
 LONGEST = 100_000  # characters of one message
 
@@ -45,12 +45,8 @@ class SpecGiven(Struct, frozen=True):
     spec: str
 
 
-class SpecDecision(Struct, frozen=True):
+class SpecDecision(Decision, frozen=True, kw_only=True):
     """What the person says about a call that waits; `digest` is of what they were shown."""
-
-    approved: bool
-    digest: Annotated[str, Meta(min_length=1)]
-    reason: str = ""
 
 
 # What is answered

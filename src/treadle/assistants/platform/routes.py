@@ -113,11 +113,10 @@ class Service:
         """What the person says about a call that waits. Whoever takes a stream of events sees how the run goes on."""
         said = await body_of(request, SpecDecision)
         run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
-        how: dict[str, Any] = {"approved": said.approved, "digest": said.digest, "reason": said.reason}
         desk = await self._desk(request)
         if "text/event-stream" in request.headers.get("accept", ""):
-            return streamed(_told(event) async for event in desk.answering(run_id, call_id, **how))
-        return JSONResponse(as_reply(await desk.answer(run_id, call_id, **how)))
+            return streamed(_told(event) async for event in desk.answering(run_id, call_id, said))
+        return JSONResponse(as_reply(await desk.answer(run_id, call_id, said)))
 
 
 def as_reply(reply: Reply) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from treadle.engine.setup import Approval
+from treadle.routes import Decision
 from treadle.stores.journal import RunInfo
 
 MOST_WORDS = 100_000  # characters of a message, or of instructions
@@ -48,12 +49,10 @@ class ForkAsked(Struct, frozen=True, forbid_unknown_fields=True):
     instructions: Instructions = None
 
 
-class Decision(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person says about a call that waits."""
+class CallAnswered(Decision, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person says about a call that waits. The digest is needed where the call then runs."""
 
-    approved: bool
-    digest: Annotated[str, Meta(description="That of the approval, so that what was shown is what is approved.")] = ""
-    reason: Annotated[str, Meta(description="Why not, for the model.", max_length=10_000)] = ""
+    digest: str = ""
     arguments: Annotated[dict[str, Any] | None, Meta(description="Others than those that were shown.")] = None
 
 

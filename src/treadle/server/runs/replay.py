@@ -9,7 +9,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Ask, Call, Result, Written
+from treadle.core.calls import Call, Result, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -25,11 +25,12 @@ from treadle.core.entries import (
     Resumed,
     Returned,
     Said,
+    Settled,
     Shortened,
     Started,
+    Unclear,
 )
 from treadle.core.events import (
-    ApprovalNeeded,
     CallArrived,
     CallJudged,
     CallReturned,
@@ -41,10 +42,12 @@ from treadle.core.events import (
     ThinkingArrived,
 )
 from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.engine.approval import approval_of
+from treadle.engine.people import needed
 from treadle.engine.setup import Approval
-from treadle.guard.policy import digest
 from treadle.guard.redaction import Redactor
-from treadle.loop.state import CallState, RunState, apply, find_call, refusal, replay
+from treadle.loop.answers import refusal, settlement
+from treadle.loop.state import RunState, apply, find_call, replay
 from treadle.server.runs.events import PersonSaid, Reply, Told, TurnEnded, bounded, ended, masked
 from treadle.server.wires.foreign import is_handed
 
@@ -133,14 +136,8 @@ def waiting_in(journals: Journals) -> list[Approval]:
 
 def _waiting(run_id: str, state: RunState) -> list[Approval]:
     """What isn't for a program that brought its own tools."""
-    return [_approval(run_id, call) for call in (*state.calls, *state.inner) if call.waits and not is_handed(call.verdict)]
-
-
-def _approval(run_id: str, call: CallState) -> Approval:
-    assert call.call is not None, "a call that waits was judged, and so was read"
-    reason = call.verdict.reason if isinstance(call.verdict, Ask) else ""
-    arguments, at = call.call.arguments, call.judged_at
-    return Approval(run_id, call.id, call.name, arguments, reason, digest(arguments), at, at + EXPIRES, call.preview or "")
+    waiting = [call for call in (*state.calls, *state.inner) if call.waits and (call.unclear or not is_handed(call.verdict))]
+    return [approval_of(run_id, call, EXPIRES) for call in waiting]
 
 
 class _Teller:
@@ -156,7 +153,7 @@ class _Teller:
         before, self._state = self._state, apply(self._state, entry)
         return list(self._events(entry, before))
 
-    def _events(self, entry: Entry, before: RunState) -> Iterator[Told]:
+    def _events(self, entry: Entry, before: RunState) -> Iterator[Told]:  # noqa: C901 - one case for each kind of entry
         match entry:
             case Said():
                 yield RunStarted(run_id=self._run_id)
@@ -173,9 +170,11 @@ class _Teller:
                 yield from self._returned(entry, before)
             case Refused():
                 yield from self._refused(entry, before)
+            case Settled():
+                yield from self._settled(entry, before)
             case Finished():
                 yield from self._finished(entry)
-            case Opened() | Called() | Previewed() | Approved() | Noted() | Shortened() | Forked():
+            case Opened() | Called() | Previewed() | Approved() | Unclear() | Noted() | Shortened() | Forked():
                 pass
             case _:
                 assert_never(entry)
@@ -228,6 +227,13 @@ class _Teller:
         if found is not None and found.result is None:
             yield self._came_back(refusal(found.id, found.name, entry))
 
+    def _settled(self, entry: Settled, before: RunState) -> Iterator[Told]:
+        found = find_call(before, entry.call_id)
+        result = None if found is None or not found.unclear else settlement(found.id, found.name, entry)
+        if result is not None:
+            self._started.discard(entry.call_id)
+            yield self._came_back(result)
+
     def _came_back(self, result: Result, seconds: float = 0.0, *, cached: bool = False) -> Told:
         return CallReturned(run_id=self._run_id, result=bounded(result), seconds=seconds, cached=cached)
 
@@ -239,8 +245,7 @@ class _Teller:
 
     def _asked(self, approval: Approval) -> Told:
         call = _shown(Call(approval.call_id, approval.name, approval.arguments))
-        why = _REDACTOR.text(approval.reason)
-        return ApprovalNeeded(run_id=self._run_id, call=call, reason=why, digest=approval.digest, preview=approval.preview)
+        return needed(replace(approval, reason=_REDACTOR.text(approval.reason)), call)
 
     def _ended(self) -> TurnEnded:
         return ended(_reply(self._run_id, self._state))

@@ -16,7 +16,7 @@ from treadle.server.jobs import own_path
 from treadle.server.runs.asked import (
     MOST_WORDS,
     Begins,
-    Decision,
+    CallAnswered,
     EventsAsked,
     ForkAsked,
     GoneOn,
@@ -131,9 +131,9 @@ class Service:
     async def decide(self, request: Request) -> Response:
         """What the person says about a call that waits."""
         run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
-        said = await body_of(request, Decision)
-        if said.approved and not said.digest:
-            raise HTTPException(422, "To approve a call, send the `digest` that came with it.")
+        said = await body_of(request, CallAnswered)
+        if said.runs and not said.digest:
+            raise HTTPException(422, "To have a call run, send the `digest` that came with it.")
         if Jobs(self._home.folder).has(run_id) and (path := await own_path(request, self._home, run_id, f"approvals/{call_id}")):
             return RedirectResponse(path, 307)
         way = await self._runs.answer(run_id, call_id, said, _turnstile(request))
@@ -244,8 +244,8 @@ TABLE: tuple[tuple[str, str, str, Operation], ...] = (
         "/api/runs/{run_id}/approvals/{call_id}",
         "decide",
         Operation(
-            "Approve or deny a call that waits",
-            body=Decision,
+            "Approve or deny a call that waits, or say what became of an unclear one",
+            body=CallAnswered,
             answers={
                 **GOES_ON,
                 202: Answer("the run goes on by itself, or waits for other answers", Begins),

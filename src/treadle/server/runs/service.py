@@ -17,6 +17,8 @@ from starlette.exceptions import HTTPException
 from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
 from treadle.app.jobs import Jobs
+from treadle.app.workers.order import is_workers
+from treadle.app.workers.submit import queue_again
 from treadle.core.entries import Entry, Finished, Resumed
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
@@ -29,7 +31,7 @@ from treadle.server.metrics import Figures
 from treadle.server.models import Models
 from treadle.server.place import Place, placed
 from treadle.server.rates import Turnstile
-from treadle.server.runs.asked import Decision, ForkAsked, GoneOn, TurnAsked
+from treadle.server.runs.asked import CallAnswered, ForkAsked, GoneOn, TurnAsked
 from treadle.server.runs.begun import Begun, begun_of, is_ours, make_agent
 from treadle.server.runs.events import PersonSaid
 from treadle.server.runs.forking import forked
@@ -123,7 +125,7 @@ class Runs:
         self._check_idle(asked.run_id)
         finished = replay(entries).finished
         if finished is None or finished.stopped == "waiting":
-            why = "waits for an approval" if finished else "isn't over: resume it first"
+            why = "waits for a person's answer" if finished else "isn't over: resume it first"
             raise HTTPException(409, f"Run {asked.run_id} {why}.")
         with placed(turnstile) as place:
             return await self._said(asked.run_id, begun, await self._agent(begun), entries, asked.message, place)
@@ -230,7 +232,7 @@ class Runs:
 
     # approvals
 
-    async def answer(self, run_id: str, call_id: str, said: Decision, turnstile: Turnstile | None) -> UnderWay | None:
+    async def answer(self, run_id: str, call_id: str, said: CallAnswered, turnstile: Turnstile | None) -> UnderWay | None:
         """Write down what a person says about a call. Where nothing else waits, the run goes on.
 
         It has its place and its agent before that: what a person said must not be lost because it can't go on just now.
@@ -239,6 +241,8 @@ class Runs:
         alone = self._alone.setdefault(root, asyncio.Lock())  # two answers at once would both find that the other is missing
         async with alone:
             entries = await entries_of(self.home, root)
+            if is_workers(opened_in(entries)):
+                return await self._answer_for_workers(run_id, call_id, said, root)
             begun = self._begun(root, entries)
             self._check_idle(root)
             if call_id in waiting_calls(entries):
@@ -257,6 +261,13 @@ class Runs:
                         await _closed(made)
                 return None if waits else await self._resumed(root, begun, made, await entries_of(self.home, root), place)
 
+    async def _answer_for_workers(self, run_id: str, call_id: str, said: CallAnswered, root: str) -> None:
+        """The same for a run that workers carry out: where nothing else waits, it is queued, and one of them goes on with it."""
+        if not self._was_answered(await entries_of(self.home, root), await journals_of(self.home, root)):
+            await self._answer(run_id, call_id, said, Agent[Any](Scripted()))
+        if not waiting_in(await journals_of(self.home, root)):
+            await queue_again(self.home, root)
+
     def _was_answered(self, entries: Sequence[Entry], journals: dict[str, list[Entry]]) -> bool:
         """Whether everything was answered already, and the run has only to go on: a server ended in between."""
         finished = replay(entries).finished
@@ -268,12 +279,10 @@ class Runs:
             run_id = parent
         return run_id
 
-    async def _answer(self, run_id: str, call_id: str, said: Decision, agent: Agent[Any]) -> Approval:
+    async def _answer(self, run_id: str, call_id: str, said: CallAnswered, agent: Agent[Any]) -> Approval:
         """Of a run inside of another the tools aren't known here, so that edited arguments are checked when it goes on."""
-        kept, by = self.home.services(), self._host.user
-        if said.approved:
-            return await agent.approve(run_id, call_id, by=by, arguments=said.arguments, digest=said.digest, journal=kept)
-        return await agent.deny(run_id, call_id, said.reason, by=by, journal=kept)
+        answer, digest = said.answer(self._host.user, said.arguments), said.digest if said.runs else ""
+        return await agent.answer(run_id, call_id, answer, digest=digest, journal=self.home.services())
 
 
 async def _closed(made: Made) -> None:

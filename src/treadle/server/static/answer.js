@@ -9,8 +9,9 @@ import { counted } from "./words.js";
 
 const EVENTS = [
   "model_asked", "model_retried", "text_arrived", "thinking_arrived", "call_arrived", "call_judged", "approval_needed",
-  "call_started", "call_progressed", "call_returned", "call_decided", "noted", "lost", "back", "missed",
+  "call_started", "call_progressed", "call_returned", "call_decided", "call_settled", "noted", "lost", "back", "missed",
 ];
+const BECAME = { happened: "says that it happened", not_happened: "says that it did not happen", again: "had it tried again" };
 const LOST = "Connection lost; trying again…";
 
 /**
@@ -164,13 +165,18 @@ export class Answer {
   call_returned(event) {
     const { result: { call_id, name, problem }, seconds, at = now() } = event;
     this.#card(call_id, name).returned(event);
-    if (problem !== "denied") this.#part.times.end(call_id, name, seconds, { at, isFine: !problem });
+    if (problem !== "denied" && seconds) this.#part.times.end(call_id, name, seconds, { at, isFine: !problem });
   }
 
   /** A person has decided about a call, earlier. */
   call_decided({ call_id, name, approved, by, reason }) {
     if (!approved) this.denied({ call_id }, reason);
     this.#note(`${by || "Somebody"} ${approved ? "approved" : "denied"} `, element("code", {}, name), reason ? `: ${reason}` : ".");
+  }
+
+  /** A person has said what became of a call, earlier. */
+  call_settled({ name, said, by, words }) {
+    this.#note(element("code", {}, name), `: ${by || "somebody"} ${BECAME[said]}${words ? `: ${words}` : "."}`);
   }
 
   /** Something that is neither the model's nor a tool's. */

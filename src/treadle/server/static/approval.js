@@ -1,14 +1,20 @@
 // What a person is asked before something is done: the tool, everything it would be given, what that would change, and why one is
-// asked. The box takes the focus, and waits. Where the server takes them, its arguments can be changed first.
+// asked. The box takes the focus, and waits. Where the server takes them, its arguments can be changed first. What became of a call
+// that ran when a process ended is asked by unclear.js.
 
-import { argumentList } from "./calls.js";
 import { preview } from "./diff.js";
+import { givenTo } from "./given.js";
 import { element } from "./treadle.js";
+import { Unclear } from "./unclear.js";
 
-const MANY = 6;  // lines of arguments from which on they are folded, where there is a preview to go by
 const MASK = "[redacted:";
 const HIDDEN = "A secret is hidden here. What you leave as [redacted:…] is sent as these very words.";
 let number = 0;
+
+/** The box that asks what there is to ask: whether a call may run, or what became of one. Both are used alike. */
+export function boxFor(asked, decide, how = {}) {
+  return asked.unclear ? new Unclear(asked, decide, how) : new Approval(asked, decide, how);
+}
 
 /**
  * A box that asks. `decide({ approved, reason })` sends the answer, and throws an Error with a sentence where that goes wrong. With
@@ -36,7 +42,7 @@ export class Approval {
       above,
       element("p", { id: `${id}-reason` }, reason || "This needs your approval."),
       asked.preview ? preview(asked.preview) : null,
-      argumentsOf(asked),
+      givenTo(asked),
       element("div", { class: "actions" }, this.#yes, this.#edit, this.#no,
         element("div", { class: "why" }, element("label", { for: `${id}-why` }, "Why not (optional)"), this.#why)),
       this.#said);
@@ -94,13 +100,6 @@ export class Approval {
     event.preventDefault();
     this.#answer(false);
   }
-}
-
-function argumentsOf({ arguments: given, preview: words }) {
-  const list = argumentList(given), lines = list.textContent.split("\n").length + list.childElementCount;
-  if (!list.childElementCount) return null;
-  return element("details", { class: "given", open: !words || lines <= MANY },
-    element("summary", {}, "Its arguments, in full"), list);
 }
 
 /** Where arguments are changed, as JSON that is checked while it is written. */

@@ -1,6 +1,6 @@
-// The page of what waits for somebody, over all runs: each with its effect, to be approved, changed or denied right there.
+// The page of what waits for somebody, over all runs: each with its effect, to be answered right there.
 
-import { Approval } from "./approval.js";
+import { boxFor } from "./approval.js";
 import { countApprovals, regularly } from "./bar.js";
 import { titleOf } from "./journal.js";
 import { ask, element } from "./treadle.js";
@@ -29,7 +29,7 @@ function add(asked) {
   const run = element("a", { href: `/runs/${encodeURIComponent(asked.root)}` }, titleOf({ ...asked, run_id: asked.root }));
   const from = element("p", { class: "small soft facts-line" }, element("span", {}, "In ", run),
     element("span", {}, asked.assistant), element("span", {}, "asked ", ago(asked.asked_at * 1000)));
-  const box = new Approval(asked, async (said) => {
+  const box = boxFor(asked, async (said) => {
     await ask(`/api/runs/${encodeURIComponent(asked.run_id)}/approvals/${encodeURIComponent(asked.call_id)}`,
       { ...said, digest: asked.digest });
     boxes.delete(keyOf(asked));

@@ -8,7 +8,7 @@ const PAUSE = 300;  // milliseconds without a key after which what was typed cou
 const AT_ONCE = 50;
 const byId = (id) => document.getElementById(id);
 const form = byId("picking"), list = byId("records"), said = byId("said"), older = byId("older");
-const VERDICTS = { allow: "good", deny: "bad", ask: "warn" };
+const VERDICTS = { allow: "good", deny: "bad", ask: "warn", not_happened: "warn", again: "warn" };
 let last = null, asking = new AbortController(), typing = 0;
 
 function picked(more = {}) {
@@ -49,7 +49,7 @@ function rowOf(record) {
   return element("li", {}, element("details", { class: "record" },
     element("summary", {},
       element("span", { class: "number small soft" }, `${seq}`), element("span", { class: "name" }, tool_name),
-      element("span", { class: "mark", "data-kind": VERDICTS[verdict] ?? null }, verdict),
+      element("span", { class: "mark", "data-kind": VERDICTS[verdict] ?? null }, verdict.replace("_", " ")),
       element("span", { class: `small ${success ? "soft" : "bad"}` }, success ? took : error || "failed"),
       element("span", { class: "small soft when" }, ago(at * 1000))),
     element("dl", { class: "about" }, [

@@ -56,7 +56,7 @@ export class Card {
   }
 
   returned({ result: { problem, content }, seconds, cached, usage }) {
-    const took = cached ? "known already" : problem === "denied" ? "" : lasting(seconds);
+    const took = cached ? "known already" : problem === "denied" || !seconds ? "" : lasting(seconds);
     this.#set(problem === "denied" ? "denied" : problem ? "failed" : "done");
     this.#took.textContent = usage?.cost ? `${took} · ${dollars(usage.cost)}` : took;
     this.#trouble(problem ? content : "");

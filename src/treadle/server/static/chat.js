@@ -6,7 +6,7 @@
 // A conversation that was kept is shown again with `recall`, from the same events; a run that is under way with `follow`.
 
 import { Answer } from "./answer.js";
-import { Approval } from "./approval.js";
+import { boxFor } from "./approval.js";
 import { dollars } from "./calls.js";
 import { composer } from "./composer.js";
 import { events } from "./stream.js";
@@ -329,9 +329,9 @@ export class Chat {
 
   #box(turn, asked) {
     const path = this.#how.approvals(asked), { isEarlier } = turn;
-    const box = new Approval(asked, (said) => this.#go(turn, this.#posting(path, { ...said, digest: asked.digest }), () => {
+    const box = boxFor(asked, (said) => this.#go(turn, this.#posting(path, { ...said, digest: asked.digest }), () => {
       box.settle(said);
-      if (!said.approved) turn.answer.denied(asked, said.reason);
+      if (said.approved === false) turn.answer.denied(asked, said.reason);
       this.#writing.focus();
     }).catch((error) => {
       if (isEarlier) this.#past(box);

@@ -5,8 +5,12 @@ import { counted } from "./words.js";
 
 const KINDS = {  // what an entry is called in lists
   opened: "Opened", said: "Said", replied: "Replied", called: "Called inside", judged: "Judged", previewed: "Previewed",
-  approved: "Approved", refused: "Refused", started: "Started", returned: "Returned", noted: "Noted", shortened: "Shortened",
+  approved: "Approved", refused: "Refused", started: "Started", unclear: "Unclear", settled: "Settled", returned: "Returned", noted: "Noted", shortened: "Shortened",
   resumed: "Resumed", forked: "Forked", finished: "Finished",
+};
+
+const SETTLED = {  // what a person says became of a call
+  happened: "It took effect.", not_happened: "It did not take effect.", again: "It is tried again.",
 };
 
 const KEPT = 80;  // characters of a title
@@ -57,6 +61,21 @@ export class Reading {
 
   _refused({ call_id, by, reason }) {
     return [{ event: "call_decided", call_id, name: this.nameOf(call_id), approved: false, by, reason }];
+  }
+
+  _unclear({ call_id }) {
+    return [{ event: "approval_needed", call: this.#callOf(call_id) }];
+  }
+
+  _settled({ call_id, said, by, words = "", at }) {
+    const call = this.#callOf(call_id), { name } = call, told = { event: "call_settled", call_id, name, said, by, words };
+    if (said === "again") return [told, { event: "call_started", call, at }];
+    const result = { call_id, name, problem: said === "happened" ? null : "interrupted", content: words || SETTLED[said] };
+    return [told, { event: "call_returned", result, seconds: 0, at }];
+  }
+
+  #callOf(id) {
+    return { id, name: this.nameOf(id), arguments: this.#calls.get(id)?.arguments ?? {} };
   }
 
   _returned({ result, seconds = 0, cached, usage, at }) {
@@ -112,6 +131,8 @@ export function inBrief(entry, reading) {
     approved: ({ call_id, by }) => `${reading.nameOf(call_id)}${by ? ` by ${by}` : ""}`,
     refused: ({ call_id, reason }) => `${reading.nameOf(call_id)}${reason ? `: ${reason}` : ""}`,
     started: ({ call_id, attempt }) => `${reading.nameOf(call_id)}${attempt > 1 ? `, attempt ${attempt}` : ""}`,
+    unclear: ({ call_id, reason }) => `${reading.nameOf(call_id)}: ${reason ?? ""}`,
+    settled: ({ call_id, said, by }) => `${reading.nameOf(call_id)}: ${SETTLED[said]}${by ? ` (${by})` : ""}`,
     returned: ({ result: { name, problem }, seconds = 0 }) => `${name}${problem ? ` (${problem})` : ""} after ${lasting(seconds)}`,
     noted: ({ text }) => text || "time ran out",
     shortened: ({ call_ids }) => counted(call_ids.length, "result"),

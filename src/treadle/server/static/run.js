@@ -1,6 +1,6 @@
 // The page of a run: what it is, its journal step by step with the conversation as it was then, what waits, and forking it.
 
-import { Approval } from "./approval.js";
+import { boxFor } from "./approval.js";
 import { countApprovals } from "./bar.js";
 import { inBrief, kindOf, Reading, titleOf, usageInWords } from "./journal.js";
 import { fillModels } from "./models.js";
@@ -75,7 +75,7 @@ function drawAsked(approvals) {
 }
 
 function boxOf(asked) {
-  const box = new Approval(asked, async (said) => {
+  const box = boxFor(asked, async (said) => {
     await ask(`/api/runs/${encodeURIComponent(asked.run_id)}/approvals/${encodeURIComponent(asked.call_id)}`,
       { ...said, digest: asked.digest });
     box.settle(said);

@@ -76,7 +76,7 @@ def answer_of(run_id: str, entries: Sequence[Entry], start: int, telling: Tellin
 
 
 def _is_handed(call: CallState) -> bool:
-    return call.waits and is_handed(call.verdict)
+    return call.waits and not call.unclear and is_handed(call.verdict)
 
 
 def _handover(run_id: str, state: CallState) -> Handover:
@@ -110,20 +110,22 @@ def _tail(run_id: str, state: RunState, said: str, telling: Telling) -> str:
 
 
 def _waiting(run_id: str, state: RunState, address: str) -> str:
-    """What waits for a person, and where they can say yes or no."""
+    """What waits for a person, and where they can answer."""
     calls = [each for each in (*state.calls, *state.inner) if each.waits]
-    ours = [each for each in calls if not is_handed(each.verdict)]
+    ours = [each for each in calls if not _is_handed(each)]
     if calls and not ours:
         return ""
     what = " ".join([_asked_about(each) for each in ours]) or "A call waits for a person's approval."
-    return f"{what} Approve or refuse it at {address}/runs/{run_id}."
+    do = "Say what became of it" if any(each.unclear for each in ours) else "Approve or refuse it"
+    return f"{what} {do} at {address}/runs/{run_id}."
 
 
 def _asked_about(state: CallState) -> str:
     call = state.call or Call(state.id, state.name, {})
     arguments = to_text(Redactor().value(call.arguments))
     shown = arguments if len(arguments) <= LONGEST else f"{arguments[:LONGEST]}…"
-    return f"{call.name} with {shown} waits for a person's approval."
+    why = "was running when its process ended, so it may have taken effect." if state.unclear else "waits for a person's approval."
+    return f"{call.name} with {shown} {why}"
 
 
 def _finish(entries: Sequence[Entry]) -> Finish:

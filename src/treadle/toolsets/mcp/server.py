@@ -5,12 +5,15 @@ Nothing is started or sent here.
 
 import re
 from collections.abc import Mapping
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.toolsets.outbound.origins import target
 from treadle.toolsets.outbound.problems import NotAllowed
+
+Repeat = Literal["idempotent", "once"]  # nothing tells such a server of a key, and none can be asked what became of a call
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _BLANK = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -30,6 +33,8 @@ class Server(Struct, frozen=True):
     private   whether the host of its address may be a private, shared or loopback one; what is written as such may anyway
     only      the tools that are wanted, as globs over the server's own names; none means all
     reads     tools that you know to read only, as globs; unless the server itself says otherwise, they count as reading
+    retry     tools that you know to do the same when they are called twice, as globs: `{"set_*": "idempotent"}`; of several that
+              fit, the first counts. All others are `once`, whatever the server says
     prefix    whether its name comes before the names of its tools
     starting  seconds until it has to be there and to have listed its tools
     timeout   seconds without an answer, or news of progress, until a call is given up
@@ -47,6 +52,7 @@ class Server(Struct, frozen=True):
     sse: bool = False
     only: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    retry: dict[str, Repeat] = {}
     prefix: bool = True
     starting: float = 60
     timeout: float = 60
@@ -84,6 +90,8 @@ def _flaw(server: Server) -> str:
         )
     if (server.url and (server.env or server.folder)) or (server.command and (server.headers or server.sse or server.private)):
         return f"The MCP server {server.name}: env and folder go with a command; headers, sse and private with an address."
+    if wrong := next((word for word in server.retry.values() if word not in get_args(Repeat)), None):
+        return f"{wrong!r} can't be the retry of a tool of the MCP server {server.name}: write idempotent or once."
     if not (server.timeout > 0 and server.starting > 0):
         return f"The MCP server {server.name} needs more than 0 seconds to start, and to answer."
     return ""

@@ -1,7 +1,7 @@
 """What an MCP server says of its tools, and what becomes of it here: names that models can call, effects, retries. Pure.
 
 Hints of a server that isn't trusted can make a tool more careful, never less. What a server doesn't say counts as the protocol
-has it: a tool may destroy, and must not be repeated.
+has it: a tool may destroy. Whether a call may be repeated after a crash is never its to say.
 """
 
 import re
@@ -100,9 +100,13 @@ def _says_that_it_changes(hints: Mapping[str, Any]) -> bool:
 
 
 def _retry(server: Server, told: Told, effect: Effect) -> Retry:
+    """By your word alone: that a call can be repeated isn't a server's to say, also of one that is trusted."""
     if effect == "read":
         return "read"
-    return "idempotent" if server.trusted and told.annotations.get("idempotentHint") is True else "once"
+    for pattern, retry in server.retry.items():
+        if glob(pattern)(told.name):
+            return retry
+    return "once"
 
 
 def _is_among(name: str, patterns: Sequence[str]) -> bool:

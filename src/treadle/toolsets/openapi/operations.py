@@ -33,6 +33,7 @@ class Terms(Struct, frozen=True):
     base_url: str = ""
     effects: Mapping[str, Effect] = {}
     keyed: tuple[str, ...] = ()
+    retry: Mapping[str, Retry] = {}
     only: tuple[str, ...] = ()
     paging: bool = True
     trust: Trust = "untrusted"
@@ -152,6 +153,9 @@ def _effect(terms: Terms, name: str, method: str, path: str) -> Effect:
 def _retry(terms: Terms, name: str, method: str, path: str, effect: Effect) -> Retry:
     if effect == "read":
         return "read"
+    for pattern, retry in terms.retry.items():
+        if _is_among((pattern,), name, method, path):
+            return retry
     if method in ("PUT", "DELETE") or method in _READS:
         return "idempotent"
     return "keyed" if _is_among(terms.keyed, name, method, path) else "once"

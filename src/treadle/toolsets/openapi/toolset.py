@@ -9,7 +9,7 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Effect, Trust
+from treadle.core.calls import Call, Effect, Retry, Trust
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.core.tool import Tool
@@ -22,6 +22,7 @@ from treadle.toolsets.outbound.origins import Origin, target
 from treadle.toolsets.outbound.problems import OutboundProblem
 from treadle.toolsets.outbound.resolving import Lookup, look_up
 
+REPEATS = ("idempotent", "keyed", "once")  # no server can be asked what became of a call
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -35,6 +36,7 @@ def openapi_tools(
     only: Sequence[str] = (),
     effects: Mapping[str, Effect] | None = None,
     keyed: Sequence[str] = (),
+    retry: Mapping[str, Retry] | None = None,
     credentials: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
     trust: Trust = "untrusted",
@@ -52,6 +54,7 @@ def openapi_tools(
     only         the operations that are wanted, as globs over the names of tools or `GET /path`; none means all
     effects      what operations do to the world where their method says it wrongly: `{"search_*": "read"}`, globs likewise
     keyed        operations whose server knows a repeat by its `Idempotency-Key`, as globs likewise; they are repeated after a crash
+    retry        what becomes of operations after a crash where their method says it wrongly: `{"PUT /counter": "once"}`
     credentials  which credential of the caller stands for a security scheme, or for `bearer`, `basic`, `api_key`
     headers      sent with every request, such as the version of an API
     trust        whether what comes back may be believed
@@ -61,7 +64,8 @@ def openapi_tools(
     lookup       how a host is resolved; as the system does it unless you say otherwise
     """
     _check(effects or {}, trust, only, keyed, origins)
-    terms = Terms(name, base_url, effects or {}, tuple(keyed), tuple(only), paging, trust)
+    _check_retry(retry or {})
+    terms = Terms(name, base_url, effects or {}, tuple(keyed), retry or {}, tuple(only), paging, trust)
     reach = Reach(tuple(origins), private, timeout, limit, lookup)
     reach.client(())  # says now if it makes no sense
     return OpenApiTools(_given(document), terms, reach, credentials or {}, headers or {})
@@ -174,3 +178,9 @@ def _check(effects: Mapping[str, Effect], trust: str, *lists: object) -> None:
         raise SettingsError(f"{trust!r} is no trust in a tool; write one of {', '.join(get_args(Trust))}.")
     if any(isinstance(each, str) for each in lists):
         raise SettingsError("`only`, `keyed` and `origins` are lists of texts, not one text.")
+
+
+def _check_retry(retry: Mapping[str, Retry]) -> None:
+    for word in retry.values():
+        if word not in REPEATS:
+            raise SettingsError(f"{word!r} can't be the retry of an operation; write one of {', '.join(REPEATS)}.")

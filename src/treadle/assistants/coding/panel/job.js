@@ -1,6 +1,6 @@
 // A job that is looked at: how it stands, what it does right now, its steps, what came of it, and what one can do about it.
 
-import { Approval } from "/static/approval.js";
+import { boxFor } from "/static/approval.js";
 import { show as showMarkdown } from "/static/markdown.js";
 import { sure } from "/static/sure.js";
 import { ask, element } from "/static/treadle.js";
@@ -93,9 +93,8 @@ export function job({ reveal, changed }) {
   };
 
   const question = (asked) => {
-    const box = new Approval(asked, async (answer) => {
-      const { approved, reason } = answer, call = encodeURIComponent(asked.call_id);
-      await ask(path(`/approvals/${call}`), { approved, reason, digest: asked.digest });
+    const box = boxFor(asked, async (answer) => {
+      await ask(path(`/approvals/${encodeURIComponent(asked.call_id)}`), { ...answer, digest: asked.digest });
       box.settle(answer);
     });
     approvals.set(asked.call_id, box);

@@ -1,6 +1,6 @@
 // Deploying the spec: the person is shown what would change, says yes or no, and is told what came of it. No model is needed.
 
-import { Approval } from "/static/approval.js";
+import { boxFor } from "/static/approval.js";
 import { ask, element } from "/static/treadle.js";
 import { hold } from "./editor.js";
 
@@ -47,8 +47,8 @@ async function answered(reply, name, asking) {
   const [asked] = reply.approvals;
   if (!asked) return came(reply.message, name, asking);
   const { said, after } = await decided(asked);
-  if (said.approved) await came(after.message, name, asking);
-  else tell("", "Not deployed.");
+  if (said.approved === false) tell("", "Not deployed.");
+  else await came(after.message, name, asking);
   button.disabled = false;
   button.focus();
 }
@@ -56,7 +56,7 @@ async function answered(reply, name, asking) {
 /** The person's decision, once the server has it. */
 function decided(asked) {
   return new Promise((resolve) => {
-    const box = new Approval(asked, async (said) => {
+    const box = boxFor(asked, async (said) => {
       const path = `/api/platform/approvals/${encodeURIComponent(asked.run_id)}/${encodeURIComponent(asked.call_id)}`;
       resolve({ said, after: await ask(path, { ...said, digest: asked.digest }) });
     });

@@ -1,0 +1,35 @@
+"""What a person says about a call that waits, as a request's body: of every route that takes such an answer."""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from treadle.core.calls import Settling
+from treadle.engine.setup import Answer
+
+Became = Annotated[
+    Settling | None,
+    Meta(description="What became of a call that is `unclear`: it happened, it did not, or it is to be tried again."),
+]
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """Whether a call may run (`approved`); or, where it is `unclear`, what became of it (`settled`). One of them."""
+
+    approved: Annotated[bool | None, Meta(description="Whether it may run.")] = None
+    settled: Became = None
+    digest: Annotated[str, Meta(description="That of the approval, so that what was shown is what is run.", min_length=1)]
+    reason: Annotated[str, Meta(description="Why not, or what came of it; for the model.", max_length=10_000)] = ""
+
+    def __post_init__(self) -> None:
+        if (self.approved is None) == (self.settled is None):
+            raise ValueError("say `approved`, or `settled` where the call is `unclear`, and not both")
+
+    @property
+    def runs(self) -> bool:
+        """Whether the call then runs."""
+        return self.approved is True or self.settled == "again"
+
+    def answer(self, by: str, arguments: dict[str, Any] | None = None) -> Answer:
+        """The answer, by whoever gives it."""
+        return Answer(self.approved is True, by, self.reason, arguments, self.settled)

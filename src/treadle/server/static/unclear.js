@@ -1,0 +1,77 @@
+// What a person is asked about a call that was running when its process ended: whether it took effect. Nothing here can tell, and
+// it isn't run again unless they say so. The box takes the focus, and waits.
+
+import { preview } from "./diff.js";
+import { givenTo } from "./given.js";
+import { element } from "./treadle.js";
+import { ago } from "./words.js";
+
+const WAYS = [  // what can be said, what the button says, and what follows from it
+  ["happened", "It happened", "It isn't run again. The model is told that it took effect."],
+  ["not_happened", "It did not happen", "It isn't run again. The model is told, and may call it once more."],
+  ["again", "Try again", "It is run once more, just as it is."],
+];
+const SAID = {  // before the tool's name, and after it
+  happened: ["You said that ", " happened"], not_happened: ["You said that ", " did not happen"], again: ["You had ", " tried again"],
+};
+let number = 0;
+
+/** A box that asks. `decide({ settled, reason })` sends the answer, and throws an Error with a sentence where that goes wrong. */
+export class Unclear {
+  #asked;
+  #decide;
+  #words = element("input", { type: "text", autocomplete: "off", maxlength: "500" });
+  #said = element("p", { class: "bad", role: "alert" });
+
+  constructor(asked, decide, { above = [] } = {}) {
+    const id = `unclear-${++number}`, { name, reason, began_at: began } = asked;
+    this.#asked = asked;
+    this.#decide = decide;
+    this.#words.id = `${id}-words`;
+    this.node = element("section",
+      { class: "approval unclear", role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
+      element("h3", { id }, "What became of ", element("code", {}, name), "?"),
+      above,
+      element("p", { id: `${id}-reason` }, reason, began ? [" It began ", ago(began * 1000), "."] : null),
+      asked.preview ? preview(asked.preview) : null,
+      givenTo(asked),
+      element("ul", { class: "ways" }, WAYS.map(([way, label, follows]) => this.#way(`${id}-${way}`, way, label, follows))),
+      element("div", { class: "why" },
+        element("label", { for: this.#words.id }, "What came of it, for the model (optional)"), this.#words),
+      this.#said);
+  }
+
+  focus() {
+    this.node.focus();
+  }
+
+  /** Whether it can be answered now. */
+  busy(on) {
+    for (const each of this.node.querySelectorAll("button, input")) each.disabled = on;
+  }
+
+  /** What was said, in place of the question. */
+  settle({ settled, reason }) {
+    const [before, after] = SAID[settled];
+    this.node.replaceWith(element("p", { class: "decided small soft" },
+      before, element("code", {}, this.#asked.name), after, reason ? `: ${reason}` : "."));
+  }
+
+  #way(id, way, label, follows) {
+    const button = element("button", { type: "button", class: `quiet ${way}`, "aria-describedby": id }, label);
+    button.addEventListener("click", () => this.#answer(way, button));
+    return element("li", {}, button, element("span", { id, class: "small soft" }, follows));
+  }
+
+  async #answer(settled, button) {
+    this.busy(true);
+    this.#said.textContent = "";
+    try {
+      await this.#decide({ settled, reason: this.#words.value.trim() });
+    } catch (error) {
+      this.#said.textContent = error.message;
+      this.busy(false);
+      button.focus();
+    }
+  }
+}
