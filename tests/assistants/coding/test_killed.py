@@ -58,10 +58,11 @@ def treadle(home: Path, folder: Path, *words: str) -> "subprocess.Popen[str]":
 
 
 def settle(home: Path, folder: Path, job: str) -> None:
-    """What became of the calls that were running in a kill: a command has left its mark or not, a write is made again."""
+    """What became of the commands that were running in a kill: they have left their mark or not. Of files nobody is asked."""
     listed, _ = treadle(home, folder, "settle", job, "--json").communicate(timeout=60)
     for asked in json.loads(listed):
-        happened = asked["name"] == "bash" and (folder / "effects.log").exists()
+        assert asked["name"] == "bash"
+        happened = (folder / "effects.log").exists()
         said = treadle(home, folder, "settle", job, asked["call_id"], "happened" if happened else "again")
         assert said.wait(60) == 0, said.communicate()
 

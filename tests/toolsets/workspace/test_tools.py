@@ -46,6 +46,32 @@ def grouped(tmp_path):
     return Room(tmp_path)
 
 
+CHANGES = {
+    "write_file": {"path": "a.txt", "content": "other\n"},
+    "replace_text": {"path": "a.txt", "old": "two", "new": "two two"},
+    "edit_lines": {"path": "a.txt", "start_line": 1, "end_line": 1, "new_content": "one\none"},
+    "insert_lines": {"path": "a.txt", "line_number": 1, "content": "zero"},
+    "delete_lines": {"path": "a.txt", "start_line": 1, "end_line": 1},
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_that_runs_again_in_another_process_changes_nothing_twice(tmp_path, name):
+    before = Room(tmp_path, flat=True)
+    before.put("a.txt", "one\ntwo\nthree\n")
+    before.call("read_file", path="a.txt")
+    before.call(name, **CHANGES[name])
+    changed = before.get("a.txt")
+    with pytest.raises(NotRead, match="Read it first"):
+        Room(tmp_path, flat=True).call(name, **CHANGES[name])
+    assert before.get("a.txt") == changed != "one\ntwo\nthree\n"
+
+
+def test_every_change_may_run_again_after_a_crash(flat, grouped):
+    changing = [tool for room in (flat, grouped) for tool in room.toolset.tools() if tool.effect != "read"]
+    assert {tool.retry for tool in changing} == {"idempotent"}
+
+
 def test_effects_are_those_of_the_most_dangerous_action(flat, grouped):
     assert {tool.name: tool.effect for tool in grouped.toolset.tools()} == {
         "file": "destroy",

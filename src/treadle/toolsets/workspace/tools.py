@@ -1,6 +1,7 @@
 """The tools of a workspace: four that take an `action`, or flat ones, one for each action. What they do is `files` and `finder`.
 
 A tool with actions has the effect of its most dangerous one, since that is what a policy goes by; a rule may look at `action`.
+After a crash, changes may run again: nothing counts as read then, so that a file that is there stays as it is, and the model looks.
 """
 
 from asyncio import to_thread
@@ -63,7 +64,7 @@ class FlatFiles:
         """
         return self._files.read(ctx.run_id, path, start_line, end_line)
 
-    @tool(effect="write", sequential=True)
+    @tool(effect="write", retry="idempotent", sequential=True)
     def write_file(self, ctx: RunContext[Any], path: str, content: str) -> str:
         """Write a whole file, new or in place of the old one.
 
@@ -72,7 +73,7 @@ class FlatFiles:
         """
         return self._files.write(ctx.run_id, path, content)
 
-    @tool(effect="write", sequential=True)
+    @tool(effect="write", retry="idempotent", sequential=True)
     def replace_text(
         self, ctx: RunContext[Any], path: str, old: str, new: str, line: int | None = None, replace_all: bool = False
     ) -> str:
@@ -86,7 +87,7 @@ class FlatFiles:
         """
         return self._files.replace(ctx.run_id, path, old, new, line, every=replace_all)
 
-    @tool(effect="write", sequential=True)
+    @tool(effect="write", retry="idempotent", sequential=True)
     def edit_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int, new_content: str) -> str:
         """Replace lines of a file by others.
 
@@ -97,7 +98,7 @@ class FlatFiles:
         """
         return self._files.edit_lines(ctx.run_id, path, start_line, end_line, new_content)
 
-    @tool(effect="write", sequential=True)
+    @tool(effect="write", retry="idempotent", sequential=True)
     def insert_lines(self, ctx: RunContext[Any], path: str, line_number: int, content: str) -> str:
         """Insert lines into a file.
 
@@ -107,7 +108,7 @@ class FlatFiles:
         """
         return self._files.insert(ctx.run_id, path, line_number, content)
 
-    @tool(effect="write", sequential=True)
+    @tool(effect="write", retry="idempotent", sequential=True)
     def delete_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int) -> str:
         """Delete lines of a file.
 
@@ -117,7 +118,7 @@ class FlatFiles:
         """
         return self._files.delete_lines(ctx.run_id, path, start_line, end_line)
 
-    @tool(effect="destroy", sequential=True)
+    @tool(effect="destroy", retry="idempotent", sequential=True)
     def delete_file(self, ctx: RunContext[Any], path: str) -> str:
         """Delete a file or an empty folder.
 
@@ -191,7 +192,7 @@ class GroupedFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    @tool(effect="destroy", sequential=True)
+    @tool(effect="destroy", retry="idempotent", sequential=True)
     def file(
         self,
         ctx: RunContext[Any],
@@ -229,7 +230,7 @@ class GroupedFiles:
             case _:
                 assert_never(action)
 
-    @tool(effect="write", sequential=True)
+    @tool(effect="write", retry="idempotent", sequential=True)
     def code_edit(
         self,
         ctx: RunContext[Any],
