@@ -47,7 +47,7 @@ explore: $(READY)  ## the same properties with cases that no run has tried befor
 	TREADLE_PROPERTIES=explore $(BIN)/pytest -n 2 $(PURE:%=tests/%)
 
 rest: $(READY) browser  ## everything else, over real sockets, files, processes and in a browser
-	$(BIN)/pytest -n 2 $(PURE:%=--ignore=tests/%)
+	$(BIN)/pytest -n 4 --dist worksteal $(PURE:%=--ignore=tests/%)  # most of the time they wait for something
 
 browser:  ## Chromium for the tests of pages, installed where that is possible; without it they are skipped, and say so
 	@[ -z "$$TREADLE_CHROMIUM" ] || exit 0; \

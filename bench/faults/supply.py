@@ -51,7 +51,7 @@ class Supply:
         for start in range(0, many, SHARE):
             world = self._folder / f"world{len(self._worlds)}"
             world.mkdir(parents=True)
-            wanted = Wanted(NAME, f"planned:{self._plan}", workspace=str(world))
+            wanted = Wanted(NAME, f"planned:{self._plan}", workspace=str(world), attended=False)
             some = range(min(SHARE, many - start))
             self._worlds |= dict.fromkeys(await asyncio.gather(*[submit(self._opened, wanted, "Do it all.") for _ in some]), world)
 

@@ -27,7 +27,18 @@ def queued(stage):
 
 def test_a_run_is_written_down_and_its_id_printed_at_once(stage):
     ran = stage.treadle(
-        "submit", "-a", "steps", "hello", "there", "--user", "anna", "-i", "Be brief.", "--at", "2036-01-01T00:00+00:00"
+        "submit",
+        "-a",
+        "steps",
+        "hello",
+        "there",
+        "--user",
+        "anna",
+        "-i",
+        "Be brief.",
+        "--no-person",
+        "--at",
+        "2036-01-01T00:00+00:00",
     )
     assert re.fullmatch(r"[0-9a-f]{16}\n", ran.out), ran.err
     run_id = ran.out.strip()
@@ -42,6 +53,7 @@ def test_a_run_is_written_down_and_its_id_printed_at_once(stage):
         "base_url": "",
         "instructions": "Be brief.",
         "workspace": str(stage.home),
+        "attended": False,
     }
     assert queued(stage) == [(run_id, "anna", "stepping:a", 2082758400.0)]
 

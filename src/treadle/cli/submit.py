@@ -62,7 +62,7 @@ async def _order(args: argparse.Namespace) -> Order:
     chosen = chosen_from(args)
     name, address = (chosen.model, "") if chosen.model else settled_model()
     name = name or await default_model()
-    return Order(chosen.assistant, name, chosen.base_url or address, chosen.instructions, chosen.workspace)
+    return Order(chosen.assistant, name, chosen.base_url or address, chosen.instructions, chosen.workspace, chosen.attended)
 
 
 def time_of(text: str | None, now: float | None = None) -> float:

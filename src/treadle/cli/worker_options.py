@@ -15,6 +15,7 @@ def submit_options(command: Parser) -> None:
     command.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told besides; @FILE reads it from a file")
     command.add_argument("--workspace", metavar="DIR", help="the folder it works in (default: this one)")
     command.add_argument("--user", default="", help="on whose behalf")
+    command.add_argument("--no-person", action="store_true", help="nobody will be there: deny what would be asked")
     command.add_argument("--at", metavar="TIME", help="not before then: 2026-11-16T07:00, or 10m, 2h, 1d from now")
     command.add_argument("--resume", metavar="RUN", help="queue this run again, after a failure or an approval")
     command.add_argument("--every", metavar="CRON", help="begin such a run again and again: '0 7 * * *' is every day at seven")

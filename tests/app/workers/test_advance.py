@@ -10,7 +10,8 @@ from treadle.app.workers.advance import MOST_TRIES, Advanced, advance, tries_in_
 from treadle.app.workers.dispatcher import Terms
 from treadle.app.workers.order import Models, Order, opening
 from treadle.app.workers.worker import Worker
-from treadle.core.entries import Finished, Noted, Opened, Resumed
+from treadle.core.calls import Deny
+from treadle.core.entries import Finished, Judged, Noted, Opened, Resumed
 from treadle.core.errors import JournalError
 from treadle.stores.queue import Place, Queue, Sent
 from working import installed
@@ -41,6 +42,18 @@ def test_a_run_is_carried_to_its_end_and_one_that_is_over_stays_as_it_is(home):
         return first, again, entries == await home.journal.read("r1")
 
     assert asyncio.run(story()) == (Advanced("answered"), Advanced("answered"), True)
+
+
+def test_a_run_that_nobody_attends_denies_what_would_be_asked(home):
+    async def story():
+        order = Order("steps", "stepping:a", attended=False)
+        await Queue(home.database).open(Place("r1"), opening(order, "buy it", "anna"))
+        done = await advance(home, await home.leases.take("r1", "me", 30), Models())
+        return done, [entry.verdict for entry in await home.journal.read("r1") if isinstance(entry, Judged)]
+
+    done, (verdict,) = asyncio.run(story())
+    assert done == Advanced("answered")
+    assert isinstance(verdict, Deny)
 
 
 def test_a_run_that_ends_its_workers_is_not_taken_up_for_ever(home):

@@ -20,6 +20,12 @@ def test_it_is_read_back_as_it_was_kept():
     assert (opened.origin["face"], said.text) == (FACE, "hello")
 
 
+def test_one_that_was_kept_before_anybody_could_say_so_is_attended():
+    opened, _ = opening(ORDER, "hello", "anna")
+    earlier = {name: value for name, value in opened.origin.items() if name != "attended"}
+    assert order_of("r1", Opened(origin=earlier)).attended
+
+
 def test_a_run_that_was_begun_elsewhere_is_not_for_workers():
     for opened in (None, Opened(), Opened(origin={"face": "cli", "assistant": "steps", "model": "a:b"})):
         assert not is_workers(opened)

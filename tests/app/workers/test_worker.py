@@ -50,8 +50,8 @@ def test_ceilings_hold_over_both_workers_and_others_overtake(pair):
     crowd = [(f"user {number}", "stepping:busy", "1 steps of 0.3 s") for number in range(8)]
     runs = pair.submit_many(*annas, *crowd, ("ben", "stepping:quiet", "1 steps of 0.01 s"))
     pair.until_over(runs)
-    assert most_at_once(pair, runs[:6]) == 2
-    assert most_at_once(pair, runs[6:14]) == 4
+    assert 1 <= most_at_once(pair, runs[:6]) <= 2  # fewer on a busy machine, never more
+    assert 2 <= most_at_once(pair, runs[6:14]) <= 4
     order = [run_id for run_id, *_ in pair.lines("step") if run_id in runs]
     assert order.index(runs[14]) < order.index(runs[5])
 

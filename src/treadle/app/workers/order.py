@@ -28,13 +28,17 @@ FACE = "worker"
 
 
 class Order(Struct, frozen=True):
-    """What a run goes by. `workspace` is the folder it works in, which has to be there on every machine that it may matter on."""
+    """What a run goes by. `workspace` is the folder it works in, which has to be there on every machine that it may matter on.
+
+    Where it isn't `attended`, nobody is asked: what would need a person is denied.
+    """
 
     assistant: str
     model: str
     base_url: str = ""
     instructions: str = ""
     workspace: str = ""
+    attended: bool = True
 
     @property
     def origin(self) -> dict[str, Any]:
@@ -93,7 +97,7 @@ async def agent_for(order: Order, home: Home, user: str, models: Models) -> Asyn
     host = Host(home, same, user, at_end=opened.append, folder=Path(order.workspace) if order.workspace else None)
     told = instructed(instructions_of(made, host), order.instructions)
     try:
-        yield agent_of(made, host, model, instructions=told, priced=True)
+        yield agent_of(made, host, model, instructions=told, priced=True, attended=order.attended)
     finally:
         for close in reversed(opened):
             await _closed(close)
