@@ -17,7 +17,7 @@ from bench.model_faults.server import FaultyServer
 from bench.processes import child
 from bench.report import table
 
-AT_ONCE = 16  # runs
+AT_ONCE = 6  # runs
 LOOKS = 20.0  # seconds between two looks
 KNOWN = 1000  # runs that the server remembers
 MOST_GROWTH = 1.05  # of the last third over the middle one
