@@ -1,5 +1,7 @@
 """The server as a process: how it starts, how it stops, and what it says when it can't."""
 
+import asyncio
+import gc
 import json
 import signal
 import socket
@@ -12,8 +14,10 @@ from contextlib import contextmanager
 import pytest
 
 from cli.running import environment, script, start, treadle
+from server.running import host
 from treadle.core.errors import SettingsError
-from treadle.server.serving import listen, url_of
+from treadle.server.app import create_app
+from treadle.server.serving import Server, hosts_of, listen, url_of
 
 WAITED = "timeout graceful shutdown exceeded"  # what uvicorn says when a request had to be given up
 
@@ -253,3 +257,22 @@ def test_without_its_packages_it_says_how_to_get_them(tmp_path):
     ran = treadle(tmp_path, "serve", PYTHONPATH=str(tmp_path))
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "treadle: The server needs starlette and uvicorn, which aren't installed: pip install 'treadle[server]'\n"
+
+
+@pytest.mark.parametrize("moments", range(5))
+def test_whoever_comes_in_the_moment_in_which_it_stops_is_let_go_of(tmp_path, moments):
+    async def story():
+        listening = listen(port=0)
+        server = Server(create_app([], host(tmp_path), hosts=hosts_of(listening)), listening)
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        await server.startup([listening])
+        coming = [socket.create_connection(listening.getsockname()) for _ in range(5)]
+        for _ in range(moments):  # they wait at the door, are let in, are in
+            await asyncio.sleep(0)
+        await server.shutdown([listening])
+        for each in coming:
+            each.close()
+
+    asyncio.run(story())
+    gc.collect()  # what nobody has closed is told, as an error

@@ -30,6 +30,7 @@ from treadle.stores.users import Users
 
 ADDRESS, PORT = "127.0.0.1", 8080
 LOOPBACKS = {4: ADDRESS, 6: "::1"}
+LET_IN = 3  # turns of the event loop from somebody at the door to a connection
 GRACE = 5  # seconds that requests have to end in once the server stops; after as many more the process ends, whatever hangs in it
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -168,6 +169,14 @@ def _config(app: ASGIApp, grace: int, patient: Patience) -> uvicorn.Config:
     )
 
 
+async def _door_closed(sockets: Sequence[socket.socket]) -> None:
+    """Let nobody else in. Whoever is about to be let in has to be in before the sockets are closed: asyncio forgets them else."""
+    for listening in sockets:
+        asyncio.get_running_loop().remove_reader(listening)
+    for _ in range(LET_IN):
+        await asyncio.sleep(0)
+
+
 class Server(uvicorn.Server):
     """Uvicorn, that says when it listens, ends as asked without dying of the signal, and ends in any case."""
 
@@ -195,6 +204,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Take no more requests, and have those end that would go on."""
         self._stopping.begin()
+        await _door_closed(sockets or [])
         await super().shutdown(sockets)
 
     @contextmanager
