@@ -15,7 +15,7 @@ from treadle.toolsets.sandbox.trial import level
 
 @pytest.fixture(autouse=True)
 def person(tmp_path, monkeypatch):
-    """Who stands elsewhere, with a home of their own; the wheel's bubblewrap isn't used by who stands in the project."""
+    """A user who stands elsewhere, with a home of their own."""
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Ada Person\n\temail = ada@example.org\n")

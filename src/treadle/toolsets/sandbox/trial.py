@@ -100,7 +100,7 @@ def _judged(bwrap: Bwrap, output: str, *, escaped: bool) -> Level:
     if escaped:
         could.append("leave a file outside")
     if could:
-        return Level(why=f"The sandbox of {bwrap.path} doesn't hold: a command in it could {could[0]}. Use another, {WITHOUT}.")
+        return Level(why=f"The sandbox of {bwrap.path} doesn't hold: a command in it could {could[0]}. Use another one. {WITHOUT}")
     if TRIED not in output.splitlines():
         return Level(why=_unable(bwrap, f"a trial ended with: {output.strip()[-300:] or 'nothing'}."))
     return Level(bwrap)
@@ -110,5 +110,5 @@ def _unable(bwrap: Bwrap, words: str) -> str:
     return (
         f"Commands can't be contained here by {bwrap.path}: {words} Most often user namespaces are forbidden: allow them "
         "(sysctl kernel.unprivileged_userns_clone=1; on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0 or a profile "
-        f"for bwrap; in Docker a seccomp profile that permits them), {WITHOUT}."
+        f"for bwrap; in Docker a seccomp profile that permits them). {WITHOUT}"
     )

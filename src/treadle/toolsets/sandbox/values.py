@@ -72,6 +72,7 @@ class Host(msgspec.Struct, frozen=True):
     masks: tuple[Mask, ...] = ()
     repository: Path | None = None  # the `.git` of the workspace
     fixed: tuple[Path, ...] = ()  # what in it runs code outside the sandbox later, so is read-only
+    environment: tuple[Path, ...] = ()  # what of the workspace Treadle itself runs from: read-only too
 
 
 class Files(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
+from treadle.toolsets.environment import own_environment
 from treadle.toolsets.workspace.openat2 import Opener, opener
 from treadle.toolsets.workspace.problems import (
     BadPath,
@@ -67,6 +68,7 @@ class Workspace:
         self.folder = Path(folder).resolve(strict=True)
         self._spelled = tuple(dict.fromkeys([str(self.folder), str(Path(folder).absolute())]))
         self._secrets = secrets
+        self._environment = tuple(str(path.relative_to(self.folder)) for path in own_environment(self.folder))
         following = opener() if links and _is_found(self.folder) else None
         self._follows = following is not None
         self._open: Opener = following or _open_walking
@@ -115,21 +117,21 @@ class Workspace:
         folder, _, name = where.rpartition("/")
         if name in {"", "."}:
             raise NotAFile(f"{shown(path)} is a folder.")
-        _check_guarded(where)
+        self._check_guarded(where)
         self.make_folder(folder)
         with self._opened(folder or ".", _FOLDER) as parent:
-            _check_guarded(f"{self._real(parent, folder)}/{name}")
+            self._check_guarded(f"{self._real(parent, folder)}/{name}")
             _swap(parent, name, data, _writable(parent, name, path))
 
     def make_folder(self, path: str) -> None:
         """A folder, and those it lies in. It may be there already."""
         where = self.relative(path)
-        _check_guarded(where)
+        self._check_guarded(where)
         made = "."
         for part in [] if where == "." else where.split("/"):
             there = f"{made}/{part}" if made != "." else part
             with self._opened(made, _FOLDER) as parent:
-                _check_guarded(f"{self._real(parent, made)}/{part}")
+                self._check_guarded(f"{self._real(parent, made)}/{part}")
                 with _worded(there), suppress(FileExistsError):
                     os.mkdir(part, dir_fd=parent)
             made = there
@@ -143,7 +145,7 @@ class Workspace:
         if name == ".":
             raise Guarded("The workspace's own folder can't be deleted.")
         with self._opened(folder or ".", _FOLDER) as parent:
-            _check_guarded(f"{self._real(parent, folder)}/{name}")
+            self._check_guarded(f"{self._real(parent, folder)}/{name}")
             with _worded(path):
                 if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
                     os.rmdir(name, dir_fd=parent)
@@ -186,6 +188,13 @@ class Workspace:
     def _check_secret(self, where: str, path: str) -> None:
         if not self._secrets and is_secret(where):
             raise Secret(f"{shown(path)} may hold secrets and is not shown. Go on without it, or ask the person for what you need.")
+
+    def _check_guarded(self, where: str) -> None:
+        plain = where.removeprefix("./")
+        if any(part.casefold() in GUARDED for part in plain.split("/")):
+            raise Guarded(f"{shown(plain)} is not written: what is in .git changes through git alone.")
+        if any(plain == own or plain.startswith(f"{own}/") for own in self._environment):
+            raise Guarded(f"{shown(plain)} is not written: it belongs to the Python environment that runs you.")
 
     @contextmanager
     def _opened(self, where: str, flags: int) -> Generator[int]:
@@ -245,11 +254,6 @@ def _check_name(path: str) -> None:
         raise BadPath("The path has characters that no file name can have.") from error
     if b"\0" in encoded:
         raise BadPath("The path has a zero character in it, which no file name can have.")
-
-
-def _check_guarded(where: str) -> None:
-    if any(part.casefold() in GUARDED for part in where.split("/")):
-        raise Guarded(f"{shown(where.removeprefix('./'))} is not written: what is in .git changes through git alone.")
 
 
 def _writable(parent: int, name: str, path: str) -> os.stat_result | None:
