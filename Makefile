@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+RUN := .venv-run/.ready
 BENCH := .venv-bench/.ready
 BFCL := .venv-bench/.bfcl
 AGENTDOJO := .venv-agentdojo/.ready
@@ -14,12 +15,15 @@ MODEL ?= llamacpp:qwen2.5-coder-1.5b
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test check format lint layers types unit pure explore rest browser bench bfcl agentdojo conformance faults modules lock clean
+.PHONY: run test fresh check format lint layers types unit pure explore rest browser bench bfcl agentdojo conformance faults modules lock clean
 
-run: $(READY)  ## serve the pages with samples of every assistant: http://127.0.0.1:8080/
-	$(BIN)/treadle serve --demo
+run: $(RUN)  ## serve the pages with samples of every assistant: http://127.0.0.1:8080/
+	.venv-run/bin/treadle serve --demo
 
 test: check unit  ## everything CI does: format, lint, layers, types, tests, docs
+
+fresh:  ## both commands on a machine that has only Python, make and git, as root and as an ordinary user; needs root
+	sh scripts/fresh.sh
 
 check: format lint layers types
 
@@ -78,21 +82,26 @@ conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our serv
 modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 	$(BIN)/python scripts/modules.py
 
-lock:  ## renew requirements/dev.lock from pyproject.toml
+EXTRAS := prices local reading server coding courses mcp guidance openapi platform retrieval
+COMPILE := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --only-binary :all: --generate-hashes \
+  --no-emit-index-url --no-header --no-annotate --upgrade
+
+lock:  ## renew requirements/*.lock from pyproject.toml
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/pip install --quiet uv
-	.venv-lock/bin/uv pip compile pyproject.toml --group dev --extra prices --extra telemetry --extra reading --extra server --extra coding --extra cluster --extra courses --extra mcp --extra guidance --extra openapi --extra platform --extra retrieval --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --output-file requirements/dev.lock
+	$(COMPILE) pyproject.toml --group build $(EXTRAS:%=--extra %) --output-file requirements/run.lock
+	$(COMPILE) pyproject.toml --group dev $(EXTRAS:%=--extra %) --extra telemetry --extra cluster --output-file requirements/dev.lock
+	echo uv | $(COMPILE) - --output-file requirements/uv.lock
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-bench .venv-agentdojo .venv-conformance .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-run .venv-bench .venv-agentdojo .venv-conformance .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
 
-$(READY): requirements/dev.lock pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	touch $@
+$(READY): requirements/dev.lock requirements/uv.lock scripts/environment.sh pyproject.toml
+	PYTHON=$(PYTHON) sh scripts/environment.sh .venv requirements/dev.lock
+
+$(RUN): requirements/run.lock requirements/uv.lock scripts/environment.sh pyproject.toml
+	PYTHON=$(PYTHON) sh scripts/environment.sh .venv-run requirements/run.lock
 
 $(BENCH): bench/requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv-bench

@@ -1,10 +1,14 @@
-"""What all tests share: how properties are searched, a PostgreSQL, and a browser.
+"""What all tests share: how properties are searched, which skips are expected, a PostgreSQL, and a browser.
 
 Properties are searched by the same cases in every run, so that one run says what the next will; not in `make explore`.
 """
 
 import asyncio
 import os
+import re
+import shutil
+import signal
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +18,59 @@ _HOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("same", derandomize=True, **_HOW)
 settings.register_profile("explore", derandomize=False, print_blob=True, **_HOW)
 settings.load_profile(os.environ.get("TREADLE_PROPERTIES", "same"))
+
+# Reasons for which a test may be skipped on a fresh machine. Any other fails the run there (`scripts/fresh.sh`, CI).
+EXPECTED_SKIPS = (
+    "root",  # either way: things that only root can do, and things that nothing refuses to root
+    "no IPv6",
+    "no Chromium",  # an ordinary user can't install one
+    "this wire carries whole arguments",  # a parameter that the case doesn't apply to
+    "a file has no",  # likewise
+    "there, nothing comes that there is no room for",  # likewise
+    "the collected cases aren't on this machine",  # they are kept beside the project, not in it
+    r"There is no \S+ here|(go|cargo|node|npx|jest|vitest|mocha)\b.* isn't installed",  # their output is read from recordings too
+)
+NOT_ON_A_FRESH_MACHINE = ("bwrap", "rg", "node", "npm", "gcc", "cc", "uv", "go", "cargo", "docker", "ollama")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the programs under test also where these tests run in the background, with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_sessionstart() -> None:
+    """Refuse to call a machine fresh that has what no command of the README has installed."""
+    if os.environ.get("TREADLE_FRESH"):
+        there = [path for name in NOT_ON_A_FRESH_MACHINE if (path := shutil.which(name, path="/usr/local/bin:/usr/bin:/bin"))]
+        there += [name for name in ("TREADLE_HOME", "TREADLE_BWRAP", "GIT_CONFIG_GLOBAL") if os.environ.get(name)]
+        if there:
+            raise pytest.UsageError(f"This is no fresh machine: it has {', '.join(there)}, which a test could use unnoticed.")
+
+
+def _reasons(reporter: pytest.TerminalReporter) -> Counter[str]:
+    skipped = [report.longrepr for report in reporter.stats.get("skipped", [])]
+    return Counter(str(told[-1]).removeprefix("Skipped: ") for told in skipped)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the skipped tests by their reason."""
+    reasons = _reasons(terminalreporter)
+    if reasons:
+        terminalreporter.section(f"{reasons.total()} skipped")
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count:5}  {reason}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail on a fresh machine where a test was skipped for a reason that nobody expects there."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("TREADLE_FRESH") or not isinstance(reporter, pytest.TerminalReporter):
+        return
+    odd = [reason for reason in _reasons(reporter) if not any(re.search(known, reason) for known in EXPECTED_SKIPS)]
+    if odd and session.exitstatus == 0:
+        reporter.write_line(f"Skipped for reasons that aren't expected on a fresh machine: {odd}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import asyncio
 import os
 import subprocess
 import sys
-from time import monotonic
 
 import pytest
 
@@ -182,10 +181,8 @@ def test_a_program_that_ignores_its_end_is_killed(odd, within, call):
     async def work():
         assert await call(toolset, "odd_echo", text="x") == "x"
 
-    began = monotonic()
     within(toolset, work)
     assert not odd.is_alive
-    assert monotonic() - began < 30
 
 
 @pytest.mark.parametrize(
