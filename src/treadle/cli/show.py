@@ -12,7 +12,7 @@ from treadle.cli.render import call_label, clean, counted, seconds, seen, to_jso
 from treadle.cli.report import usage_words
 from treadle.cli.screen import Screen
 from treadle.cli.telling import result_words, verdict_words
-from treadle.core.calls import Written
+from treadle.core.calls import Opaque, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -159,6 +159,8 @@ def _part(part: ReplyPart) -> str:
             return clean(part.text)
         case Thinking():
             return f"(thinks) {clean(part.text)}"
+        case Opaque():
+            return f"(data of {part.wire}, {len(part.json):,} characters)"
         case Written():
             return f"calls {part.name} as {part.id}"
 

@@ -31,13 +31,24 @@ ProblemKind = Literal[
 ]
 
 
-class Written(Struct, frozen=True, tag_field="part", tag="written"):
+class Opaque(Struct, frozen=True, tag_field="part", tag="opaque"):
+    """Data of a provider that nobody here interprets: a reasoning item, a thought signature, a block of a server's own tool.
+
+    `json` goes back byte for byte in the next request on the same `wire`, and is left out on any other.
+    """
+
+    wire: str
+    json: str
+
+
+class Written(Struct, frozen=True, tag_field="part", tag="written", omit_defaults=True):
     """A call as the model wrote it: `text` is meant to be a JSON object. `cut` says that the reply ended inside it."""
 
     id: str
     name: str
     text: str
     cut: bool = False
+    opaque: Opaque | None = None
 
 
 class Preview(Struct, frozen=True):
@@ -47,15 +58,36 @@ class Preview(Struct, frozen=True):
     seal: str = ""
 
 
-class Call(Struct, frozen=True, tag_field="part", tag="call"):
+class Media(Struct, frozen=True, tag_field="part", tag="media", omit_defaults=True):
+    """A picture, a recording or a document. Its bytes are kept once, by their hash, outside of the journal's lines (`Blobs`)."""
+
+    media_type: str
+    sha256: str
+    size: int
+    name: str = ""
+
+    @property
+    def kind(self) -> Literal["image", "audio", "document"]:
+        """What models call it."""
+        family = self.media_type.partition("/")[0]
+        return "image" if family == "image" else "audio" if family == "audio" else "document"
+
+    @property
+    def label(self) -> str:
+        """How it is named where it can't be shown: `[image diagram.png]`."""
+        return f"[{self.kind} {self.name or self.media_type}]"
+
+
+class Call(Struct, frozen=True, tag_field="part", tag="call", omit_defaults=True):
     """A call as it was read: arguments that fit the tool (or, where they could not be read, none)."""
 
     id: str
     name: str
     arguments: dict[str, Any]
+    opaque: Opaque | None = None
 
 
-class Result(Struct, frozen=True, tag_field="part", tag="result"):
+class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=True):
     """What came back from one call, as the model sees it. A `problem` says which kind of thing went wrong.
 
     `structured` says that the tool returned fields, not a text: what is in one field can't pose as another.
@@ -67,6 +99,7 @@ class Result(Struct, frozen=True, tag_field="part", tag="result"):
     problem: ProblemKind | None = None
     untrusted: bool = False
     structured: bool = False
+    media: tuple[Media, ...] = ()
 
 
 class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):

@@ -8,9 +8,11 @@ from typing import Literal, assert_never, overload
 
 from msgspec import Struct
 
-from treadle.core.calls import Call, Result, Written
+from treadle.core.calls import Call, Media, Opaque, Result, Written
 
 Role = Literal["person", "model", "tools"]
+
+MEDIA_SIZE = 5_000  # characters that a picture counts as: about 1,500 tokens, whatever its size in bytes
 
 
 class Text(Struct, frozen=True, tag_field="part", tag="text"):
@@ -26,8 +28,8 @@ class Thinking(Struct, frozen=True, tag_field="part", tag="thinking"):
     signature: str = ""
 
 
-Part = Text | Thinking | Call | Result
-ReplyPart = Text | Thinking | Written
+Part = Text | Thinking | Opaque | Media | Call | Result
+ReplyPart = Text | Thinking | Opaque | Written
 
 
 class Message(Struct, frozen=True):
@@ -61,8 +63,12 @@ def _part_size(part: Part) -> int:
     match part:
         case Text() | Thinking():
             return len(part.text)
+        case Opaque():
+            return len(part.json)
+        case Media():
+            return MEDIA_SIZE
         case Result():
-            return len(part.content)
+            return len(part.content) + MEDIA_SIZE * len(part.media)
         case Call():
             return len(part.name) + len(str(part.arguments))
         case _:

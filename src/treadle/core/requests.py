@@ -7,10 +7,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from treadle.core.calls import Written
+from treadle.core.calls import Opaque, Written
 from treadle.core.messages import History
 
-Finish = Literal["done", "calls", "length", "filtered", "broken"]
+Finish = Literal["done", "calls", "length", "filtered", "broken", "paused"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
 class ToolSpec(Struct, frozen=True):
@@ -22,13 +23,30 @@ class ToolSpec(Struct, frozen=True):
 
 
 class Options(Struct, frozen=True):
-    """How a model should write: None leaves the choice to its server. `extra` goes to the server as it is."""
+    """How a model should write. None leaves the choice to its server; what a model is known to refuse isn't sent to it.
+
+    reasoning         how much it should think before it answers, for models that do
+    reasoning_budget  tokens that it may think at most, for servers that count them
+    tool_choice       "auto", "required", "none", or the name of the tool to call
+    parallel_calls    whether one reply may have several calls
+    service_tier      such as "flex" or "priority", in the provider's own words
+    cache_key         groups requests that begin alike, for providers that cache prompts by a key
+    headers           sent with each request
+    extra             further fields of the request's body, in the provider's own words
+    """
 
     temperature: float | None = None
     max_tokens: int | None = None
     top_p: float | None = None
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    reasoning: Effort | None = None
+    reasoning_budget: int | None = None
+    tool_choice: str | None = None
+    parallel_calls: bool | None = None
+    service_tier: str | None = None
+    cache_key: str | None = None
+    headers: dict[str, str] = {}
     extra: dict[str, Any] = {}
 
 
@@ -134,4 +152,4 @@ class ReplyEnded(Struct, frozen=True):
     chances: dict[str, float] = {}
 
 
-Delta = TextDelta | ThinkingDelta | CallDelta | CallDone | ReplyEnded
+Delta = TextDelta | ThinkingDelta | Opaque | CallDelta | CallDone | ReplyEnded

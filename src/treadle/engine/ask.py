@@ -5,7 +5,7 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 
 import asyncio
 
-from treadle.core.calls import Written
+from treadle.core.calls import Opaque, Written
 from treadle.core.entries import Noted, Replied
 from treadle.core.errors import ModelError, ReplyBroken
 from treadle.core.events import CallArrived, ModelAsked, ModelRetried, ReplyArrived, TextArrived, ThinkingArrived
@@ -146,6 +146,9 @@ class Listener:
                     run.emit(CallArrived(run_id=run.id, call_id=call_id, name=delta.name))
             case ThinkingDelta():
                 self._think(delta.text, delta.signature)
+            case Opaque():
+                self._end_text()
+                self._parts.append(delta)
             case _:
                 pass
 
@@ -188,7 +191,7 @@ class Listener:
         self._end_text()
         run = self._run
         call_id = self._ids.pop(written.id, None) or run.fresh_id(written.id)
-        self._parts.append(Written(call_id, written.name, written.text, written.cut))
+        self._parts.append(Written(call_id, written.name, written.text, written.cut, written.opaque))
         self._calls += 1
         if self._flush is None and run.setup.model.traits.streams and not self._step.last:
             self._flush = asyncio.get_running_loop().call_soon(self._at_pause)

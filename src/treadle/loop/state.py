@@ -244,7 +244,16 @@ def _replied(state: RunState, entry: Replied) -> RunState:
     )
     if entry.more:
         return changed
-    return _closed(changed) if calls else _answered(changed)
+    if calls:
+        return _closed(changed)
+    return _paused(changed) if entry.finish == "paused" else _answered(changed)
+
+
+def _paused(state: RunState) -> RunState:
+    """A reply that its server interrupted: it is asked to go on from what it said so far."""
+    spent = replace(state.spent, rounds=state.spent.rounds + 1)
+    said = tuple([part for part in state.parts if not isinstance(part, Written)])
+    return replace(state, parts=(), empties=0, spent=spent, history=state.history.plus(Message("model", said)))
 
 
 def _spending(spent: Spent, usage: Usage) -> Spent:
@@ -400,7 +409,8 @@ def _said_parts(state: RunState) -> tuple[Part, ...]:
     for part in state.parts:
         if isinstance(part, Written):
             call = next(read)
-            parts.append(call.call or Call(call.id, call.name, {}))
+            said = call.call or Call(call.id, call.name, {})
+            parts.append(replace(said, opaque=part.opaque) if part.opaque else said)
         else:
             parts.append(part)
     return tuple(parts)

@@ -11,7 +11,7 @@ from typing import Any, assert_never
 
 from msgspec import DecodeError, Struct
 
-from treadle.core.calls import Call, Result, Written
+from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey
 from treadle.core.messages import Message, Part, Text, Thinking
 from treadle.core.requests import (
@@ -41,6 +41,7 @@ MAX_TOKENS = 4096  # this wire wants a limit, always
 _VERSION = "2023-06-01"
 _PATH = "/v1/messages"
 _MARK = b',"cache_control":{"type":"ephemeral"}'
+WIRE = "anthropic"
 _REDACTED = "redacted:"  # before the seal of thinking that the server doesn't show
 
 
@@ -152,6 +153,10 @@ def _encode_part(part: Part) -> bytes:
             return b'{"type":"text","text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
         case Thinking():
             return _encode_thinking(part)
+        case Opaque():
+            return part.json.encode() if part.wire == WIRE else b""
+        case Media():
+            return b'{"type":"text","text":%b}' % encode(part.label)
         case Call():
             named = encode(_plain(part.id)), encode(part.name), encode(part.arguments)
             return b'{"type":"tool_use","id":%b,"name":%b,"input":%b}' % named

@@ -5,7 +5,7 @@ what the answer means.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from typing import Protocol
@@ -19,6 +19,10 @@ from treadle.models.refusals import Server, refused
 from treadle.models.splitting import Splitter
 
 MOST_OF_A_REFUSAL = 65536  # bytes read of an answer that is no reply
+
+
+# Headers for one request, by its path with the query and its body: a signature, or a token that is fetched when it is needed.
+Authorize = Callable[[str, bytes], Awaitable[Mapping[str, str]]]
 
 
 class Reading(Protocol):
@@ -55,23 +59,33 @@ class Reading(Protocol):
 class Endpoint:
     """A server's address with what every request to it carries."""
 
-    def __init__(self, server: Server, *, headers: Mapping[str, str] | None = None, timeouts: Timeouts = PATIENT) -> None:
+    def __init__(
+        self,
+        server: Server,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = PATIENT,
+        authorize: Authorize | None = None,
+    ) -> None:
         self._server = server
         self._timeouts = timeouts
+        self._authorize = authorize
         self._headers = {
             "user-agent": f"treadle/{__version__}",
             "accept-encoding": "identity",
             "content-type": "application/json",
-            **{name.lower(): value.strip() for name, value in (headers or {}).items()},
+            **_lower(headers or {}),
         }
         self._route: Route | None = None
         self._heads: dict[tuple[str, str], bytes] = {}
         self._parts = _checked(server.address)
-        self._head("", "", "")  # says now if a header can't be sent
+        self._head("", "", "", {})  # says now if a header can't be sent
 
-    async def reply(self, path: str, body: bytes, reading: Reading, splitter: Splitter | None) -> AsyncIterator[Delta]:
+    async def reply(
+        self, path: str, body: bytes, reading: Reading, splitter: Splitter | None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[Delta]:
         """Ask, and give what `reading` makes of the answer: piece by piece as `splitter` cuts it, or all at once without one."""
-        answer = await self._ask(path, body)
+        answer = await self._ask(path, body, headers or {})
         try:
             if splitter is None or answer.headers.get("content-type", "").startswith("application/json"):
                 rest = reading.whole(await answer.rest())
@@ -90,11 +104,11 @@ class Endpoint:
         finally:
             answer.leave()
 
-    async def _ask(self, path: str, body: bytes) -> Exchange:
+    async def _ask(self, path: str, body: bytes, headers: Mapping[str, str]) -> Exchange:
         route = self._route
         if route is None or not route.leads(asyncio.get_running_loop()):
             route = self._route = await route_to(self._server.address, self._timeouts)
-        head = self._heads.get((path, route.prefix)) or self._head(path, route.prefix, route.proxy_authorization)
+        head = await self._head_for(path, body, headers, route)
         answer = await exchange(route, self._server, b"%b%d\r\n\r\n%b" % (head, len(body), body))
         if 200 <= answer.status < 300:
             return answer
@@ -106,19 +120,35 @@ class Endpoint:
             answer.leave()
         raise refused(self._server, answer.status, answer.headers, said)
 
-    def _head(self, path: str, prefix: str, proxy_authorization: str) -> bytes:
-        """Everything before the length of the body, for a path."""
-        parts = self._parts
-        query = f"?{parts.query}" if parts.query else ""
-        lines = [f"POST {prefix}{parts.path.rstrip('/')}{path}{query} HTTP/1.1", f"host: {parts.netloc}"]
+    async def _head_for(self, path: str, body: bytes, headers: Mapping[str, str], route: Route) -> bytes:
+        """Everything before the length of the body. Made once for a path, unless this request has headers of its own."""
+        key = path, route.prefix
+        if headers or self._authorize is not None:
+            own: Mapping[str, str] = await self._authorize(self._target(path), body) if self._authorize is not None else {}
+            return self._head(path, route.prefix, route.proxy_authorization, {**_lower(headers), **own})
+        head = self._heads.get(key)
+        if head is None:
+            head = self._heads[key] = self._head(path, route.prefix, route.proxy_authorization, {})
+        return head
+
+    def _target(self, path: str) -> str:
+        """The path and query that are asked for."""
+        query = self._parts.query
+        joint = "&" if "?" in path else "?"
+        return f"{self._parts.path.rstrip('/')}{path}{joint + query if query else ''}"
+
+    def _head(self, path: str, prefix: str, proxy_authorization: str, headers: Mapping[str, str]) -> bytes:
+        lines = [f"POST {prefix}{self._target(path)} HTTP/1.1", f"host: {self._parts.netloc}"]
         if proxy_authorization:
             lines.append(f"proxy-authorization: {proxy_authorization}")
-        lines += [f"{name}: {value}" for name, value in self._headers.items()]
+        lines += [f"{name}: {value}" for name, value in {**self._headers, **headers}.items()]
         if any("\r" in line or "\n" in line for line in lines) or not all(line.isascii() for line in lines):
             raise SettingsError(f"A header for {self._server.model} has a character that can't be sent; is the key whole?")
-        head = "\r\n".join([*lines, "content-length: "]).encode()
-        self._heads[path, prefix] = head
-        return head
+        return "\r\n".join([*lines, "content-length: "]).encode()
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value.strip() for name, value in headers.items()}
 
 
 def _checked(address: str) -> SplitResult:

@@ -5,7 +5,7 @@ from typing import assert_never
 
 import msgspec
 
-from treadle.core.calls import Call, Result
+from treadle.core.calls import Call, Media, Opaque, Result
 from treadle.core.messages import Message, Part, Text, Thinking, text_of
 from treadle.core.requests import Request
 
@@ -44,8 +44,10 @@ def _part(part: Part) -> str:
     match part:
         case Text():
             return part.text
-        case Thinking():
+        case Thinking() | Opaque():
             return ""
+        case Media():
+            return part.label
         case Call():
             return f"[called {part.name} with {msgspec.json.encode(part.arguments).decode()}]"
         case Result():

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Result, Written
+from treadle.core.calls import Call, Opaque, Result, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -193,11 +193,12 @@ class _Teller:
             model = before.opened.model if before.opened else ""
             yield ModelAsked(run_id=self._run_id, round=before.spent.rounds + 1, model=model)
         for part in entry.parts:
-            yield self._part(part)
+            if (told := self._part(part)) is not None:
+                yield told
         if not entry.more:
             yield ReplyArrived(run_id=self._run_id, usage=self._state.spent.usage)
 
-    def _part(self, part: ReplyPart) -> Told:
+    def _part(self, part: ReplyPart) -> Told | None:
         match part:
             case Text():
                 return TextArrived(run_id=self._run_id, text=part.text)
@@ -205,6 +206,8 @@ class _Teller:
                 return ThinkingArrived(run_id=self._run_id, text=part.text)
             case Written():
                 return CallArrived(run_id=self._run_id, call_id=part.id, name=part.name)
+            case Opaque():
+                return None
             case _:
                 assert_never(part)
 
