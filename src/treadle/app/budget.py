@@ -16,8 +16,8 @@ from msgspec import Struct
 from treadle.app.home import Home
 from treadle.app.prices import price
 from treadle.app.stats import stats_of
-from treadle.core.errors import ModelError, ModelRefused
 from treadle.core.calls import Opaque
+from treadle.core.errors import ModelError, ModelRefused
 from treadle.core.requests import CallDelta, CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.core.seams import Model
 from treadle.loop.window import CHARACTERS_PER_TOKEN
