@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.calls import Allow, Ask, Call, Deny, Result, Written
+from treadle.core.calls import Allow, Ask, Call, Deny, Opaque, Result, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -51,6 +51,22 @@ def test_a_turn_begins_with_what_a_person_said():
     assert state.position == 2
     assert state.at == 2.0
     assert state.opened == ASKED[0]
+
+
+def test_data_of_a_provider_stays_where_it_was_and_with_the_call_it_came_with():
+    item, signature = Opaque("responses", '{"id": "rs_1"}'), Opaque("google", '{"thoughtSignature": "x"}')
+    reply = Replied(parts=(item, Written("c1", "look", "{}", opaque=signature), Text("So."), item), usage=Usage(requests=1))
+    state = replay([*ASKED, reply, judged(arguments={"a": 1}), came()])
+    assert state.history[1].parts == (item, Call("c1", "look", {"a": 1}, signature), Text("So."), item)
+
+
+def test_a_reply_that_its_server_paused_goes_back_to_be_continued():
+    block = Opaque("anthropic", '{"type": "server_tool_use"}')
+    paused = replay([*ASKED, Replied(parts=(Text("I'll look."), block), finish="paused", usage=Usage(requests=1))])
+    assert list(paused.history) == [person("Find it."), Message("model", (Text("I'll look."), block))]
+    assert (paused.answer, paused.empties, paused.spent.rounds) == (None, 0, 1)
+    over = apply(paused, Replied(parts=(Text("Found."),), usage=Usage(requests=1)))
+    assert over.answer == "Found."
 
 
 def test_an_earlier_conversation_comes_before_the_first_words():
