@@ -10,11 +10,12 @@ def test_models_are_listed_and_keys_are_not(home):
     keys = {"OPENAI_API_KEY": "sk-very-secret", "OPENAI_BASE_URL": "https://me:hunter2@example.org/v1"}
     ran = treadle(home, "models", TREADLE_MODEL="openai:gpt-4o-mini", **keys)
     assert ran.code == 0
-    for words in ("openai", "anthropic", "ollama", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "not set", "openai:gpt-4o-mini"):
+    for words in ("openai", "anthropic", "ollama", "OPENAI_API_KEY is set", "ANTHROPIC_API_KEY not set", "openai:gpt-4o-mini"):
         assert words in ran.out
     value = treadle(home, "models", "--json", **keys)
-    assert value.json["keys"] == {"OPENAI_API_KEY": True, "ANTHROPIC_API_KEY": False}
-    assert value.json["default"] is None
+    providers = {provider["name"]: provider["key"] for provider in value.json["providers"]}
+    assert (providers["openai"], providers["anthropic"], len(providers)) == ("OPENAI_API_KEY", None, 21)
+    assert value.json["default"] == "openai:gpt-5-mini"
     for secret in ("very-secret", "hunter2"):
         assert secret not in ran.out + value.out
 

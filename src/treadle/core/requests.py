@@ -6,6 +6,7 @@ Values only. How they travel is `models`.
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.calls import Opaque, Written
 from treadle.core.messages import History
@@ -48,6 +49,14 @@ class Options(Struct, frozen=True):
     cache_key: str | None = None
     headers: dict[str, str] = {}
     extra: dict[str, Any] = {}
+
+
+def merge_options(base: Options, own: Options) -> Options:
+    """Return options in which those that `own` sets go before those of `base`."""
+    default = Options()
+    values = {name: getattr(own, name) for name in Options.__struct_fields__}
+    set_here = {name: value for name, value in values.items() if value != getattr(default, name)}
+    return replace(base, **set_here)
 
 
 class Request(Struct, frozen=True):
@@ -103,6 +112,7 @@ class Traits(Struct, frozen=True):
     `streams` says that time may pass between two deltas of a reply, so that it is worth starting calls before its end.
     For models without native calls: `dialect` is how it writes calls, `thinks` says that its replies begin inside a thought,
     `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
+    `reasons` says that it thinks before it answers, and that this counts against the output's limit.
     """
 
     native_calls: bool = True
@@ -112,6 +122,7 @@ class Traits(Struct, frozen=True):
     thinks: bool = False
     holds: bool = False
     flat: bool = False
+    reasons: bool = False
 
 
 class TextDelta(Struct, frozen=True):
@@ -140,6 +151,12 @@ class CallDone(Struct, frozen=True):
     call: Written
 
 
+class Notice(Struct, frozen=True):
+    """Something people should know about how a reply came about: a parameter that was dropped, another model that took over."""
+
+    text: str
+
+
 class ReplyEnded(Struct, frozen=True):
     """The reply is over: why, and what it used. Always the last delta; a reply without it was broken off.
 
@@ -152,4 +169,4 @@ class ReplyEnded(Struct, frozen=True):
     chances: dict[str, float] = {}
 
 
-Delta = TextDelta | ThinkingDelta | Opaque | CallDelta | CallDone | ReplyEnded
+Delta = TextDelta | ThinkingDelta | Opaque | Notice | CallDelta | CallDone | ReplyEnded

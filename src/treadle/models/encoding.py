@@ -57,6 +57,11 @@ def _as_text(payload: bytes) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode(errors="replace")
 
 
+def is_there(value: msgspec.Raw) -> bool:
+    """Whether a field that is kept as it came was sent, and isn't null."""
+    return bytes(value) not in (b"", b"null")
+
+
 def fields(values: dict[str, Any]) -> bytes:
     """The inside of a JSON object, without the values that are None."""
     return encode({name: value for name, value in values.items() if value is not None})[1:-1]

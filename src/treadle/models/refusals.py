@@ -10,8 +10,17 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 
-from treadle.core.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable, ReplyBroken
+from treadle.core.errors import (
+    ContextTooLong,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    ReplyBroken,
+    ToolsRefused,
+    WrongWire,
+)
 from treadle.guard.redaction import Redactor
 
 LONGEST = 300  # characters of a server's own words in a message
@@ -48,11 +57,22 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 
+_OTHER_WIRE = re.compile(
+    r"use (the )?/?(v1/)?responses|(only )?supported in (the )?/?(v1/)?responses|responses api instead", re.IGNORECASE
+)
+
 _NO_TOOLS = re.compile(
     r"does(n't| not) support (tools|tool (use|call)|function call)|no endpoints found that support tool use"
     r"|(tool|function) (use|calls?|calling) (is|are) not supported|tools param requires --jinja|requires --enable-auto-tool-choice",
     re.IGNORECASE,
 )
+
+
+class SaidByServer(Struct, frozen=True):
+    """A server's own words, whole, and the object that they came in."""
+
+    words: str
+    error: Any
 
 
 class Server:
@@ -91,7 +111,10 @@ class Server:
 
 def refused(server: Server, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """The error for an HTTP status that isn't a reply."""
-    return _judged(server, status, headers, _parsed(body))
+    error = _parsed(body)
+    judged = _judged(server, status, headers, error)
+    judged.said = SaidByServer(_words(error), error)
+    return judged
 
 
 def told(server: Server, error: Any) -> ModelError:
@@ -131,8 +154,10 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
     said = f" It said: {words}" if words else ""
     if status not in (401, 403, 429) and (status == 413 or _TOO_LONG.search(f"{marks} {words}")):
         return ContextTooLong(f"The conversation is more than {server.model} can read ({status}).{said}", status=status)
+    if _OTHER_WIRE.search(words):
+        return WrongWire(f"{server.model} is asked over /v1/responses ({status}).{said}", status=status)
     if _NO_TOOLS.search(words):
-        return ModelRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
+        return ToolsRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
     if "insufficient_quota" in marks:
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
     if status in _TRY_AGAIN or status >= 500:

@@ -1,0 +1,145 @@
+"""Models with another one behind them: the next model when one is down, another API of its provider, calls in text instead.
+
+What is switched to says so with a `Notice`. Nothing is switched once a reply has begun: the engine decides about broken replies.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from msgspec.structs import replace
+
+from treadle.core.errors import MissingKey, ModelError, ToolsRefused, WrongWire
+from treadle.core.requests import Delta, Notice, Request, Traits
+from treadle.core.seams import Model
+
+REST = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
+_PAID = (402, 429)  # no credit, or too many requests
+
+
+class Fallback:
+    """Several models as one: the first that answers. One whose key is missing, or that is down or over its limits, is passed over.
+
+    `makers` give the models, or raise `MissingKey`. Traits are what all of them can do.
+    """
+
+    def __init__(self, makers: Sequence[Callable[[], Model]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.models: list[Model] = []
+        self._missing: list[str] = []
+        last: MissingKey | None = None
+        for make in makers:
+            try:
+                self.models.append(make())
+            except MissingKey as missing:
+                last = missing
+                self._missing.append(str(missing))
+        if not self.models:
+            raise last or MissingKey("A list of models needs at least one.")
+        self._rests: dict[int, float] = {}
+
+    @property
+    def name(self) -> str:
+        """The first model's."""
+        return self.models[0].name
+
+    @property
+    def traits(self) -> Traits:
+        """The first model's, with a window that all of them have."""
+        windows = [model.traits.context for model in self.models if model.traits.context is not None]
+        return replace(self.models[0].traits, context=min(windows, default=None))
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Give the reply of the first model that has one."""
+        for missing in self._missing:
+            yield Notice(f"{missing} Going on with {self.name}.")
+        self._missing = []
+        waiting = self._order()
+        while waiting:
+            number = waiting.pop(0)
+            begun = False
+            try:
+                async for delta in self.models[number].reply(request):
+                    begun = begun or not isinstance(delta, Notice)
+                    yield delta
+            except ModelError as error:
+                if begun or not waiting or not _may_pass(error):
+                    raise
+                self._rests[number] = self._clock() + (error.retry_after or REST)
+                yield Notice(f"{error} Going on with {self.models[waiting[0]].name}.")
+            else:
+                return
+
+    def _order(self) -> list[int]:
+        """The models to ask, those first that haven't just failed."""
+        now = self._clock()
+        return sorted(range(len(self.models)), key=lambda number: (self._rests.get(number, 0.0) > now, number))
+
+
+def _may_pass(error: ModelError) -> bool:
+    return error.retryable or error.status in _PAID
+
+
+class EitherWire:
+    """A model that is asked over one API until its server says that it belongs to another."""
+
+    def __init__(self, first: Model, other: Callable[[], Model]) -> None:
+        self._model = first
+        self._other: Callable[[], Model] | None = other
+
+    @property
+    def name(self) -> str:
+        """As it was named."""
+        return self._model.name
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the API in use."""
+        return self._model.traits
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Give the reply, over the other API from the first time on that the server asks for it."""
+        try:
+            async for delta in self._model.reply(request):
+                yield delta
+        except WrongWire:
+            if self._other is None:
+                raise
+            self._model, self._other = self._other(), None
+            yield Notice(f"{self.name} is asked over /responses from now on, as its server wants it.")
+            async for delta in self._model.reply(request):
+                yield delta
+
+
+class ToolFallback:
+    """A model with native calls until its server refuses tools; from then on calls are asked for in its text."""
+
+    def __init__(self, native: Model, prompted: Callable[[], Model]) -> None:
+        self._native = native
+        self._make = prompted
+        self._prompted: Model | None = None
+
+    @property
+    def name(self) -> str:
+        """As it was named."""
+        return self._native.name
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the way in use."""
+        return (self._prompted or self._native).traits
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Give the reply, with calls as the server can have them."""
+        if self._prompted is None:
+            try:
+                async for delta in self._native.reply(request):
+                    yield delta
+            except ToolsRefused:
+                if not request.tools:
+                    raise
+                self._prompted = self._make()
+                yield Notice(f"{self.name} takes no tools: calls are asked for in its text from now on.")
+            else:
+                return
+        async for delta in self._prompted.reply(request):
+            yield delta
