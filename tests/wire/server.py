@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
 
-from wire import anthropic, ollama, openai
+from wire import anthropic, ollama, openai, responses
 from wire.script import Answer, Break, Control, Gate, Pause, Raw, Refusal, Reply, Stall, Verbatim, answer_of, refuse
 
-_WIRES: dict[str, ModuleType] = {"/chat/completions": openai, "/v1/messages": anthropic, "/api/chat": ollama}
+_WIRES: dict[str, ModuleType] = {
+    "/chat/completions": openai,
+    "/v1/messages": anthropic,
+    "/api/chat": ollama,
+    "/responses": responses,
+}
 
 
 @dataclass(frozen=True)
@@ -243,6 +248,7 @@ def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name
     from treadle.models.anthropic import Anthropic
     from treadle.models.ollama import Ollama
     from treadle.models.openai import OpenAI
+    from treadle.models.responses import Responses
 
     match wire:
         case "openai":
@@ -251,5 +257,7 @@ def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name
             return Anthropic(name, base_url=server.url, api_key="test-key", stream=stream, **settings)
         case "ollama":
             return Ollama(name, base_url=server.url, stream=stream, **settings)
+        case "responses":
+            return Responses(name, base_url=f"{server.url}/v1", api_key="test-key", stream=stream, **settings)
         case unknown:
             raise ValueError(f"no wire called {unknown!r}")
