@@ -9,8 +9,8 @@ from treadle.core.errors import MissingKey, SettingsError
 from treadle.core.messages import Message, Thinking, person
 from treadle.core.requests import CallDone, Options
 from treadle.models.anthropic import Anthropic
-from treadle.models.fallback import EitherWire
 from treadle.models.factory import Connection, key_of, make_model
+from treadle.models.fallback import EitherWire
 from treadle.models.llamacpp.model import LlamaCpp
 from treadle.models.ollama import Ollama
 from treadle.models.openai import OpenAI

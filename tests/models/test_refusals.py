@@ -7,7 +7,7 @@ from email.utils import formatdate
 import pytest
 
 import wire
-from treadle.core.errors import ContextTooLong, ModelRefused, ToolsRefused, ModelUnavailable, ReplyBroken
+from treadle.core.errors import ContextTooLong, ModelRefused, ModelUnavailable, ReplyBroken, ToolsRefused
 from treadle.models.refusals import Server, unreachable
 from wire import WireServer, ask, events, hear, lines, raw, refuse, say
 
