@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
 
-from wire import anthropic, ollama, openai
+from wire import anthropic, google, ollama, openai
 from wire.script import Answer, Break, Control, Gate, Pause, Raw, Refusal, Reply, Stall, Verbatim, answer_of, refuse
 
-_WIRES: dict[str, ModuleType] = {"/chat/completions": openai, "/v1/messages": anthropic, "/api/chat": ollama}
+_WIRES: dict[str, ModuleType] = {
+    "/chat/completions": openai,
+    "/v1/messages": anthropic,
+    "/api/chat": ollama,
+    ":generateContent": google,
+    ":streamGenerateContent": google,
+    ":rawPredict": anthropic,
+    ":streamRawPredict": anthropic,
+}
 
 
 @dataclass(frozen=True)
@@ -144,7 +152,7 @@ def _pieces(answer: Answer, wire: ModuleType, received: Received, number: int) -
             yield from _raw_pieces(answer)
         case Verbatim():
             yield from (*answer.pieces, Break(abort=False))
-        case Reply() if received.body.get("stream", wire is ollama):
+        case Reply() if ":streamGenerateContent" in received.path or received.body.get("stream", wire is ollama):
             yield from _cut_after(answer, _stream_pieces(answer, wire, number))
         case Reply():
             yield from (part for part in answer.parts if isinstance(part, Pause | Gate))
@@ -241,6 +249,7 @@ async def _happen(control: Control, line: _Line) -> None:
 def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name: str = "wired", **settings: Any) -> Any:
     """The Treadle model that speaks this wire to this server."""
     from treadle.models.anthropic import Anthropic
+    from treadle.models.google import Google
     from treadle.models.ollama import Ollama
     from treadle.models.openai import OpenAI
 
@@ -251,5 +260,7 @@ def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name
             return Anthropic(name, base_url=server.url, api_key="test-key", stream=stream, **settings)
         case "ollama":
             return Ollama(name, base_url=server.url, stream=stream, **settings)
+        case "google":
+            return Google(name, base_url=server.url, api_key="test-key", stream=stream, **settings)
         case unknown:
             raise ValueError(f"no wire called {unknown!r}")
