@@ -97,6 +97,26 @@ def test_llamacpp_is_a_server_where_one_is_named_and_a_file_otherwise(tmp_path):
     assert model.traits.context == 2048
 
 
+def test_vertex_needs_a_project_and_takes_a_token():
+    with pytest.raises(SettingsError, match="vertex:gemini-3-pro needs the project: set GOOGLE_CLOUD_PROJECT"):
+        make_model("vertex", "gemini-3-pro", Connection(), {"VERTEX_API_KEY": "token"})
+    with WireServer(["fine", "fine"]) as server:
+        said = {"VERTEX_API_KEY": "token", "GOOGLE_CLOUD_PROJECT": "p", "VERTEX_BASE_URL": server.url}
+        for name in ("gemini-3-pro", "claude-opus-5-5"):
+            ask(make_model("vertex", name, Connection(location="eu"), said))
+    google, claude = server.requests
+    assert google.path.startswith("/v1/projects/p/locations/eu/publishers/google/models/gemini-3-pro:streamGenerateContent")
+    assert claude.path == "/v1/projects/p/locations/eu/publishers/anthropic/models/claude-opus-5-5:streamRawPredict"
+    assert {each.headers["authorization"] for each in server.requests} == {"Bearer token"}
+    assert claude.body["max_tokens"] == 128_000
+
+
+def test_google_takes_its_key_from_either_variable():
+    with WireServer(["fine"]) as server:
+        ask(make_model("google", "gemini-3-pro", Connection(), {"GEMINI_API_KEY": "k", "GOOGLE_BASE_URL": server.url}))
+    assert server.requests[0].headers["x-goog-api-key"] == "k"
+
+
 def azure(server, **said):
     variables = {"AZURE_OPENAI_API_KEY": "key", "AZURE_OPENAI_ENDPOINT": server.url, **said}
     ask(make_model("azure", "my chat/1", Connection(), variables))

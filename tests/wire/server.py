@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
 
-from wire import anthropic, ollama, openai, responses
+from wire import anthropic, google, ollama, openai, responses
 from wire.script import Answer, Break, Control, Gate, Pause, Raw, Refusal, Reply, Stall, Verbatim, answer_of, refuse
 
 _WIRES: dict[str, ModuleType] = {
@@ -18,6 +18,10 @@ _WIRES: dict[str, ModuleType] = {
     "/v1/messages": anthropic,
     "/api/chat": ollama,
     "/responses": responses,
+    ":generateContent": google,
+    ":streamGenerateContent": google,
+    ":rawPredict": anthropic,
+    ":streamRawPredict": anthropic,
 }
 
 
@@ -149,7 +153,7 @@ def _pieces(answer: Answer, wire: ModuleType, received: Received, number: int) -
             yield from _raw_pieces(answer)
         case Verbatim():
             yield from (*answer.pieces, Break(abort=False))
-        case Reply() if received.body.get("stream", wire is ollama):
+        case Reply() if ":streamGenerateContent" in received.path or received.body.get("stream", wire is ollama):
             yield from _cut_after(answer, _stream_pieces(answer, wire, number))
         case Reply():
             yield from (part for part in answer.parts if isinstance(part, Pause | Gate))
@@ -246,6 +250,7 @@ async def _happen(control: Control, line: _Line) -> None:
 def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name: str = "wired", **settings: Any) -> Any:
     """The Treadle model that speaks this wire to this server."""
     from treadle.models.anthropic import Anthropic
+    from treadle.models.google import Google
     from treadle.models.ollama import Ollama
     from treadle.models.openai import OpenAI
     from treadle.models.responses import Responses
@@ -259,5 +264,7 @@ def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name
             return Ollama(name, base_url=server.url, stream=stream, **settings)
         case "responses":
             return Responses(name, base_url=f"{server.url}/v1", api_key="test-key", stream=stream, **settings)
+        case "google":
+            return Google(name, base_url=server.url, api_key="test-key", stream=stream, **settings)
         case unknown:
             raise ValueError(f"no wire called {unknown!r}")

@@ -33,7 +33,7 @@ from treadle.core.requests import (
 from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.encoding import Kept, decoder, encode, fields, is_there
 from treadle.models.exchange import PATIENT, Timeouts
-from treadle.models.http import Endpoint
+from treadle.models.http import Authorize, Endpoint
 from treadle.models.profiles import Profile, profile_of
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Events
@@ -54,7 +54,11 @@ def from_name(name: str, **settings: Any) -> "Anthropic":
 
 
 class Anthropic:
-    """A model on the messages wire. What isn't given comes from ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL."""
+    """A model on the messages wire. What isn't given comes from ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL.
+
+    For platforms that offer the same messages elsewhere: `path` is where, `authorize` gives the headers instead of a key, and
+    `body_version` is the version that goes into the body, where the model then isn't named.
+    """
 
     def __init__(
         self,
@@ -68,22 +72,28 @@ class Anthropic:
         timeouts: Timeouts = PATIENT,
         kind: str = "anthropic",
         profile: Profile | None = None,
+        path: str = _PATH,
+        authorize: Authorize | None = None,
+        body_version: str | None = None,
+        key_variable: str = "ANTHROPIC_API_KEY",
     ) -> None:
         self.name = f"{kind}:{name}"
         self._profile = profile = profile or profile_of(kind, name)
         base_url = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or PUBLIC).rstrip("/").removesuffix("/v1")
         public = base_url == PUBLIC
         self.traits = Traits(context=context or profile.context, streams=stream, reasons=profile.reasons)
-        key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip()
+        key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip() if authorize is None else ""
         if public and not key:
             raise MissingKey(
                 f"{self.name} needs a key: set ANTHROPIC_API_KEY. For a server of your own, set ANTHROPIC_BASE_URL or base_url."
             )
         self._model = name
         self._stream = stream
-        self._server = _server(self.name, base_url, key)
-        fixed = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
-        self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts)
+        self._path = path
+        self._body_version = body_version
+        self._server = _server(self.name, base_url, key, key_variable)
+        fixed = {**({} if body_version else {"anthropic-version": _VERSION}), **({"x-api-key": key} if key else {})}
+        self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=authorize)
         self._settings = Kept(partial(self._encode_options, tools=False))
         self._settings_with_tools = Kept(partial(self._encode_options, tools=True))
         self._tools = Kept(_encode_tools)
@@ -94,7 +104,7 @@ class Anthropic:
         history = request.history.encoded("anthropic", encode_message)
         reading = Reply(self._server, Ids(len(request.history)))
         splitter = Events() if self._stream else None
-        return self._endpoint.reply(_PATH, self._body(request, history), reading, splitter, request.options.headers)
+        return self._endpoint.reply(self._path, self._body(request, history), reading, splitter, request.options.headers)
 
     def _body(self, request: Request, history: bytes) -> bytes:
         settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
@@ -107,7 +117,8 @@ class Anthropic:
         thinking = self._thinking(options, limit)
         samples = self._profile.samples and thinking is None  # neither is taken while it thinks
         values: dict[str, Any] = {
-            "model": self._model,
+            "model": None if self._body_version else self._model,
+            "anthropic_version": self._body_version,
             "max_tokens": limit,
             "temperature": options.temperature if samples else None,
             "top_p": options.top_p if samples else None,
@@ -126,9 +137,9 @@ class Anthropic:
         return {"type": "enabled", "budget_tokens": max(min(budget, limit - 1_024), 1_024)}
 
 
-def _server(model: str, base_url: str, key: str) -> Server:
+def _server(model: str, base_url: str, key: str, key_variable: str) -> Server:
     remedy = "is the network up?" if base_url == PUBLIC else "is it running, and is base_url right?"
-    return Server(model, base_url, key_variable="ANTHROPIC_API_KEY", remedy=remedy, secrets=(key,) if key else ())
+    return Server(model, base_url, key_variable=key_variable, remedy=remedy, secrets=(key,) if key else ())
 
 
 def _tool_choice(options: Options) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ Nothing is sent here. A kind that isn't in the table of providers is a plug-in's
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -153,6 +154,31 @@ def _google(provider: Provider, name: str, connection: Connection, _: Mapping[st
     )
 
 
+def _vertex(provider: Provider, name: str, connection: Connection, said: Mapping[str, str]) -> Model:
+    """Gemini and Claude at the addresses of a Google Cloud project, with an access token."""
+    from treadle.models.google_auth import GoogleCredentials, find_credentials
+    from treadle.models.vertex import vertex_anthropic, vertex_google
+
+    token, project = connection.api_key, connection.project or said.get("GOOGLE_CLOUD_PROJECT", "")
+    credentials = GoogleCredentials(token, project=project) if token else find_credentials(said)
+    project = project or credentials.project
+    if not project:
+        raise SettingsError(f"vertex:{name} needs the project: set GOOGLE_CLOUD_PROJECT, or project in [providers.vertex].")
+    profile = profile_of(provider.kind, name)
+    how: dict[str, Any] = {
+        "project": project,
+        "location": connection.location or said.get("GOOGLE_CLOUD_LOCATION") or "global",
+        "authorize": credentials,
+        "base_url": connection.base_url,
+        "stream": connection.stream,
+        "headers": connection.headers,
+        "timeouts": connection.timeouts,
+    }
+    if name.startswith("claude"):
+        return vertex_anthropic(name, context=connection.context, **how)
+    return vertex_google(name, traits=_traits(connection, profile), max_output=profile.max_output, **how)
+
+
 def _azure(provider: Provider, name: str, connection: Connection, said: Mapping[str, str]) -> Model:
     """Azure's v1 surface, or its classic one with deployments and dated versions where an `api_version` says so."""
     if not connection.base_url:
@@ -204,6 +230,7 @@ _MAKERS: dict[str, _Maker] = {
     "openai": _openai,
     "anthropic": _anthropic,
     "google": _google,
+    "vertex": _vertex,
     "azure": _azure,
     "ollama": _ollama,
     "llamacpp": _llamacpp,

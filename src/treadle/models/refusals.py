@@ -67,6 +67,8 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
+_BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)  # Google says it with status 400
+
 
 class SaidByServer(Struct, frozen=True):
     """A server's own words, whole, and the object that they came in."""
@@ -162,8 +164,9 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
     if status in _TRY_AGAIN or status >= 500:
         message = f"{server.model} at {server.host} can't answer now ({status}).{said}"
-        return ModelUnavailable(message, status=status, retry_after=_retry_after(headers))
-    return ModelRefused(_refusal(server, status, headers) + said, status=status)
+        return ModelUnavailable(message, status=status, retry_after=_retry_after(headers, error))
+    refusal = _refusal(server, 401 if _BAD_KEY.search(words) else status, headers)
+    return ModelRefused(refusal + said, status=status)
 
 
 def _without_tools(server: Server) -> str:
@@ -224,8 +227,8 @@ def _status(mark: str) -> int | None:
     return _STATUS_OF.get(mark)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from whichever header says so."""
+def _retry_after(headers: Mapping[str, str], error: Any) -> float | None:
+    """Seconds to wait, from whichever header says so, or from the error itself."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -233,7 +236,22 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         value = headers.get(name)
         if value and (seconds := _seconds(value)) is not None:
             return max(0.0, seconds)
-    return None
+    return next(_delays(error), None)
+
+
+def _delays(error: Any) -> Iterator[float]:
+    """Seconds to wait that stand among the details of an error, as Google writes them: `{"retryDelay": "17s"}`."""
+    match error:
+        case list():
+            for inner in cast("list[Any]", error):
+                yield from _delays(inner)
+        case {"retryDelay": str(delay)}:
+            if (seconds := _seconds(delay)) is not None:
+                yield seconds
+        case {"error": inner} | {"details": inner}:
+            yield from _delays(inner)
+        case _:
+            pass
 
 
 def _seconds(value: str) -> float | None:
