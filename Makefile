@@ -84,7 +84,7 @@ conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our serv
 modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 	$(BIN)/python scripts/modules.py
 
-EXTRAS := prices local reading server coding courses mcp guidance openapi platform retrieval
+EXTRAS := local reading server coding courses mcp guidance openapi platform retrieval
 COMPILE := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --only-binary :all: --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --upgrade
 

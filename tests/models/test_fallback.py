@@ -117,8 +117,7 @@ def test_a_model_that_belongs_to_responses_is_asked_there():
 # calls in text
 
 
-def test_a_server_without_tools_gets_calls_in_text_and_that_is_remembered(tmp_path, monkeypatch):
-    monkeypatch.setenv("TREADLE_HOME", str(tmp_path))
+def test_a_server_without_tools_gets_calls_in_text_and_that_is_remembered():
     called = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>'
     with WireServer([refuse(400, "wired does not support tools"), called, called]) as server:
         deltas = ask(able(model(server)), request(tools=(ADD,)))

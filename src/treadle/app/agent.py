@@ -12,7 +12,7 @@ from treadle.app.home import open_home
 from treadle.app.models import ModelLike, model_of
 from treadle.app.nested import NestedAgent
 from treadle.app.output import output_of
-from treadle.app.prices import price
+from treadle.app.prices import price, require_price
 from treadle.app.ways import able, is_native
 from treadle.core.calls import Settling
 from treadle.core.errors import RunNotFound, SettingsError
@@ -110,6 +110,8 @@ class Agent(Generic[OutputT]):
             discovery or Discovery(),
         )
         found = able(model, dialect)
+        if limits.cost is not None:
+            require_price(found.name, limits.cost)
         output = output_of(output_type)
         window = window_of(found.traits.context, (options.max_tokens or 1024) + 1024)
         self.setup = Setup(

@@ -2,13 +2,18 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from treadle.app.plugins import load, names
 from treadle.core.errors import SettingsError, UnknownModel
 from treadle.core.seams import Model
 from treadle.models.factory import Connection, key_of, make_model
 from treadle.models.providers import PROVIDERS
+from treadle.models.repairs import Repair, memory
 from treadle.tools.names import nearest
 
 HINT = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or another provider's key, or name a model: openai:gpt-5-mini, ollama:qwen3 ..."
@@ -48,8 +53,37 @@ def _connection(kind: str, settings: dict[str, Any]) -> Connection:
     return Connection(**{**said, **{name: value for name, value in settings.items() if value}}, headers=headers)
 
 
+def remember_repairs() -> None:
+    """Keep what is learnt about models (`models.repairs`) in the home folder, for whoever has one: commands, servers, workers."""
+    if memory.load is None:
+        memory.load, memory.save = _load_repairs, _save_repairs
+
+
+def _repairs_file() -> Path:
+    from treadle.app.home import home_folder
+
+    return home_folder() / "repairs.json"
+
+
+def _load_repairs() -> dict[str, tuple[Repair, ...]]:
+    try:
+        return msgspec.json.decode(_repairs_file().read_bytes(), type=dict[str, tuple[Repair, ...]])
+    except (OSError, msgspec.DecodeError):  # what can't be read is learnt again
+        return {}
+
+
+def _save_repairs(known: dict[str, tuple[Repair, ...]]) -> None:
+    path = _repairs_file()
+    with suppress(OSError):  # a home that can't be written: it is learnt again
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_suffix(".new")
+        fresh.write_bytes(msgspec.json.format(msgspec.json.encode(known)))
+        fresh.replace(path)
+
+
 def model_at(name: str, base_url: str = "") -> Model:
-    """The model by this name, on the server at that address where one is given."""
+    """The model by this name, on the server at that address where one is given. What is learnt about it is kept."""
+    remember_repairs()
     if not base_url:
         return model_of(name)
     try:

@@ -159,6 +159,9 @@ def describe(settings: Settings) -> list[Row]:
             for name, provider in settings.providers.items():
                 shown = {**msgspec.to_builtins(provider), "headers": sorted(provider.headers)}
                 rows += _rows(f"providers.{name}", shown, settings.sources)
+        elif section == "prices":
+            for name, price in settings.prices.items():
+                rows += _rows(f"prices.{name}", msgspec.to_builtins(price), settings.sources)
         elif section == "database":
             rows += _rows(section, _without_password(settings.database), settings.sources)
         else:

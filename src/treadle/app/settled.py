@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 Count = Annotated[int, Meta(ge=1, le=10**12)]
 Amount = Annotated[float, Meta(gt=0, le=10**12)]
+Price = Annotated[float, Meta(ge=0, le=10**6)]
 Text = Annotated[str, Meta(max_length=100_000)]
 ModelName = Annotated[str, Meta(pattern=r"\A([a-z][\w.-]*:\S.*)?\Z")]
 Chosen = Annotated[str, Meta(pattern=r"\A[a-z][\w.-]*:\S.*\Z", max_length=1_000)]
@@ -101,6 +102,14 @@ class ProviderSettings(Struct, frozen=True):
     location: Text = ""
 
 
+class PriceSettings(Struct, frozen=True):
+    """What a model costs, in US dollars for a million tokens, where that isn't known or isn't what you pay."""
+
+    input: Price = 0.0
+    output: Price = 0.0
+    cache_read: Price | None = None
+
+
 class ContextSettings(Struct, frozen=True):
     """What is kept of what a model was told, and how many characters of a result it is shown."""
 
@@ -146,6 +155,7 @@ class Settings(Struct, frozen=True):
     project: ProjectSettings = ProjectSettings()
     mcp: dict[str, McpSettings] = {}
     providers: dict[str, ProviderSettings] = {}
+    prices: dict[str, PriceSettings] = {}
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
@@ -214,6 +224,9 @@ KEYS: dict[str, Key] = {
     "providers.NAME.region": Key("user", "a text such as eu-central-1"),
     "providers.NAME.project": Key("user", "a text"),
     "providers.NAME.location": Key("user", "a text such as europe-west4"),
+    "prices.NAME.input": Key("user", "a number from 0 up"),
+    "prices.NAME.output": Key("user", "a number from 0 up"),
+    "prices.NAME.cache_read": Key("user", "a number from 0 up"),
     "context.keep": Key("user", "true or false"),
     "context.result_limit": Key("lower", "a whole number from 100 up"),
     "server.models": Key("user", "a list of models' names, such as ollama:qwen3"),
@@ -236,6 +249,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "project": ProjectSettings,
     "mcp": McpSettings,
     "providers": ProviderSettings,
+    "prices": PriceSettings,
     "context": ContextSettings,
     "server": ServerSettings,
     "database": DatabaseSettings,
@@ -243,7 +257,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "assistants": AssistantSettings,
 }
 
-NAMED = ("mcp", "providers")  # sections with a table for each name
+NAMED = ("mcp", "providers", "prices")  # sections with a table for each name
 
 Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
 
@@ -253,7 +267,7 @@ def pattern_of(key: str) -> str:
     parts = key.split(".")
     if parts[0] == "assistants" and len(parts) == 2:
         return "assistants.NAME"
-    return f"{parts[0]}.NAME.{parts[2]}" if parts[0] in NAMED and len(parts) == 3 else key
+    return f"{parts[0]}.NAME.{parts[-1]}" if parts[0] in NAMED and len(parts) > 2 else key
 
 
 def default_of(key: str) -> Any:

@@ -66,14 +66,10 @@ def is_native(model: Model) -> bool:
 
 
 def _until_refused(model: Model) -> Model:
-    """A model whose server may turn out to take no tools: calls are then asked for in its text, and that is remembered."""
+    """A model whose server may turn out to take no tools: calls are then asked for in its text."""
     from treadle.models.fallback import ToolFallback
 
-    def prompted() -> Model:
-        remember(model.name, Way("auto"))
-        return _speaking(model, "auto", None, narrowed=False)
-
-    return ToolFallback(model, prompted)
+    return ToolFallback(model, lambda: _speaking(model, "auto", None, narrowed=False))
 
 
 def _usual(model: Model) -> str:

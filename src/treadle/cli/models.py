@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from treadle.app.models import LOCAL, default_model
+from treadle.app.models import LOCAL, default_model, remember_repairs
 from treadle.app.plugins import installed
 from treadle.app.ways import remembered
 from treadle.cli.carrying import carry_out
@@ -22,6 +22,7 @@ from treadle.models.factory import key_of
 from treadle.models.local import partial_path, path_of, size_of, sized
 from treadle.models.ollama import address_of, installed_models
 from treadle.models.providers import PROVIDERS, Provider
+from treadle.models.repairs import Repair, memory
 
 PLACES = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_HOST", "TREADLE_MODEL", "TREADLE_MODELS")
 
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _models(args: argparse.Namespace) -> int:
+    remember_repairs()
     found, screen = await _found(), Screen()
     if args.json:
         screen.line(to_json(found))
@@ -52,6 +54,10 @@ async def _models(args: argparse.Namespace) -> int:
     for line in table([("LOCAL MODEL", "SIZE", "HERE", "WHAT IT IS"), *map(_local_row, found["local"])], screen.width):
         screen.line(line)
     screen.line()
+    if found["repairs"]:
+        for line in table([("MODEL", "AT", "WHAT IT TAUGHT US"), *map(_repair_row, found["repairs"])], screen.width):
+            screen.line(line)
+        screen.line()
     if found["probed"]:
         for line in table([("PROBED MODEL", "CALLS", "RIGHT"), *map(_probed_row, found["probed"].items())], screen.width):
             screen.line(line)
@@ -67,6 +73,7 @@ async def _found() -> dict[str, Any]:
     return {
         "kinds": [{"name": plugin.name, "package": plugin.package, "version": plugin.version} for plugin in plugins],
         "local": [_local(model) for model in ENTRIES],
+        "repairs": [_repairs(key, repairs) for key, repairs in memory.all().items()],
         "probed": msgspec.to_builtins(remembered()),
         "providers": [_provider(provider) for provider in PROVIDERS.values()],
         "settings": {place: redactor.text(os.environ.get(place, "")) for place in PLACES},
@@ -88,6 +95,15 @@ def _provider(provider: Provider) -> dict[str, Any]:
 def _provider_row(provider: dict[str, Any]) -> tuple[str, ...]:
     key = f"{provider['key']} is set" if provider["key"] else f"{provider['variables'][0]} not set"
     return provider["name"], key, provider["title"]
+
+
+def _repairs(key: str, repairs: tuple[Repair, ...]) -> dict[str, Any]:
+    model, _, address = key.partition(" ")
+    return {"model": model, "address": address, "repairs": [repair.words for repair in repairs]}
+
+
+def _repair_row(known: dict[str, Any]) -> tuple[str, ...]:
+    return known["model"], known["address"], "; ".join(known["repairs"])
 
 
 def _local(model: LocalModel) -> dict[str, Any]:

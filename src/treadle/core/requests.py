@@ -50,6 +50,10 @@ class Options(Struct, frozen=True):
     headers: dict[str, str] = {}
     extra: dict[str, Any] = {}
 
+    def suited(self, traits: "Traits") -> "Options":
+        """Return these options for a model: without a temperature and a limit where it thinks, as that would use the limit up."""
+        return replace(self, temperature=None, max_tokens=None) if traits.reasons else self
+
 
 def merge_options(base: Options, own: Options) -> Options:
     """Return options in which those that `own` sets go before those of `base`."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from treadle.core.errors import MissingKey, ModelError, ToolsRefused, WrongWire
 from treadle.core.requests import Delta, Notice, Request, Traits
 from treadle.core.seams import Model
+from treadle.models.repairs import IN_TEXT, memory
 
 REST = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
 _PAID = (402, 429)  # no credit, or too many requests
@@ -85,6 +86,7 @@ class EitherWire:
     def __init__(self, first: Model, other: Callable[[], Model]) -> None:
         self._model = first
         self._other: Callable[[], Model] | None = other
+        self.address = str(getattr(first, "address", ""))
 
     @property
     def name(self) -> str:
@@ -111,12 +113,17 @@ class EitherWire:
 
 
 class ToolFallback:
-    """A model with native calls until its server refuses tools; from then on calls are asked for in its text."""
+    """A model with native calls until its server refuses tools; from then on calls are asked for in its text.
+
+    That is remembered with the other repairs, for the same model at the same address.
+    """
 
     def __init__(self, native: Model, prompted: Callable[[], Model]) -> None:
         self._native = native
         self._make = prompted
-        self._prompted: Model | None = None
+        self._address = str(getattr(native, "address", ""))
+        refused = IN_TEXT in memory.of(native.name, self._address)
+        self._prompted: Model | None = prompted() if refused else None
 
     @property
     def name(self) -> str:
@@ -138,6 +145,7 @@ class ToolFallback:
                 if not request.tools:
                     raise
                 self._prompted = self._make()
+                memory.add(self.name, self._address, IN_TEXT)
                 yield Notice(f"{self.name} takes no tools: calls are asked for in its text from now on.")
             else:
                 return

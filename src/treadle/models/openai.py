@@ -86,6 +86,7 @@ class OpenAI:
         self._wire = f"chat/{kind}"
         self._encoder = Encoder(self._wire, self._quirks)
         self._server = _server(self.name, base_url, key, key_variable)
+        self.address = self._server.address
         authorization = {"authorization": f"Bearer {key}"} if key else {}
         self._endpoint = Endpoint(self._server, headers={**authorization, **(headers or {})}, timeouts=timeouts)
         self._settings = Kept(partial(self._encode_options, tools=False))

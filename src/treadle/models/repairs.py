@@ -23,6 +23,7 @@ Kind = Literal[
     "reasoning",  # the reasoning of messages with calls goes back, empty where there is none
     "content",  # no message without content
     "no_stream",  # the response comes in one
+    "in_text",  # calls are asked for in the model's text; the request itself stays as it is
 ]
 
 
@@ -54,7 +55,10 @@ _WORDS = {
     "reasoning": "reasoning is sent back with calls",
     "content": "messages without words get empty ones",
     "no_stream": "responses aren't streamed",
+    "in_text": "calls are asked for in its text",
 }
+
+IN_TEXT = Repair("in_text")
 
 _FIELD = r"[`'\"]?([a-zA-Z_][\w.\[\]]*)[`'\"]?"
 _KEEP = frozenset(
@@ -378,6 +382,7 @@ _CHANGES: dict[str, Callable[[dict[str, Any], Repair], None]] = {
     "reasoning": _reasoning,
     "content": _content,
     "no_stream": _no_stream,
+    "in_text": lambda _sent, _repair: None,
 }
 
 
