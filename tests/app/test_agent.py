@@ -8,10 +8,12 @@ import pytest
 
 import treadle
 from treadle import Agent, Limits, Results, RunNotFound, Scripted, Usage, ask, model_of, tool
+from treadle.app.prices import price
 from treadle.core.entries import Finished
-from treadle.core.errors import BadTool, UnknownModel
+from treadle.core.errors import BadTool, SettingsError, UnknownModel
 from treadle.core.events import RunStarted, TextArrived
 from treadle.core.requests import TextDelta, Traits
+from treadle.models.providers import PROVIDERS
 from treadle.models.scripted import Answer, calls
 from treadle.stores.journal import MemoryJournal
 

@@ -6,6 +6,7 @@ import pytest
 
 from treadle import Limits, allow, tool
 from treadle.core.entries import Judged
+from treadle.core.errors import SettingsError
 from treadle.core.events import TextArrived
 from wire import call, reply, say, stall
 

@@ -111,6 +111,18 @@ def test_vertex_needs_a_project_and_takes_a_token():
     assert claude.body["max_tokens"] == 128_000
 
 
+def test_bedrock_takes_a_bearer_key_or_signs():
+    keys = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "x" * 40, "AWS_REGION": "eu-central-1"}
+    with WireServer(["fine", "fine"]) as server:
+        for said in ({"AWS_BEARER_TOKEN_BEDROCK": "token", "AWS_REGION": "eu-central-1"}, keys):
+            ask(make_model("bedrock", "amazon.nova-pro-v1:0", Connection(base_url=server.url), said))
+    bearer, signed = [each.headers["authorization"] for each in server.requests]
+    assert bearer == "Bearer token"
+    assert signed.startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
+    with pytest.raises(SettingsError, match="AWS_"):
+        make_model("bedrock", "amazon.nova-pro-v1:0", Connection(), {"AWS_REGION": "eu-central-1", "HOME": "/nowhere"})
+
+
 def test_google_takes_its_key_from_either_variable():
     with WireServer(["fine"]) as server:
         ask(make_model("google", "gemini-3-pro", Connection(), {"GEMINI_API_KEY": "k", "GOOGLE_BASE_URL": server.url}))

@@ -71,7 +71,9 @@ def said_in(path: Path) -> Said:
                     said |= _provider(name, fields, path)
             case "prices":
                 for name, fields in _tables(values, "prices.", path):
-                    said |= {f"prices.{name}.{field}": _value(f"prices.{name}.{field}", value, path) for field, value in fields.items()}
+                    said |= {
+                        f"prices.{name}.{field}": _value(f"prices.{name}.{field}", value, path) for field, value in fields.items()
+                    }
             case "assistants":
                 said |= {f"assistants.{name}": fields for name, fields in _tables(values, "assistants.", path)}
             case _:

@@ -179,6 +179,25 @@ def _vertex(provider: Provider, name: str, connection: Connection, said: Mapping
     return vertex_google(name, traits=_traits(connection, profile), max_output=profile.max_output, **how)
 
 
+def _bedrock(provider: Provider, name: str, connection: Connection, said: Mapping[str, str]) -> Model:
+    from treadle.models.aws import load_credentials, load_region
+    from treadle.models.bedrock import Bedrock
+
+    profile = profile_of(provider.kind, name)
+    return Bedrock(
+        name,
+        region=connection.region or load_region(said),
+        credentials=None if connection.api_key else load_credentials(said),
+        bearer=connection.api_key,
+        base_url=connection.base_url,
+        stream=connection.stream,
+        traits=_traits(connection, profile),
+        headers=connection.headers,
+        timeouts=connection.timeouts,
+        max_output=profile.max_output,
+    )
+
+
 def _azure(provider: Provider, name: str, connection: Connection, said: Mapping[str, str]) -> Model:
     """Azure's v1 surface, or its classic one with deployments and dated versions where an `api_version` says so."""
     if not connection.base_url:
@@ -231,6 +250,7 @@ _MAKERS: dict[str, _Maker] = {
     "anthropic": _anthropic,
     "google": _google,
     "vertex": _vertex,
+    "bedrock": _bedrock,
     "azure": _azure,
     "ollama": _ollama,
     "llamacpp": _llamacpp,

@@ -25,7 +25,7 @@ from treadle.guard.redaction import Redactor
 
 LONGEST = 300  # characters of a server's own words in a message
 
-_TRY_AGAIN = frozenset((408, 409, 425, 429))
+_TRY_AGAIN = frozenset((408, 409, 424, 425, 429))
 
 # What servers call a failure where no HTTP status says it: inside of a stream.
 _STATUS_OF = {
@@ -43,6 +43,15 @@ _STATUS_OF = {
     "exceed_context_size_error": 400,
     "context_length_exceeded": 400,
     "unavailable_error": 503,
+    "accessdeniedexception": 403,
+    "internalserverexception": 500,
+    "modelerrorexception": 424,
+    "modelstreamerrorexception": 424,
+    "modeltimeoutexception": 408,
+    "resourcenotfoundexception": 404,
+    "serviceunavailableexception": 503,
+    "throttlingexception": 429,
+    "validationexception": 400,
 }
 
 _TOO_LONG = re.compile(
@@ -52,7 +61,7 @@ _TOO_LONG = re.compile(
     r"|exceeds? (the )?(maximum )?(context|model length|max_model_len|number of tokens allowed)"
     r"|context (size|length|window|limit)( has been| was| is)? exceeded"
     r"|exceed(s|ed)? (the )?context|longer than the maximum model length|maximum number of tokens allowed"
-    r"|input token count|too large for model with|reduce the length of|tokens to keep from the initial prompt"
+    r"|input token count|input tokens exceed|too large for model with|reduce the length of|tokens to keep from the initial prompt"
     r"|loaded with context length of only|must have less than \d+ tokens|`inputs` tokens",
     re.IGNORECASE,
 )
@@ -67,6 +76,7 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
+_EXPIRED = re.compile(r"expiredtoken|token included in the request is expired|bearer token has expired", re.IGNORECASE)
 _BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)  # Google says it with status 400
 
 
@@ -114,7 +124,8 @@ class Server:
 def refused(server: Server, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """The error for an HTTP status that isn't a reply."""
     error = _parsed(body)
-    judged = _judged(server, status, headers, error)
+    kind = headers.get("x-amzn-errortype", "").partition(":")[0]  # AWS names the failure there
+    judged = _judged(server, status, headers, {"type": kind, "error": error} if kind else error)
     judged.said = SaidByServer(_words(error), error)
     return judged
 
@@ -162,6 +173,13 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
         return ToolsRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
     if "insufficient_quota" in marks:
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
+    if _EXPIRED.search(f"{marks} {words}"):
+        return ModelRefused(f"The session for {server.model} has expired ({status}): refresh the credentials.{said}", status=status)
+    if "accessdenied" in marks:
+        remedy = "check what the account may do, and the region"
+        return ModelRefused(
+            f"{server.host} does not let this account use {server.model} ({status}): {remedy}.{said}", status=status
+        )
     if status in _TRY_AGAIN or status >= 500:
         message = f"{server.model} at {server.host} can't answer now ({status}).{said}"
         return ModelUnavailable(message, status=status, retry_after=_retry_after(headers, error))
@@ -207,7 +225,9 @@ def _words(error: Any) -> str:
             return _words(first)
         case dict():
             inner = cast("dict[str, Any]", error)
-            found = next((inner[name] for name in ("error", "message", "detail", "msg", "errors") if inner.get(name)), "")
+            found = next(
+                (inner[name] for name in ("error", "message", "Message", "detail", "msg", "errors") if inner.get(name)), ""
+            )
             return _words(found)
         case _:
             return ""
