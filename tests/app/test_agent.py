@@ -218,7 +218,7 @@ def test_every_provider_with_prices_has_some():
 def test_a_model_nobody_knows_has_no_price():
     model = Scripted("a", name="openai:no-such-model-anywhere")
     assert Agent(model, priced=True).run_sync("Go.").cost is None
-    assert Agent(Scripted("a", name="ollama:qwen3"), priced=True).run_sync("Go.").cost is None
+    assert Agent(Scripted("a", name="ollama:qwen3"), priced=True).run_sync("Go.").cost == 0.0
 
 
 def test_runs_without_a_journal_are_forgotten_when_they_are_over():

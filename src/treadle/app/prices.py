@@ -1,4 +1,4 @@
-"""What a reply costs: by the user's own settings, else by the data of `genai-prices`. A model that runs on one's own machine is free."""
+"""What a reply costs: by the user's own settings, else by the data of `genai-prices`. A model of one's own machine is free."""
 
 from functools import cache
 from typing import Any
