@@ -1,6 +1,7 @@
 """Which model a name and a key give: the table of providers, what is known of models, and how each is reached."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,14 @@ def test_every_provider_is_there_with_its_own_variables():
     for kind, provider in PROVIDERS.items():
         assert f"{kind.upper()}_API_KEY" in provider.keys
         assert f"{kind.upper()}_BASE_URL" in provider.base_urls
+
+
+def test_the_page_names_every_provider_with_its_variables():
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line.startswith("| `")}
+    for kind, provider in PROVIDERS.items():
+        row = rows[f"`{kind}:NAME`"]
+        assert all(f"`{name}`" in row for name in (*provider.keys, *provider.base_urls, provider.default_model) if name)
 
 
 @pytest.mark.parametrize("kind", CHAT)
