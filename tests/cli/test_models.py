@@ -62,7 +62,9 @@ def test_the_version_is_there_for_programs(home):
 
 
 def test_what_a_model_refused_is_shown_and_can_be_forgotten(home):
-    with WireServer([refuse(400, "Unsupported parameter: 'temperature' is not supported with this model."), "Hello.", "Again."]) as server:
+    with WireServer(
+        [refuse(400, "Unsupported parameter: 'temperature' is not supported with this model."), "Hello.", "Again."]
+    ) as server:
         keys = {"GROQ_API_KEY": "k", "GROQ_BASE_URL": f"{server.url}/v1"}
         first = treadle(home, "ask", "Hi", "-m", "groq:m", "--temperature", "0", **keys)
         assert (first.code, first.out) == (0, "Hello.\n")

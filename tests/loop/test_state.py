@@ -69,6 +69,13 @@ def test_a_reply_that_its_server_paused_goes_back_to_be_continued():
     assert over.answer == "Found."
 
 
+def test_an_empty_reply_that_was_filtered_is_told_apart():
+    held = replay([*ASKED, Replied(parts=(Thinking("Hm."),), finish="filtered", usage=Usage(requests=1))])
+    assert (held.empties, held.filtered) == (1, True)
+    assert not apply(held, Resumed()).filtered
+    assert replay([*ASKED, Replied(parts=(Text("A bit."),), finish="filtered")]).answer == "A bit."
+
+
 def test_an_earlier_conversation_comes_before_the_first_words():
     earlier = (person("Hi"), Message("model", (Text("Hello"),)))
     assert list(replay([Opened(history=earlier), Said(text="And?")]).history) == [*earlier, person("And?")]

@@ -109,7 +109,7 @@ def test_a_model_that_belongs_to_responses_is_asked_there():
         either = make_model("openai", "x", Connection(base_url=f"{server.url}/v1", api_key="k"), {})
         deltas = ask(either, request(tools=(ADD,)))
         assert text_in(deltas) == "hello"
-        assert notices(deltas) == ["openai:x is asked over /responses from now on, as its server wants it."]
+        assert notices(deltas) == ["openai:x is asked over another API of its provider from now on, as its server has no other."]
         assert text_in(ask(either)) == "again"
     assert [each.path for each in server.requests] == ["/v1/chat/completions", "/v1/responses", "/v1/responses"]
 

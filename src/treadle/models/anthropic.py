@@ -6,7 +6,7 @@ Thinking goes back as it came, with its seal. The `seed` of options has no place
 
 import os
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, assert_never
 
@@ -31,7 +31,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.arriving import Arriving, Ids, is_object
-from treadle.models.encoding import Kept, decoder, encode, fields, is_there
+from treadle.models.encoding import Kept, decoder, encode, fields, is_there, without_tools
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Authorize, Endpoint
 from treadle.models.profiles import Profile, profile_of
@@ -109,7 +109,8 @@ class Anthropic:
     def _body(self, request: Request, history: bytes) -> bytes:
         settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
         instructions = self._instructions(request.instructions) if request.instructions else b""
-        tools = self._tools(request.tools) if request.tools else b""
+        own = request.options.extra.get("tools")
+        tools = _encode_tools(request.tools, own) if own else self._tools(request.tools) if request.tools else b""
         return b'{%b%b%b,"messages":[%b]}' % (settings, instructions, tools, _marked(request, history))
 
     def _encode_options(self, options: Options, *, tools: bool) -> bytes:
@@ -127,7 +128,7 @@ class Anthropic:
             "tool_choice": _tool_choice(options) if tools else None,
             "service_tier": options.service_tier,
         }
-        return fields({**values, **options.extra, "stream": self._stream})
+        return fields({**values, **without_tools(options.extra), "stream": self._stream})
 
     def _thinking(self, options: Options, limit: int) -> dict[str, Any] | None:
         """How much it may think, which is part of the limit; a wish for none is no wish on this wire."""
@@ -161,8 +162,10 @@ def _encode_instructions(instructions: str) -> bytes:
     return b',"system":[{"type":"text","text":%b%b}]' % (encode(instructions), _MARK)
 
 
-def _encode_tools(tools: tuple[ToolSpec, ...]) -> bytes:
+def _encode_tools(tools: tuple[ToolSpec, ...], own: Sequence[Any] = ()) -> bytes:
+    """The functions on offer, after the server's `own` tools that the options name; the last one is marked to be cached."""
     specs = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
+    specs = [*own, *specs]
     return b',"tools":%b%b}]' % (encode(specs)[:-2], _MARK)
 
 

@@ -67,6 +67,11 @@ def fields(values: dict[str, Any]) -> bytes:
     return encode({name: value for name, value in values.items() if value is not None})[1:-1]
 
 
+def without_tools(extra: dict[str, Any]) -> dict[str, Any]:
+    """Return further fields of a body without `tools`, which join the functions on offer instead of replacing them."""
+    return {name: value for name, value in extra.items() if name != "tools"}
+
+
 def within(text: str) -> bytes:
     """Text as it stands inside of a JSON string."""
     return encode(text)[1:-1]

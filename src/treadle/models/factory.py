@@ -75,13 +75,15 @@ def _openai(provider: Provider, name: str, connection: Connection, _: Mapping[st
 
 
 def _either(provider: Provider, name: str, connection: Connection, profile: Profile) -> Model:
-    """Responses for models that are known to want it; for others chat, until the server says that it has to be Responses."""
-    if profile.responses:
-        return _responses(provider, name, connection, profile)
+    """Responses for models that are known to want it, chat for others; the other one where the server says so or has only that."""
     from treadle.models.fallback import EitherWire
 
+    own = connection.base_url != provider.base_url
+    if profile.responses:
+        responses = _responses(provider, name, connection, profile)
+        return EitherWire(responses, lambda: _completions(provider, name, connection, profile), absent=own)
     chat = _completions(provider, name, connection, profile)
-    return EitherWire(chat, lambda: _responses(provider, name, connection, replace(profile, reasons=True)))
+    return EitherWire(chat, lambda: _responses(provider, name, connection, profile), absent=own)
 
 
 def _completions(provider: Provider, name: str, connection: Connection, profile: Profile, path: str = "/chat/completions") -> Model:

@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from msgspec.structs import replace
 
-from treadle.core.errors import MissingKey, ModelError, ToolsRefused, WrongWire
+from treadle.core.errors import MissingKey, ModelError, ModelRefused, ToolsRefused, WrongWire
 from treadle.core.requests import Delta, Notice, Request, Traits
 from treadle.core.seams import Model
 from treadle.models.repairs import IN_TEXT, memory
 
 REST = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
+_NO_SUCH_PATH = (404, 405)
 _PAID = (402, 429)  # no credit, or too many requests
 
 
@@ -81,11 +82,15 @@ def _may_pass(error: ModelError) -> bool:
 
 
 class EitherWire:
-    """A model that is asked over one API until its server says that it belongs to another."""
+    """A model that is asked over one API until its server says that it belongs to another, or has only the other.
 
-    def __init__(self, first: Model, other: Callable[[], Model]) -> None:
+    `absent` says that a 404 counts too: servers that look like a provider's often have one API of it.
+    """
+
+    def __init__(self, first: Model, other: Callable[[], Model], *, absent: bool = False) -> None:
         self._model = first
         self._other: Callable[[], Model] | None = other
+        self._absent = absent
         self.address = str(getattr(first, "address", ""))
 
     @property
@@ -103,12 +108,15 @@ class EitherWire:
         try:
             async for delta in self._model.reply(request):
                 yield delta
-        except WrongWire:
-            if self._other is None:
+        except ModelRefused as refusal:
+            other = self._other
+            if other is None or not (isinstance(refusal, WrongWire) or (self._absent and refusal.status in _NO_SUCH_PATH)):
                 raise
-            self._model, self._other = self._other(), None
-            yield Notice(f"{self.name} is asked over /responses from now on, as its server wants it.")
-            async for delta in self._model.reply(request):
+            model = other()
+            async for delta in model.reply(request):
+                if model is not self._model:  # it answers: this is the API to use
+                    self._model, self._other = model, None
+                    yield Notice(f"{self.name} is asked over another API of its provider from now on, as its server has no other.")
                 yield delta
 
 

@@ -84,10 +84,19 @@ class Endpoint:
         self._head("", "", "", {})  # says now if a header can't be sent
 
     async def reply(
-        self, path: str, body: bytes, reading: Reading, splitter: Splitter | None, headers: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        reading: Reading,
+        splitter: Splitter | None,
+        headers: Mapping[str, str] | None = None,
+        rewrite: Callable[[], bytes] | None = None,
     ) -> AsyncIterator[Delta]:
-        """Ask, and give what `reading` makes of the answer: piece by piece as `splitter` cuts it, or all at once without one."""
-        answer, changes = await self._accepted(path, body, headers or {})
+        """Ask, and give what `reading` makes of the answer: piece by piece as `splitter` cuts it, or all at once without one.
+
+        `rewrite` writes the body again after a repair that the wire itself takes part in.
+        """
+        answer, changes = await self._accepted(path, body, headers or {}, rewrite)
         for repair in changes:
             yield Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} from now on.")
         try:
@@ -108,7 +117,9 @@ class Endpoint:
         finally:
             answer.leave()
 
-    async def _accepted(self, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[Exchange, list[Repair]]:
+    async def _accepted(
+        self, path: str, body: bytes, headers: Mapping[str, str], rewrite: Callable[[], bytes] | None
+    ) -> tuple[Exchange, list[Repair]]:
         """Ask, and again where the server's refusal says what to change; what was changed for the first time."""
         new: list[Repair] = []
         while True:
@@ -122,6 +133,7 @@ class Endpoint:
                     raise
                 memory.add(self._server.model, self._server.address, repair)
                 new.append(repair)
+                body = rewrite() if rewrite is not None else body
 
     async def _ask(self, path: str, body: bytes, headers: Mapping[str, str]) -> Exchange:
         route = self._route

@@ -10,8 +10,10 @@ import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, assert_never, cast
+from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Raw, Struct
+from msgspec.structs import replace
 
 from treadle.core.calls import Call, Opaque, Result, Written
 from treadle.core.errors import MissingKey
@@ -31,13 +33,14 @@ from treadle.core.requests import (
 )
 from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.chances import Token, chances_of
-from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, is_there, with_note, within
+from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, is_there, with_note, within, without_tools
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
 from treadle.models.opaque import Details, inside, merged
 from treadle.models.profiles import Profile, profile_of
 from treadle.models.providers import Quirks
 from treadle.models.refusals import Server, broken, told, unreadable
+from treadle.models.repairs import REASONING, memory
 from treadle.models.splitting import Events
 
 PUBLIC = "https://api.openai.com/v1"
@@ -83,7 +86,9 @@ class OpenAI:
         self._path = path
         self._profile = profile
         self._quirks = quirks or Quirks(limit="max_completion_tokens" if self._public else "max_tokens", cache_key=self._public)
-        self._wire = f"chat/{kind}"
+        self._wire = (
+            f"chat/{kind}" if kind in PROVIDERS and base_url == PROVIDERS[kind].base_url else f"chat/{urlsplit(base_url).netloc}"
+        )
         self._encoder = Encoder(self._wire, self._quirks)
         self._server = _server(self.name, base_url, key, key_variable)
         self.address = self._server.address
@@ -99,15 +104,30 @@ class OpenAI:
         """The reply, piece by piece."""
         reading = Reply(self._server, Ids(len(request.history)), self._wire)
         splitter = Events() if self._stream else None
-        return self._endpoint.reply(self._path, self._body(request), reading, splitter, request.options.headers)
+        write = partial(self._body, request)
+        return self._endpoint.reply(self._path, write(), reading, splitter, request.options.headers, write)
 
     def _body(self, request: Request) -> bytes:
         instructions = self._instructions(request.instructions) if request.instructions else b""
-        messages = [part for part in (instructions, self._encoder.history(request)) if part]
-        tools = self._tools(request.tools) if request.tools else b""
+        messages = [part for part in (instructions, self._encoding().history(request)) if part]
+        tools = self._encode_tools(request)
         shape = self._shape(request.shape) if request.shape is not None else b""
         settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
         return b'{%b%b%b,"messages":[%b]}' % (settings, tools, shape, b",".join(messages))
+
+    def _encode_tools(self, request: Request) -> bytes:
+        """Functions, and the server's own tools that the options name."""
+        own = request.options.extra.get("tools")
+        if not own:
+            return self._tools(request.tools) if request.tools else b""
+        return b',"tools":%b' % encode([*({"type": "function", "function": tool} for tool in request.tools), *own])
+
+    def _encoding(self) -> "Encoder":
+        """The encoder; from the time on that the server asked for it, one that sends reasoning back."""
+        if not self._quirks.reasoning and REASONING in memory.of(self.name, self.address):
+            self._quirks = replace(self._quirks, reasoning="reasoning_content")
+            self._encoder = Encoder(self._wire, self._quirks)
+        return self._encoder
 
     def _encode_options(self, options: Options, *, tools: bool) -> bytes:
         quirks, samples = self._quirks, self._profile.samples
@@ -128,7 +148,7 @@ class OpenAI:
             values[quirks.seed] = options.seed
         if quirks.effort and options.reasoning is not None:
             values[quirks.effort] = {"effort": options.reasoning} if quirks.effort == "reasoning" else options.reasoning
-        return fields({**values, **options.extra, "stream": self._stream})
+        return fields({**values, **without_tools(options.extra), "stream": self._stream})
 
 
 def _tool_choice(choice: str | None) -> str | dict[str, Any] | None:
@@ -168,7 +188,8 @@ class Encoder:
     def history(self, request: Request) -> bytes:
         """Encode all messages of a request, with its note at the end."""
         if not self._quirks.strict_roles:
-            return with_note(request, request.history.encoded(self._wire, self.message))
+            form = f"{self._wire} {self._quirks.reasoning}"
+            return with_note(request, request.history.encoded(form, self.message))
         encoded = self._with_strict_roles(request.history)
         if request.note and request.history and request.history[-1].role == "tools":
             return encoded[:-2] + within(f"\n\n[{request.note}]") + b'"}'  # into the last result, before its closing quote

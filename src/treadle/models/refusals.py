@@ -167,6 +167,10 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
     said = f" It said: {words}" if words else ""
     if status not in (401, 403, 429) and (status == 413 or _TOO_LONG.search(f"{marks} {words}")):
         return ContextTooLong(f"The conversation is more than {server.model} can read ({status}).{said}", status=status)
+    if "tool_use_failed" in marks:
+        return ReplyBroken(
+            f"{server.model} at {server.host} wrote a call that its server couldn't read ({status}).{said}", status=status
+        )
     if _OTHER_WIRE.search(words):
         return WrongWire(f"{server.model} is asked over /v1/responses ({status}).{said}", status=status)
     if _NO_TOOLS.search(words):

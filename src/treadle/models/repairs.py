@@ -59,6 +59,7 @@ _WORDS = {
 }
 
 IN_TEXT = Repair("in_text")
+REASONING = Repair("reasoning")
 
 _FIELD = r"[`'\"]?([a-zA-Z_][\w.\[\]]*)[`'\"]?"
 _KEEP = frozenset(
