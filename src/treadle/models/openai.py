@@ -86,9 +86,8 @@ class OpenAI:
         self._path = path
         self._profile = profile
         self._quirks = quirks or Quirks(limit="max_completion_tokens" if self._public else "max_tokens", cache_key=self._public)
-        self._wire = (
-            f"chat/{kind}" if kind in PROVIDERS and base_url == PROVIDERS[kind].base_url else f"chat/{urlsplit(base_url).netloc}"
-        )
+        anybody = kind == "openai" and not self._public  # a server that only looks like OpenAI's
+        self._wire = f"chat/{urlsplit(base_url).netloc if anybody else kind}"
         self._encoder = Encoder(self._wire, self._quirks)
         self._server = _server(self.name, base_url, key, key_variable)
         self.address = self._server.address
