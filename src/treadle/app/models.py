@@ -4,17 +4,19 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from treadle.app.plugins import load, names
 from treadle.core.errors import SettingsError, UnknownModel
 from treadle.core.seams import Model
-from treadle.models.factory import Connection, key_of, make_model
 from treadle.models.providers import PROVIDERS
-from treadle.models.repairs import Repair, memory
 from treadle.tools.names import nearest
+
+if TYPE_CHECKING:
+    from treadle.models.factory import Connection
+    from treadle.models.repairs import Repair
 
 HINT = "Set OPENAI_API_KEY, ANTHROPIC_API_KEY or another provider's key, or name a model: openai:gpt-5-mini, ollama:qwen3 ..."
 LOCAL = "qwen2.5-coder-1.5b"  # the model that is used where nothing was set up
@@ -32,6 +34,8 @@ def model_of(model: str | Model, **settings: Any) -> Model:
         near = f" Did you mean openai:{model}, or anthropic:{model}?" if model else ""
         raise UnknownModel(f"A model's name says where it lives: KIND:NAME, but {model!r} doesn't.{near} {_kinds()}")
     if kind in PROVIDERS:
+        from treadle.models.factory import make_model  # whoever brings a model of their own doesn't pay for it
+
         return make_model(kind, name, _connection(kind, settings))
     make = load("models", kind)
     if make is None:
@@ -41,9 +45,10 @@ def model_of(model: str | Model, **settings: Any) -> Model:
     return make(name, **settings)
 
 
-def _connection(kind: str, settings: dict[str, Any]) -> Connection:
+def _connection(kind: str, settings: dict[str, Any]) -> "Connection":
     """How a provider is reached: as given, else as the user's settings say. What is left open, variables and the table know."""
     from treadle.app.settings import user_settings
+    from treadle.models.factory import Connection
 
     own = user_settings().providers.get(kind)
     if own is None:
@@ -55,6 +60,8 @@ def _connection(kind: str, settings: dict[str, Any]) -> Connection:
 
 def remember_repairs() -> None:
     """Keep what is learnt about models (`models.repairs`) in the home folder, for whoever has one: commands, servers, workers."""
+    from treadle.models.repairs import memory
+
     if memory.load is None:
         memory.load, memory.save = _load_repairs, _save_repairs
 
@@ -65,14 +72,16 @@ def _repairs_file() -> Path:
     return home_folder() / "repairs.json"
 
 
-def _load_repairs() -> dict[str, tuple[Repair, ...]]:
+def _load_repairs() -> "dict[str, tuple[Repair, ...]]":
+    from treadle.models.repairs import Repair
+
     try:
         return msgspec.json.decode(_repairs_file().read_bytes(), type=dict[str, tuple[Repair, ...]])
     except (OSError, msgspec.DecodeError):  # what can't be read is learnt again
         return {}
 
 
-def _save_repairs(known: dict[str, tuple[Repair, ...]]) -> None:
+def _save_repairs(known: "dict[str, tuple[Repair, ...]]") -> None:
     path = _repairs_file()
     with suppress(OSError):  # a home that can't be written: it is learnt again
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,6 +125,8 @@ def keyed_model() -> tuple[str, str]:
 
     `LLM_PROVIDER` says which provider is meant where several keys are set, and `OPENAI_MODEL` and the like which model.
     """
+    from treadle.models.factory import key_of
+
     wanted = os.environ.get("LLM_PROVIDER", "").strip().lower()
     order = [wanted, *PROVIDERS] if wanted in PROVIDERS else list(PROVIDERS)
     for kind in order:

@@ -6,7 +6,6 @@ that nothing is known of gets a stated default, so that a window is never unknow
 
 import re
 from functools import cache
-from importlib.resources import files
 
 import msgspec
 from msgspec import Struct
@@ -79,7 +78,6 @@ _FAMILIES = (
     _Family(r"^(kimi-k[3-9]|kimi.*thinking|glm-[5-9]|glm-4\.[5-9]|minimax-m|grok-(3-mini|4|5)|qwen3|magistral)", None, True),
     _Family(r"^(pixtral|mistral-(medium|small|large-[3-9])|llama-4|.*vision|.*-vl)", modalities=IMAGES),
 )
-_PATTERNS = tuple((re.compile(family.pattern), family) for family in _FAMILIES)
 _BEDROCK = re.compile(r"^(?:(?:global|us|eu|apac|jp|au|us-gov)\.)?(?:[a-z0-9-]+)\.(.+?)(?:-\d{8})?(?:-v\d+(?::\d+)?)?$")
 
 
@@ -87,7 +85,7 @@ def profile_of(kind: str, name: str) -> Profile:
     """Return what is known of a model of a provider; of one that isn't known, the defaults."""
     provider = PROVIDERS.get(kind)
     plain = _plain(kind, name)
-    family = next((family for pattern, family in _PATTERNS if pattern.search(plain)), _Family(""))
+    family = next((family for family in _FAMILIES if re.search(family.pattern, plain)), _Family(""))
     window = _window(provider.prices if provider else "", name.lower(), plain)
     fallback = DEFAULT_LOCAL_WINDOW if provider is None or provider.local else DEFAULT_WINDOW
     facts = family.max_output, family.reasons, family.samples, family.responses, family.modalities
@@ -137,5 +135,7 @@ def _makers(windows: dict[str, dict[str, int]], plain: str) -> list[dict[str, in
 
 @cache
 def _windows() -> dict[str, dict[str, int]]:
+    from importlib.resources import files  # slow to import, and only models need it
+
     data = files("treadle.models").joinpath("windows.json").read_bytes()
     return msgspec.json.decode(data, type=dict[str, dict[str, int]])

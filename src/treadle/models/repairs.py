@@ -67,36 +67,30 @@ _KEEP = frozenset(
 )
 
 # What servers say about one field; the first group names it. Tried in order on the words of the refusal.
-_RENAMED = re.compile(rf"{_FIELD} is not supported[^.]*\. Use {_FIELD} instead", re.IGNORECASE)
+_RENAMED = rf"{_FIELD} is not supported[^.]*\. Use {_FIELD} instead"
 _NOT = r"(?:not (?:supported|allowed|permitted|accepted|available)|unsupported|unknown|invalid|deprecated|disabled)"
-_UNKNOWN = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"unsupported (?:parameter|value|field)s?:? {_FIELD}",
-        rf"unrecognized (?:request )?(?:argument|field|parameter)s?(?: supplied)?:? {_FIELD}",
-        rf"unknown (?:parameter|field|argument|name):? {_FIELD}",
-        rf"(?:unexpected|extra|additional) (?:keyword |key )?(?:argument|field|property|parameter|key):? {_FIELD}",
-        rf"(?:property|parameter|field|argument|option) {_FIELD} (?:(?:is|are) )?{_NOT}",
-        rf"{_FIELD}: extra (?:inputs|fields) (?:are )?not permitted",
-        rf"{_FIELD}(?: \w+)? (?:is|are|has been) {_NOT}",
-        rf"{_FIELD} (?:does not|doesn't|do not|cannot|can't) (?:support|be (?:set|used|specified))",
-        rf"(?:does not|doesn't) (?:support|accept|allow)(?: the| a)?(?: parameter| field| value)? {_FIELD}",
-        rf"\w+[`'\"]? and {_FIELD} cannot both",
-        rf"additional properties are not allowed \({_FIELD}",
-        rf"{_FIELD} is only (?:supported|allowed|available)",
-        rf"only the default \([^)]*\) value (?:of|for) {_FIELD}",
-    )
+_UNKNOWN = (
+    rf"unsupported (?:parameter|value|field)s?:? {_FIELD}",
+    rf"unrecognized (?:request )?(?:argument|field|parameter)s?(?: supplied)?:? {_FIELD}",
+    rf"unknown (?:parameter|field|argument|name):? {_FIELD}",
+    rf"(?:unexpected|extra|additional) (?:keyword |key )?(?:argument|field|property|parameter|key):? {_FIELD}",
+    rf"(?:property|parameter|field|argument|option) {_FIELD} (?:(?:is|are) )?{_NOT}",
+    rf"{_FIELD}: extra (?:inputs|fields) (?:are )?not permitted",
+    rf"{_FIELD}(?: \w+)? (?:is|are|has been) {_NOT}",
+    rf"{_FIELD} (?:does not|doesn't|do not|cannot|can't) (?:support|be (?:set|used|specified))",
+    rf"(?:does not|doesn't) (?:support|accept|allow)(?: the| a)?(?: parameter| field| value)? {_FIELD}",
+    rf"\w+[`'\"]? and {_FIELD} cannot both",
+    rf"additional properties are not allowed \({_FIELD}",
+    rf"{_FIELD} is only (?:supported|allowed|available)",
+    rf"only the default \([^)]*\) value (?:of|for) {_FIELD}",
 )
 _MOST = r"(?:at most|up to|maximum(?: value)? (?:is|of)|less than or equal to|<=|must be (?:less|lower|smaller) than)"
-_LIMITS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"(max_\w*tokens): \d+ > (\d+)",
-        rf"(max_\w*tokens|maxOutputTokens|maxTokens)\b.*?{_MOST} [`'\"]?(\d[\d,_]*)",
-        r"(max_\w*tokens|maxOutputTokens|maxTokens)\b.*?(?:range|between)[^\d]*\d+[^\d]+(\d[\d,_]*)",
-    )
+_LIMITS = (
+    r"(max_\w*tokens): \d+ > (\d+)",
+    rf"(max_\w*tokens|maxOutputTokens|maxTokens)\b.*?{_MOST} [`'\"]?(\d[\d,_]*)",
+    r"(max_\w*tokens|maxOutputTokens|maxTokens)\b.*?(?:range|between)[^\d]*\d+[^\d]+(\d[\d,_]*)",
 )
-_CHOICES = re.compile(rf"{_FIELD} does not support ['\"`]?\w+['\"`]?[^.]*\. ?Supported values are:? ([^.]+)", re.IGNORECASE)
+_CHOICES = rf"{_FIELD} does not support ['\"`]?\w+['\"`]?[^.]*\. ?Supported values are:? ([^.]+)"
 _WORD = re.compile(r"['\"`](\w+)['\"`]")
 
 
@@ -113,8 +107,8 @@ def diagnose(words: str, error: Any, body: bytes) -> Repair | None:
     return None
 
 
-_SPECIAL: tuple[tuple[re.Pattern[str], Repair], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), repair)
+_SPECIAL: tuple[tuple[str, Repair], ...] = tuple(
+    (pattern, repair)
     for repair, patterns in (
         (
             Repair("no_system"),
@@ -167,16 +161,21 @@ _SPECIAL: tuple[tuple[re.Pattern[str], Repair], ...] = tuple(
 )
 
 
+def _search(pattern: str, words: str) -> re.Match[str] | None:
+    """Search without regard to case. Patterns are compiled with the first refusal, not with the import."""
+    return re.search(pattern, words, re.IGNORECASE)
+
+
 def _special(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     for pattern, repair in _SPECIAL:
-        if pattern.search(words) and (not repair.field or repair.field.startswith("*") or _has(sent, repair.field)):
+        if _search(pattern, words) and (not repair.field or repair.field.startswith("*") or _has(sent, repair.field)):
             return repair
     return None
 
 
 def _by_limit(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     for pattern in _LIMITS:
-        found = pattern.search(words)
+        found = _search(pattern, words)
         if found is not None and (field := _sent_as(found.group(1), sent)):
             most = int(re.sub(r"[,_]", "", found.group(2)))
             if 0 < most < int(_value(sent, field) or 0):
@@ -186,7 +185,7 @@ def _by_limit(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
 
 def _by_choice(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     """Another value for one that isn't among those a field takes: the middle of them."""
-    found = _CHOICES.search(words)
+    found = _search(_CHOICES, words)
     field = _sent_as(found.group(1), sent) if found is not None else ""
     if found is None or not field:
         return None
@@ -195,7 +194,7 @@ def _by_choice(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
 
 
 def _by_rename(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
-    found = _RENAMED.search(words)
+    found = _search(_RENAMED, words)
     if found is None or not (field := _sent_as(found.group(1), sent)):
         return None
     other = found.group(2)
@@ -228,7 +227,7 @@ def _places(error: Any) -> Iterator[str]:
 
 def _by_words(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     for pattern in _UNKNOWN:
-        for found in pattern.finditer(words):
+        for found in re.finditer(pattern, words, re.IGNORECASE):
             field = _sent_as(found.group(1), sent)
             if field and field.split(".")[0] not in _KEEP:
                 return Repair("drop", field)
