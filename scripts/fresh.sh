@@ -68,12 +68,13 @@ inside() {
   umount -l /old
   cd /srv/checkout
   command=$3
+  # not by exec: this shell is the first process here, and when it is killed the kernel ends all others
   set -- "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin" "HOME=$home" LANG=C.UTF-8 TREADLE_FRESH=1
   for name in $VARIABLES; do
     eval "value=\${$name-}"
     [ -z "$value" ] || set -- "$@" "$name=$value"
   done
-  exec setpriv --reuid "$id" --regid "$id" --clear-groups env -i "$@" sh -c "$command"
+  setpriv --reuid "$id" --regid "$id" --clear-groups env -i "$@" sh -c "$command"
 }
 
 main "$@"
