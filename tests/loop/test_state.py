@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.calls import Allow, Ask, Call, Deny, Opaque, Result, Written
+from treadle.core.calls import Allow, Ask, Call, Deny, Media, Opaque, Result, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -74,6 +74,18 @@ def test_an_empty_reply_that_was_filtered_is_told_apart():
     assert (held.empties, held.filtered) == (1, True)
     assert not apply(held, Resumed()).filtered
     assert replay([*ASKED, Replied(parts=(Text("A bit."),), finish="filtered")]).answer == "A bit."
+
+
+def test_what_a_person_shows_is_in_the_message_and_the_state_knows_of_it():
+    image = Media("image/png", "hash", 9, "a.png")
+    state = replay([Opened(), Said(text="What? [image a.png]", parts=(Text("What?"), image))])
+    assert (list(state.history), state.has_media) == ([Message("person", (Text("What?"), image))], True)
+    assert not replay(ASKED).has_media
+    called = [*ASKED, Replied(parts=(written(),)), judged(), Returned(result=Result("c1", "look", "x", media=(image,)))]
+    assert replay(called).has_media
+    for part in (image, Result("c1", "look", "x", media=(image,))):
+        assert replay([Opened(history=(Message("person", (Text("a"), part)),))]).has_media
+    assert not replay([Opened(history=(person("a"), Message("tools", (Result("c1", "look", "x"),))))]).has_media
 
 
 def test_an_earlier_conversation_comes_before_the_first_words():

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Opaque, Result, Written
+from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey
 from treadle.core.messages import Message, Thinking, text_of
 from treadle.core.requests import (
@@ -33,9 +33,11 @@ from treadle.core.requests import (
 )
 from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.chances import Token, chances_of
+from treadle.models.chat_parts import MODALITIES, encode_content, encode_media_of_results
 from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, is_there, with_note, within, without_tools
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
+from treadle.models.media import Load
 from treadle.models.opaque import Details, inside, merged
 from treadle.models.profiles import Profile, profile_of
 from treadle.models.providers import Quirks
@@ -73,7 +75,7 @@ class OpenAI:
     ) -> None:
         self.name = f"{kind}:{name}"
         profile = profile or profile_of(kind, name)
-        self.traits = Traits(context=context or profile.context, streams=stream, reasons=profile.reasons)
+        self.traits = Traits(context=context or profile.context, streams=stream, reasons=profile.reasons, modalities=MODALITIES)
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
         key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         self._public = base_url == PUBLIC
@@ -188,32 +190,35 @@ class Encoder:
         """Encode all messages of a request, with its note at the end."""
         if not self._quirks.strict_roles:
             form = f"{self._wire} {self._quirks.reasoning}"
-            return with_note(request, request.history.encoded(form, self.message))
-        encoded = self._with_strict_roles(request.history)
+            return with_note(request, request.history.encoded(form, lambda message: self.message(message, request.blobs)))
+        encoded = self._with_strict_roles(request.history, request.blobs)
         if request.note and request.history and request.history[-1].role == "tools":
             return encoded[:-2] + within(f"\n\n[{request.note}]") + b'"}'  # into the last result, before its closing quote
         return with_note(request, encoded)
 
-    def _with_strict_roles(self, history: Sequence[Message]) -> bytes:
+    def _with_strict_roles(self, history: Sequence[Message], blobs: Load | None) -> bytes:
         """Encode messages for a server that takes no user's message directly after results: something is said in between."""
         parts: list[bytes] = []
         before = ""
         for message in history:
             if before == "tools" and message.role == "person":
                 parts.append(_BETWEEN)
-            parts.append(self.message(message))
+            parts.append(self.message(message, blobs))
             before = message.role
         return b",".join([part for part in parts if part])
 
-    def message(self, message: Message) -> bytes:
+    def message(self, message: Message, blobs: Load | None = None) -> bytes:
         """Encode one message; results become one message each. Nothing for a model's message without words and calls."""
         match message.role:
             case "person":
-                return b'{"role":"user","content":%b}' % encode(text_of(message.parts))
+                has_media = any(isinstance(part, Media) for part in message.parts)
+                content = encode_content(message.parts, blobs) if has_media else encode(text_of(message.parts))
+                return b'{"role":"user","content":%b}' % content
             case "model":
                 return self._reply(message)
             case "tools":
-                return b",".join([self._result(part) for part in message.parts if isinstance(part, Result)])
+                results = [self._result(part) for part in message.parts if isinstance(part, Result)]
+                return b",".join([part for part in (*results, encode_media_of_results(message, blobs)) if part])
             case _:
                 assert_never(message.role)
 
