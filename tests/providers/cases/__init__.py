@@ -1,0 +1,10 @@
+"""All cases, by id."""
+
+from providers.case import Case
+from providers.cases import chat
+
+CASES: dict[str, Case] = {}
+
+for made in (*chat.cases(),):
+    assert made.id not in CASES, made.id
+    CASES[made.id] = made

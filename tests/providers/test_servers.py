@@ -1,0 +1,190 @@
+"""The mocks are faithful: the providers' own SDKs can use them, and what a provider refuses, its mock refuses."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from providers.cases.common import PARIS, ask, sunny
+from providers.oracles import is_installed, loaded, missing
+from providers.script import reply
+from providers.servers import SERVERS
+from providers.servers.base import KEY, Mock, Session
+from providers.servers.http import Request, serve
+
+PROMPT = "What is the weather in Paris?"
+ANSWERS = (reply("I look.", ask(PARIS)), sunny())
+
+
+def mock_of(at, *answers):
+    return Mock(SERVERS[at].wires(), Session([(PROMPT, answer) for answer in answers]))
+
+
+@pytest.mark.parametrize("package", ["openai", "anthropic", "mistralai", "google.genai", "botocore"])
+def test_the_packages_that_requests_are_checked_by_are_here(package):
+    if not is_installed(package):
+        pytest.skip(f"{package} isn't installed, so its wire's requests aren't checked")
+
+
+# The SDKs use the mocks
+
+
+CHAT_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "The weather.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_openai_s_sdk_talks_to_the_chat_server(streams):
+    openai = pytest.importorskip("openai")
+    mock = mock_of("gpt-4o", *ANSWERS)
+    with serve(mock) as url, openai.OpenAI(base_url=f"{url}/v1", api_key=KEY) as client:
+
+        def say(messages):
+            if not streams:
+                return client.chat.completions.create(model="gpt-4o", messages=messages, tools=[CHAT_TOOL])
+            with client.chat.completions.stream(
+                model="gpt-4o", messages=messages, tools=[CHAT_TOOL], stream_options={"include_usage": True}
+            ) as stream:
+                return stream.get_final_completion()
+
+        messages = [{"role": "user", "content": PROMPT}]
+        first = say(messages)
+        message = first.choices[0].message
+        assert (message.content, first.choices[0].finish_reason, first.usage.total_tokens) == ("I look.", "tool_calls", 120)
+        call = message.tool_calls[0]
+        assert json.loads(call.function.arguments) == {"city": "Paris"}
+        asked = {"id": call.id, "type": "function", "function": {"name": "weather", "arguments": call.function.arguments}}
+        messages.append({"role": "assistant", "content": "I look.", "tool_calls": [asked]})
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": "Paris: 21 degrees"})
+        assert say(messages).choices[0].message.content == "It is 21 degrees."
+    assert not mock.session.violations
+    assert not mock.session.repairs
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_mistral_s_sdk_talks_to_the_mistral_server(streams):
+    client_module = pytest.importorskip("mistralai.client")
+    mock = mock_of("mistral", *ANSWERS)
+    with serve(mock) as url, client_module.Mistral(api_key=KEY, server_url=url) as client:
+
+        def say(messages):
+            if not streams:
+                message = (
+                    client.chat.complete(model="mistral-large-latest", messages=messages, tools=[CHAT_TOOL]).choices[0].message
+                )
+                return message.content, message.tool_calls or []
+            deltas = [
+                event.data.choices[0].delta
+                for event in client.chat.stream(model="mistral-large-latest", messages=messages, tools=[CHAT_TOOL])
+                if event.data.choices
+            ]
+            return "".join(delta.content or "" for delta in deltas), [call for delta in deltas for call in delta.tool_calls or ()]
+
+        messages = [{"role": "user", "content": PROMPT}]
+        text, calls = say(messages)
+        assert (text, calls[0].function.name, json.loads(calls[0].function.arguments)) == ("I look.", "weather", {"city": "Paris"})
+        asked = {"id": calls[0].id, "function": {"name": "weather", "arguments": calls[0].function.arguments}}
+        messages.append({"role": "assistant", "content": "I look.", "tool_calls": [asked]})
+        messages.append({"role": "tool", "tool_call_id": calls[0].id, "name": "weather", "content": "Paris: 21 degrees"})
+        assert say(messages)[0] == "It is 21 degrees."
+    assert not mock.session.violations
+    assert not mock.session.repairs
+
+
+# What is refused
+
+
+def chat_body(call_id):
+    asked = {"id": call_id, "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}
+    messages = [
+        {"role": "user", "content": PROMPT},
+        {"role": "assistant", "content": None, "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": call_id, "content": "Paris: 21 degrees"},
+    ]
+    return {"model": "m", "messages": messages, "tools": [CHAT_TOOL]}
+
+
+def changed(body, path, value):
+    """The body with one place set, or taken away where the value is None. Numbers count list items."""
+    body = copy.deepcopy(body)
+    *way, last = [int(step) if step.lstrip("-").isdigit() else step for step in path.split(".")]
+    place = body
+    for step in way:
+        place = place[step]
+    if value is None:
+        del place[last]
+    elif isinstance(place, list) and last == len(place):
+        place.append(value)
+    else:
+        place[last] = value
+    return body
+
+
+def posted(at, path, body, headers):
+    mock = mock_of(at, sunny())
+    response = mock(Request("POST", path, headers, json.dumps(body).encode()))
+    return response, mock.session
+
+
+CHAT_REFUSALS = [
+    ("gpt-4o", "call_1", "/v1/chat/completions", "messages.0.mood", "good", "extra inputs"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "messages.1.tool_calls.0.function.arguments", {}, "must be str"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "messages.2", None, "have no results"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "messages.2.tool_call_id", "call_2", "no open call"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "messages.3", {"role": "assistant", "content": None}, "content or tool_calls"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "tools", [], "too short"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "stream_options", {"include_usage": True}, "only allowed when 'stream'"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "tools.0.function.strict", True, "additionalProperties"),
+    ("gpt-4o", "call_1", "/v1/chat/completions", "tools.0.function.name", "get weather", "doesn't match"),
+    (
+        "gpt-4o",
+        "call_1",
+        "/v1/chat/completions",
+        "tools.0.function.parameters.properties.city",
+        {"$ref": "#/$defs/City"},
+        "reference",
+    ),
+    ("gpt-5.6", "call_1", "/v1/chat/completions", "user", "me", "use /v1/responses"),
+    ("o3", "call_1", "/v1/chat/completions", "temperature", 0.2, "does not support 0.2"),
+    ("o3", "call_1", "/v1/chat/completions", "max_tokens", 10, "max_completion_tokens"),
+    ("mistral", "Kc0000pQz", "/v1/chat/completions", "stream_options", {"include_usage": True}, "Extra inputs"),
+    ("mistral", "call_1", "/v1/chat/completions", "n", 1, "length of 9"),
+    ("mistral", "Kc0000pQz", "/v1/chat/completions", "messages.3", {"role": "user", "content": "Go on."}, "after role 'tool'"),
+    ("deepseek", "call_1", "/chat/completions", "user", "me", "reasoning_content"),
+    ("kimi", "call_1", "/v1/chat/completions", "messages.1.reasoning_content", "", "reasoning_content is missing"),
+    ("openrouter", "call_1", "/api/v1/chat/completions", "user", "me", "reasoning details"),
+    ("gemini-chat", "call_1", "/v1beta/openai/chat/completions", "user", "me", "thought_signature"),
+    ("groq", "call_1", "/openai/v1/chat/completions", "messages.1.reasoning_content", "So.", "is unsupported"),
+    ("no-tools", "call_1", "/v1/chat/completions", "user", "me", "does not support tools"),
+    ("vllm", "call_1", "/v1/chat/completions", "messages.1.tool_calls.0.function.arguments", "{city", "no JSON"),
+]
+
+
+@pytest.mark.parametrize(("at", "call_id", "url", "path", "value", "words"), CHAT_REFUSALS)
+def test_a_chat_server_refuses_what_the_provider_refuses(at, call_id, url, path, value, words):
+    if at == "mistral":
+        pytest.importorskip("mistralai")
+    body = changed(chat_body(call_id), path, value)
+    response, session = posted(at, url, body, {"authorization": f"Bearer {KEY}"})
+    assert response.status in (400, 422)
+    assert words in response.body.decode()
+    assert session.violations or session.repairs
+
+
+def test_a_key_in_the_wrong_place_is_refused():
+    response, session = posted("gpt-4o", "/v1/chat/completions", chat_body("call_1"), {"x-api-key": KEY})
+    assert response.status == 401
+    assert session.violations
+
+
+def test_a_type_without_its_package_checks_nothing_and_says_so():
+    assert loaded("nowhere_to_be_found.types", "Request") is Any
+    assert "nowhere_to_be_found" in missing
+    del missing["nowhere_to_be_found"]
