@@ -49,7 +49,10 @@ class Expect:
 
 @dataclass(frozen=True)
 class Case:
-    """A case. `expects` are the outcomes of which one is right; `sends` is what requests must carry besides, of its options."""
+    """A case. `expects` are the outcomes of which one is right; `sends` is what requests must carry of its options.
+
+    `search` asks for the provider's own web search besides the tools; `image` for a picture with the prompt.
+    """
 
     id: str
     at: str
@@ -63,6 +66,7 @@ class Case:
     sends: Mapping[str, Any] = field(default_factory=dict)
     output: Any = None
     image: bool = False
+    search: bool = False
 
     @property
     def server(self) -> Server:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from providers.cases.anthropic import HIDDEN, THOUGHT
 from providers.cases.common import PARIS, ask, sunny
+from providers.cases.responses import THOUGHT as REASONING
 from providers.oracles import is_installed, loaded, missing
 from providers.script import reply
 from providers.servers import SERVERS
@@ -98,6 +100,64 @@ def test_mistral_s_sdk_talks_to_the_mistral_server(streams):
     assert not mock.session.repairs
 
 
+CLAUDE_TOOL = {"name": "weather", "description": "The weather.", "input_schema": CHAT_TOOL["function"]["parameters"]}
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_anthropic_s_sdk_talks_to_the_messages_server(streams):
+    anthropic = pytest.importorskip("anthropic")
+    mock = mock_of("claude", reply(THOUGHT, HIDDEN, "I look.", ask(PARIS)), sunny())
+    with serve(mock) as url, anthropic.Anthropic(base_url=url, api_key=KEY) as client:
+
+        def say(messages):
+            how = {"model": "claude-opus-5-5", "max_tokens": 1000, "messages": messages, "tools": [CLAUDE_TOOL]}
+            if not streams:
+                return client.messages.create(**how)
+            with client.messages.stream(**how) as stream:
+                return stream.get_final_message()
+
+        messages = [{"role": "user", "content": PROMPT}]
+        first = say(messages)
+        assert [block.type for block in first.content] == ["thinking", "redacted_thinking", "text", "tool_use"]
+        assert (first.content[-1].input, first.stop_reason, first.usage.output_tokens) == ({"city": "Paris"}, "tool_use", 20)
+        messages.append(first.to_param())
+        result = {"type": "tool_result", "tool_use_id": first.content[-1].id, "content": "Paris: 21 degrees"}
+        messages.append({"role": "user", "content": [result]})
+        assert say(messages).content[0].text == "It is 21 degrees."
+    assert not mock.session.violations
+    assert not mock.session.repairs
+
+
+RESPONSES_TOOL = {"type": "function", "strict": False, **CHAT_TOOL["function"]}
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_openai_s_sdk_talks_to_the_responses_server(streams):
+    openai = pytest.importorskip("openai")
+    mock = mock_of("no-retention", reply(REASONING, "I look.", ask(PARIS)), sunny())
+    with serve(mock) as url, openai.OpenAI(base_url=f"{url}/v1", api_key=KEY) as client:
+
+        def say(items):
+            if not streams:
+                return client.responses.create(model="gpt-6-sol", input=items, tools=[RESPONSES_TOOL], store=False)
+            with client.responses.stream(model="gpt-6-sol", input=items, tools=[RESPONSES_TOOL], store=False) as stream:
+                return stream.get_final_response()
+
+        items = [{"role": "user", "content": PROMPT}]
+        first = say(items)
+        assert [item.type for item in first.output] == ["reasoning", "message", "function_call"]
+        call = first.output[-1]
+        assert (json.loads(call.arguments), first.output_text, first.usage.total_tokens) == ({"city": "Paris"}, "I look.", 120)
+        items += [item.model_dump(exclude_none=True, exclude={"parsed_arguments"}) for item in first.output]
+        for item in items:
+            for part in item["content"] if isinstance(item.get("content"), list) else ():
+                part.pop("parsed", None)
+        items.append({"type": "function_call_output", "call_id": call.call_id, "output": "Paris: 21 degrees"})
+        assert say(items).output_text == "It is 21 degrees."
+    assert not mock.session.violations
+    assert not mock.session.repairs
+
+
 # What is refused
 
 
@@ -176,6 +236,87 @@ def test_a_chat_server_refuses_what_the_provider_refuses(at, call_id, url, path,
     assert response.status in (400, 422)
     assert words in response.body.decode()
     assert session.violations or session.repairs
+
+
+def claude_body():
+    content = [
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Paris"}},
+    ]
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "Paris: 21 degrees"}
+    messages = [
+        {"role": "user", "content": PROMPT},
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": [result, {"type": "text", "text": "Go on."}]},
+    ]
+    return {"model": "claude-opus-5-5", "max_tokens": 1000, "messages": messages, "tools": [CLAUDE_TOOL]}
+
+
+MARK = {"type": "ephemeral"}
+CLAUDE_REFUSALS = [
+    ("temperature", 0.5, "deprecated"),
+    ("thinking", {"type": "enabled", "budget_tokens": 2000}, "not supported"),
+    ("max_tokens", 200_000, "maximum allowed"),
+    ("max_tokens", None, "field required"),
+    ("mood", "good", "extra inputs"),
+    ("tools", None, "must define tools"),
+    ("tools.0.name", "get weather", "should match pattern"),
+    ("messages.0", None, "first message"),
+    ("messages.2", None, "must end with a user message"),
+    ("messages.1.content.0.text", " ", "non-whitespace"),
+    ("messages.1.content.1.id", "call:1", "should match pattern"),
+    ("messages.2.content.0", {"type": "text", "text": "First."}, "immediately after"),
+    ("messages.1.content", [{"type": "text", "text": str(n), "cache_control": MARK} for n in range(5)], "maximum of 4"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), CLAUDE_REFUSALS)
+def test_the_messages_server_refuses_what_anthropic_refuses(path, value, words):
+    headers = {"x-api-key": KEY, "anthropic-version": "2023-06-01"}
+    response, session = posted("claude", "/v1/messages", changed(claude_body(), path, value), headers)
+    assert response.status == 400
+    assert any(words in line for line in session.violations + session.repairs)
+
+
+def responses_body():
+    items = [
+        {"role": "user", "content": PROMPT},
+        {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": '{"city": "Paris"}'},
+        {"type": "function_call_output", "call_id": "call_1", "output": "Paris: 21 degrees"},
+    ]
+    return {"model": "gpt-6-sol", "input": items, "tools": [RESPONSES_TOOL], "store": False}
+
+
+THINKING = {"type": "reasoning", "id": "rs_1", "summary": []}
+RESPONSES_REFUSALS = [
+    ("temperature", 0.5, "not supported"),
+    ("mood", "good", "extra inputs"),
+    ("max_output_tokens", 5, "below minimum"),
+    ("previous_response_id", "resp_9", "not found"),
+    ("input.1", None, "No tool call found"),
+    ("input.2", None, "No tool output found"),
+    ("input.1.id", "call_1", "begins with 'fc'"),
+    ("input.3", THINKING, "not persisted"),
+    ("input.3", {**THINKING, "encrypted_content": "made up"}, "could not be verified"),
+    ("input.3", {**THINKING, "encrypted_content": "made up"}, "required following item"),
+    ("tools.0.strict", True, "additionalProperties"),
+    ("tools.0.name", "get weather", "doesn't match"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), RESPONSES_REFUSALS)
+def test_the_responses_server_refuses_what_openai_refuses(path, value, words):
+    body = changed(responses_body(), path, value)
+    response, session = posted("gpt-6", "/v1/responses", body, {"authorization": f"Bearer {KEY}"})
+    assert response.status in (400, 404)
+    assert any(words in line for line in session.violations + session.repairs)
+
+
+def test_the_requests_that_refusals_are_made_from_are_fine():
+    claude, _ = posted("claude", "/v1/messages", claude_body(), {"x-api-key": KEY, "anthropic-version": "2023-06-01"})
+    chat, _ = posted("gpt-4o", "/v1/chat/completions", chat_body("call_1"), {"authorization": f"Bearer {KEY}"})
+    responses, _ = posted("gpt-6", "/v1/responses", responses_body(), {"authorization": f"Bearer {KEY}"})
+    assert (claude.status, chat.status, responses.status) == (200, 200, 200)
 
 
 def test_a_key_in_the_wrong_place_is_refused():

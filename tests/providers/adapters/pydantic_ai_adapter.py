@@ -5,7 +5,9 @@ from collections.abc import AsyncIterable, Callable
 from typing import Any
 
 from pydantic_ai import Agent, BinaryContent, ModelSettings, RunUsage, exceptions
+from pydantic_ai.capabilities import NativeTool
 from pydantic_ai.models import Model
+from pydantic_ai.native_tools import WebSearchTool
 
 from providers.case import IMAGE, Outcome, Task, Unsupported
 from providers.script import Tokens
@@ -60,6 +62,7 @@ async def _run(task: Task) -> Outcome:
             instructions=case.instructions or None,
             output_type=case.output or str,
             model_settings=ModelSettings(**settings),
+            capabilities=[NativeTool(WebSearchTool())] if case.search else None,
         )
         prompt = [leg.prompt, BinaryContent(IMAGE, media_type="image/png")] if case.image else leg.prompt
         handler = _drain if case.stream else None

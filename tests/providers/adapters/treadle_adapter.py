@@ -52,7 +52,7 @@ async def _run(task: Task) -> Outcome:
             tools=task.tools,
             instructions=case.instructions,
             output_type=case.output or str,
-            options=Options(**case.options),
+            options=_options(case),
             limits=Limits(backoff=0.05),
             policy=[allow("*")],
         )
@@ -63,6 +63,17 @@ async def _run(task: Task) -> Outcome:
         history = result.history
     tokens = Tokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
     return Outcome(result.text, result.output if case.output else None, tokens=tokens)
+
+
+_SEARCH = {"anthropic": {"type": "web_search_20250305", "name": "web_search"}, "responses": {"type": "web_search"}}
+
+
+def _options(case: Case) -> Options:
+    if not case.search:
+        return Options(**case.options)
+    if case.tools:
+        raise Unsupported("a provider's own tools can't be offered besides functions")
+    return Options(**case.options, extra={"tools": [_SEARCH[case.wire]]})
 
 
 def _failed(result: RunResult[Any]) -> Outcome:

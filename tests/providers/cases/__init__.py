@@ -1,10 +1,10 @@
 """All cases, by id."""
 
 from providers.case import Case
-from providers.cases import chat
+from providers.cases import anthropic, chat, responses
 
 CASES: dict[str, Case] = {}
 
-for made in (*chat.cases(),):
+for made in (*chat.cases(), *responses.cases(), *anthropic.cases()):
     assert made.id not in CASES, made.id
     CASES[made.id] = made

@@ -33,6 +33,11 @@ def _openai() -> Iterator[Case]:
     declined = reply("I can't help with that.", finish="refusal")
     yield from both("gpt-4o", "refusal", "refusals", [declined], Expect("I can't help with that."), Expect(error="filtered"))
     exchange = [reply(ask(PARIS)), sunny()]
+    yield from both("gpt-5.6", "call", "tools", exchange, CALLED, tools=TOOLS)
+    yield from both("gpt-5.6", "temperature", "options", exchange, CALLED, tools=TOOLS, options={"temperature": 0.2})
+    yield from both("gpt-5.6", "limit", "options", [sunny()], Expect(SUNNY), options={"max_tokens": 500}, sends={"max_tokens": 500})
+    thinking = [reply(Think("", "ZW5jcnlwdGVkLTE=", hidden=True), ask(PARIS)), sunny()]
+    yield from both("gpt-5.6", "thinking-and-call", "opaque parts", thinking, CALLED, tools=TOOLS)
     yield from both("o3", "temperature", "options", exchange, CALLED, tools=TOOLS, options={"temperature": 0.2})
     yield from both("o3", "limit", "options", exchange, CALLED, tools=TOOLS, options={"max_tokens": 500}, sends={"max_tokens": 500})
     yield from whole(

@@ -25,9 +25,9 @@ SUNNY = "It is 21 degrees."
 CALLED = Expect(SUNNY, (PARIS,))
 
 
-def common(at: str) -> Iterator[Case]:
-    """The cases that every wire has."""
-    yield from _talking(at)
+def common(at: str, *, stops: bool = True) -> Iterator[Case]:
+    """The cases that every wire has. Not every one takes stop sequences."""
+    yield from _talking(at, stops)
     yield from _calling(at)
     yield from _schemas(at)
     yield from _answers(at)
@@ -35,7 +35,7 @@ def common(at: str) -> Iterator[Case]:
     yield from _breaking(at)
 
 
-def _talking(at: str) -> Iterator[Case]:
+def _talking(at: str, stops: bool) -> Iterator[Case]:
     used = Tokens(120, 30)
     yield from both(at, "plain", "plain", [sunny(tokens=used)], Expect(SUNNY, tokens=used), instructions="Answer in one sentence.")
     yield from both(at, "odd-characters", "plain", [reply(ODD)], Expect(ODD.strip()), prompt=f"Repeat: {ODD.strip()}")
@@ -44,7 +44,7 @@ def _talking(at: str) -> Iterator[Case]:
     yield from whole(
         at, "image", "images", [reply("A red dot.")], Expect("A red dot."), prompt="What is in the picture?", image=True
     )
-    sends = {"max_tokens": 300, "stop": ("END",)}
+    sends = {"max_tokens": 300, **({"stop": ("END",)} if stops else {})}
     yield from whole(at, "limits", "options", [sunny()], Expect(SUNNY), options=sends, sends=sends)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from providers.servers import chat_rules
+from providers.servers import anthropic, chat_rules
 from providers.servers.base import Wire
 from providers.servers.chat import Chat
 from providers.servers.chat_rules import Personality
+from providers.servers.responses import Responses
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,19 @@ def _chat(who: Personality, base: str = "/v1") -> Server:
     return Server("chat", who.name, who.model, lambda: [Chat(who)], base, "mistralai" if who.oracle == "mistral" else who.oracle)
 
 
+def _responses(model: str, **how: bool) -> Server:
+    return Server("responses", "openai", model, lambda: [Responses(model, **how)], "/v1", "openai")
+
+
+def _anthropic(claude: anthropic.Claude) -> Server:
+    return Server("anthropic", "anthropic", claude.model, lambda: [anthropic.Messages(claude)], needs="anthropic")
+
+
 SERVERS: dict[str, Server] = {
     "gpt-4o": _chat(chat_rules.GPT_4O),
-    "gpt-5.6": _chat(chat_rules.GPT_5_6),
+    "gpt-5.6": Server(
+        "chat", "openai", "gpt-5.6", lambda: [Chat(chat_rules.GPT_5_6), Responses("gpt-5.6", reasons=True)], "/v1", "openai"
+    ),
     "o3": _chat(chat_rules.O3),
     "azure": _chat(chat_rules.AZURE, "/openai/v1"),
     "mistral": _chat(chat_rules.MISTRAL),
@@ -43,4 +54,9 @@ SERVERS: dict[str, Server] = {
     "groq": _chat(chat_rules.GROQ, "/openai/v1"),
     "no-tools": _chat(chat_rules.NO_TOOLS),
     "vllm": _chat(chat_rules.VLLM),
+    "gpt-6": _responses("gpt-6-sol", reasons=True),
+    "gpt-4.1": _responses("gpt-4.1", reasons=False),
+    "no-retention": _responses("gpt-6-sol", reasons=True, stores=False),
+    "claude": _anthropic(anthropic.OPUS),
+    "haiku": _anthropic(anthropic.HAIKU),
 }

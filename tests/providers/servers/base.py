@@ -291,7 +291,7 @@ def offer_problems(wire: Wire, body: Any, session: Session) -> list[Problem]:
 
 def _short(value: Any) -> str:
     text = repr(value)
-    return text if len(text) <= 160 else text[:159] + "…"
+    return text if len(text) <= 700 else text[:699] + "…"
 
 
 # What wires share

@@ -152,15 +152,11 @@ class ChatReplies:
         yield from ({"tool_calls": [{**place, "function": {"arguments": text}}]} for text in argument_pieces(ask.text))
 
     def fail(self, fail: Fail) -> Response:
-        status, error = _FAILURES.get(fail.kind, (502, {}))
-        if fail.kind == "page":
-            return page(fail.status or 502)
-        error = {"param": None, **error}
-        if fail.kind == "context" and self.who.overflow:
-            error |= {"message": self.who.overflow, "code": "3051"}
-        if self.who.oracle == "mistral":
-            return json_response(fail.status or status, {"object": "error", **error}, retry_headers(fail))
-        return json_response(fail.status or status, {"error": error}, retry_headers(fail))
+        if self.who.oracle != "mistral" or fail.kind == "page":
+            return openai_failure(fail)
+        status, error = FAILURES[fail.kind]
+        words = {"message": self.who.overflow, "code": "3051"} if fail.kind == "context" else {}
+        return json_response(fail.status or status, {"object": "error", "param": None, **error, **words}, retry_headers(fail))
 
     def refuse(self, problem: Problem) -> Response:
         error = {"message": problem.message, "type": "invalid_request_error", "param": problem.param, "code": None}
@@ -173,7 +169,7 @@ class ChatReplies:
         return json_response(problem.status, {"object": "error", **error, "code": "3230"})
 
 
-_FAILURES: dict[str, tuple[int, dict[str, Any]]] = {
+FAILURES: dict[str, tuple[int, dict[str, Any]]] = {
     "rate_limit": (429, {"message": "Rate limit reached for requests", "type": "requests", "code": "rate_limit_exceeded"}),
     "overloaded": (
         503,
@@ -209,6 +205,16 @@ _FAILURES: dict[str, tuple[int, dict[str, Any]]] = {
         },
     ),
 }
+
+
+def openai_failure(fail: Fail) -> Response:
+    """A failure as OpenAI tells it."""
+    if fail.kind == "page":
+        return page(fail.status or 502)
+    status, error = FAILURES[fail.kind]
+    return json_response(fail.status or status, {"error": {"param": None, **error}}, retry_headers(fail))
+
+
 _FINISH = {"length": "length", "filter": "content_filter", "error": "error"}
 
 
