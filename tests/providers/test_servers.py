@@ -158,6 +158,37 @@ def test_openai_s_sdk_talks_to_the_responses_server(streams):
     assert not mock.session.repairs
 
 
+GEMINI_FUNCTION = {"name": "weather", "description": "The weather.", "parametersJsonSchema": CHAT_TOOL["function"]["parameters"]}
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_google_s_sdk_talks_to_the_gemini_server(streams):
+    genai = pytest.importorskip("google.genai")
+    kinds = genai.types
+    mock = mock_of("gemini", *ANSWERS)
+    function = kinds.FunctionDeclaration(name="weather", parameters_json_schema=CHAT_TOOL["function"]["parameters"])
+    config = kinds.GenerateContentConfig(tools=[kinds.Tool(function_declarations=[function])])
+    with serve(mock) as url, genai.Client(api_key=KEY, http_options={"base_url": url}) as client:
+
+        def say(contents):
+            how = {"model": "gemini-3-pro-preview", "contents": contents, "config": config}
+            if not streams:
+                return client.models.generate_content(**how).candidates[0].content.parts
+            chunks = list(client.models.generate_content_stream(**how))
+            return [part for chunk in chunks for part in (chunk.candidates[0].content.parts if chunk.candidates[0].content else None) or ()]
+
+        contents = [kinds.Content(role="user", parts=[kinds.Part(text=PROMPT)])]
+        parts = say(contents)
+        call = parts[-1].function_call
+        assert ("".join(part.text or "" for part in parts), call.name, call.args) == ("I look.", "weather", {"city": "Paris"})
+        contents.append(kinds.Content(role="model", parts=parts))
+        response = kinds.FunctionResponse(id=call.id, name="weather", response={"result": "Paris: 21 degrees"})
+        contents.append(kinds.Content(role="user", parts=[kinds.Part(function_response=response)]))
+        assert "".join(part.text or "" for part in say(contents)) == "It is 21 degrees."
+    assert not mock.session.violations
+    assert not mock.session.repairs
+
+
 # What is refused
 
 
@@ -312,11 +343,48 @@ def test_the_responses_server_refuses_what_openai_refuses(path, value, words):
     assert any(words in line for line in session.violations + session.repairs)
 
 
+def gemini_body():
+    call = {"id": "call1", "name": "weather", "args": {"city": "Paris"}}
+    contents = [
+        {"role": "user", "parts": [{"text": PROMPT}]},
+        {"role": "model", "parts": [{"functionCall": call, "thoughtSignature": "c2lnbmF0dXJl"}]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "call1", "name": "weather", "response": {"result": "21"}}}]},
+    ]
+    return {"contents": contents, "tools": [{"functionDeclarations": [GEMINI_FUNCTION]}]}
+
+
+GEMINI_REFUSALS = [
+    ("mood", "good", "Cannot find field"),
+    ("contents.0.role", "assistant", "valid role"),
+    ("contents.0.parts", [], "has no parts"),
+    ("contents.0.parts.0.mood", "good", "extra inputs"),
+    ("contents.0", None, "begins and ends with a user turn"),
+    ("contents.2", None, "begins and ends with a user turn"),
+    ("contents.1.parts.0.thoughtSignature", None, "thought_signature"),
+    ("contents.2.parts.1", {"functionResponse": {"id": "2", "name": "weather", "response": {}}}, "number of function response"),
+    ("contents.2.parts.0.functionResponse.id", "call2", "no open call"),
+    ("tools.0.functionDeclarations.0.name", "1st", "Invalid function name"),
+    ("tools.0.functionDeclarations.0.parameters", {"type": "object"}, "mutually exclusive"),
+    ("tools.0.functionDeclarations", [{"name": "a", "parameters": {"$ref": "#/$defs/A"}}], "extra inputs"),
+    ("tools.0.functionDeclarations", [{"name": "a", "parameters": {"type": "object", "additionalProperties": False}}], "additionalProperties"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), GEMINI_REFUSALS)
+def test_the_gemini_server_refuses_what_google_refuses(path, value, words):
+    pytest.importorskip("google.genai")
+    body = changed(gemini_body(), path, value)
+    response, session = posted("gemini", "/v1beta/models/gemini-3-pro-preview:generateContent", body, {"x-goog-api-key": KEY})
+    assert response.status == 400
+    assert any(words in line for line in session.violations + session.repairs)
+
+
 def test_the_requests_that_refusals_are_made_from_are_fine():
     claude, _ = posted("claude", "/v1/messages", claude_body(), {"x-api-key": KEY, "anthropic-version": "2023-06-01"})
     chat, _ = posted("gpt-4o", "/v1/chat/completions", chat_body("call_1"), {"authorization": f"Bearer {KEY}"})
     responses, _ = posted("gpt-6", "/v1/responses", responses_body(), {"authorization": f"Bearer {KEY}"})
-    assert (claude.status, chat.status, responses.status) == (200, 200, 200)
+    gemini, _ = posted("gemini", "/v1beta/models/gemini-3-pro-preview:generateContent", gemini_body(), {"x-goog-api-key": KEY})
+    assert (claude.status, chat.status, responses.status, gemini.status) == (200, 200, 200, 200)
 
 
 def test_a_key_in_the_wrong_place_is_refused():

@@ -40,6 +40,7 @@ class _PydanticAI:
                 return await _run(task)
             except (exceptions.AgentRunError, exceptions.UserError) as error:
                 name = next((name for name, kind in _ERRORS if isinstance(error, kind)), "other")
+                name = "length" if "token limit" in str(error) else name
                 return Outcome(error=name, detail=f"{type(error).__name__}: {error}")
             except Unsupported:
                 raise

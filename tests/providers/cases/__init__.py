@@ -1,10 +1,10 @@
 """All cases, by id."""
 
 from providers.case import Case
-from providers.cases import anthropic, chat, responses
+from providers.cases import anthropic, chat, google, responses
 
 CASES: dict[str, Case] = {}
 
-for made in (*chat.cases(), *responses.cases(), *anthropic.cases()):
+for made in (*chat.cases(), *responses.cases(), *anthropic.cases(), *google.cases()):
     assert made.id not in CASES, made.id
     CASES[made.id] = made

@@ -25,14 +25,21 @@ SUNNY = "It is 21 degrees."
 CALLED = Expect(SUNNY, (PARIS,))
 
 
-def common(at: str, *, stops: bool = True) -> Iterator[Case]:
-    """The cases that every wire has. Not every one takes stop sequences."""
+def common(at: str, *, stops: bool = True, one_call: bool = True, keep_alive: bool = True) -> Iterator[Case]:
+    """The cases that every wire has. Not every one takes stop sequences, can be told to make one call at a time, or keeps alive."""
     yield from _talking(at, stops)
     yield from _calling(at)
+    if one_call:
+        single = {"parallel_calls": False}
+        exchange = [reply(ask(PARIS)), sunny()]
+        yield from whole(at, "one-call-at-a-time", "options", exchange, CALLED, tools=("weather",), options=single, sends=single)
     yield from _schemas(at)
     yield from _answers(at)
     yield from _failing(at)
     yield from _breaking(at)
+    if keep_alive:
+        alive = [reply(ask(PARIS), quirks="keep_alive"), sunny(quirks="keep_alive")]
+        yield from streamed(at, "keep-alive", "keep-alives", alive, CALLED, tools=("weather",))
 
 
 def _talking(at: str, stops: bool) -> Iterator[Case]:
@@ -74,16 +81,6 @@ def _calling(at: str) -> Iterator[Case]:
     yield from both(at, "unknown-tool", "tools", unknown, CALLED, tools=tools)
     wrong = [reply(Ask("weather", {"town": 5})), reply(ask(PARIS)), sunny()]
     yield from whole(at, "wrong-arguments", "tools", wrong, CALLED, tools=tools)
-    yield from whole(
-        at,
-        "one-call-at-a-time",
-        "options",
-        [reply(ask(PARIS)), sunny()],
-        CALLED,
-        tools=tools,
-        options={"parallel_calls": False},
-        sends={"parallel_calls": False},
-    )
 
 
 _AWKWARD = {
@@ -138,11 +135,3 @@ def _breaking(at: str) -> Iterator[Case]:
     yield from streamed(at, "cut-in-call", "broken streams", broken, CALLED, tools=("weather", "keep"))
     failed = [reply("It is", failure=Fail("overloaded")), sunny()]
     yield from streamed(at, "error-in-stream", "broken streams", failed, Expect(SUNNY))
-    yield from streamed(
-        at,
-        "keep-alive",
-        "keep-alives",
-        [reply(ask(PARIS), quirks="keep_alive"), sunny(quirks="keep_alive")],
-        CALLED,
-        tools=("weather",),
-    )

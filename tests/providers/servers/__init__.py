@@ -7,6 +7,7 @@ from providers.servers import anthropic, chat_rules
 from providers.servers.base import Wire
 from providers.servers.chat import Chat
 from providers.servers.chat_rules import Personality
+from providers.servers.google import Gemini
 from providers.servers.responses import Responses
 
 
@@ -57,6 +58,9 @@ SERVERS: dict[str, Server] = {
     "gpt-6": _responses("gpt-6-sol", reasons=True),
     "gpt-4.1": _responses("gpt-4.1", reasons=False),
     "no-retention": _responses("gpt-6-sol", reasons=True, stores=False),
+    "gemini": Server(
+        "google", "google", "gemini-3-pro-preview", lambda: [Gemini("gemini-3-pro-preview")], needs="google.genai"
+    ),
     "claude": _anthropic(anthropic.OPUS),
     "haiku": _anthropic(anthropic.HAIKU),
 }

@@ -81,6 +81,7 @@ class Session:
     requests: list[Request] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
+    again: Fail | None = None  # what whoever comes back before that time is told
     not_before: float = 0.0
 
     @property
@@ -147,9 +148,8 @@ class Mock:
             session.violations.append(f"{request.method} {request.target}: there is nothing at this path")
             return Response(404, b'{"error":{"message":"Not found"}}')
         session.requests.append(request)
-        early = session.not_before - time.monotonic()
-        if early > EARLY:
-            session.violations.append(f"came back {early:.2f} s before the time that retry-after named")
+        if session.again is not None and time.monotonic() < session.not_before - EARLY:
+            return wire.fail(session.again)  # too early: the same refusal once more
         problems = list(wire.problems(request, session))
         problems = problems or [*history_problems(wire.turns(request.body), session), *offer_problems(wire, request.body, session)]
         if problems:
@@ -168,7 +168,7 @@ class Mock:
         _, answer = self.session.script.pop(0)
         if isinstance(answer, Fail):
             if answer.retry_after:
-                self.session.not_before = time.monotonic() + answer.retry_after
+                self.session.again, self.session.not_before = answer, time.monotonic() + answer.retry_after
             return wire.fail(answer)
         issued = wire.issue(_given(answer, wire, request.body, self.session), self.session, request.body)
         self.session.issued.append(issued)
