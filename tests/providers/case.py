@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from providers.script import Answer, Tokens
 from providers.servers import SERVERS, Server
-from providers.servers.base import Expected, Mock, Session
+from providers.servers.base import Expected, Session
 from providers.servers.http import serve
+from providers.servers.mock import Mock
 from providers.toolbox import Done, bind, covers, data_of
 
 SECONDS = 40  # after which a library is taken to hang

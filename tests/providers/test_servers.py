@@ -2,6 +2,7 @@
 
 import copy
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from providers.cases.responses import THOUGHT as REASONING
 from providers.oracles import is_installed, loaded, missing
 from providers.script import reply
 from providers.servers import SERVERS
-from providers.servers.base import KEY, Mock, Session
+from providers.servers.base import KEY, REGION, SECRET_KEY, Session
 from providers.servers.http import Request, serve
+from providers.servers.mock import Mock
 
 PROMPT = "What is the weather in Paris?"
 ANSWERS = (reply("I look.", ask(PARIS)), sunny())
@@ -175,7 +177,11 @@ def test_google_s_sdk_talks_to_the_gemini_server(streams):
             if not streams:
                 return client.models.generate_content(**how).candidates[0].content.parts
             chunks = list(client.models.generate_content_stream(**how))
-            return [part for chunk in chunks for part in (chunk.candidates[0].content.parts if chunk.candidates[0].content else None) or ()]
+            return [
+                part
+                for chunk in chunks
+                for part in (chunk.candidates[0].content.parts if chunk.candidates[0].content else None) or ()
+            ]
 
         contents = [kinds.Content(role="user", parts=[kinds.Part(text=PROMPT)])]
         parts = say(contents)
@@ -187,6 +193,75 @@ def test_google_s_sdk_talks_to_the_gemini_server(streams):
         assert "".join(part.text or "" for part in say(contents)) == "It is 21 degrees."
     assert not mock.session.violations
     assert not mock.session.repairs
+
+
+CONVERSE_TOOL = {
+    "toolSpec": {"name": "weather", "description": "The weather.", "inputSchema": {"json": CHAT_TOOL["function"]["parameters"]}}
+}
+NOVA = "us.amazon.nova-pro-v1:0"
+
+
+def bedrock_client(url, secret=SECRET_KEY):
+    session = pytest.importorskip("botocore.session").get_session()
+    keys = {"aws_access_key_id": KEY, "aws_secret_access_key": secret}
+    return session.create_client("bedrock-runtime", region_name=REGION, endpoint_url=url, **keys)
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_amazon_s_sdk_talks_to_the_converse_server(streams):
+    pytest.importorskip("botocore")
+    mock = mock_of("nova", *ANSWERS)
+    with serve(mock) as url, closing(bedrock_client(url)) as client:
+
+        def say(messages):
+            how = {"modelId": NOVA, "messages": messages, "toolConfig": {"tools": [CONVERSE_TOOL]}}
+            if not streams:
+                return client.converse(**how)["output"]["message"]["content"]
+            return joined(client.converse_stream(**how)["stream"])
+
+        messages = [{"role": "user", "content": [{"text": PROMPT}]}]
+        content = say(messages)
+        use = content[-1]["toolUse"]
+        assert (content[0]["text"], use["name"], use["input"]) == ("I look.", "weather", {"city": "Paris"})
+        messages.append({"role": "assistant", "content": content})
+        result = {"toolUseId": use["toolUseId"], "content": [{"text": "Paris: 21 degrees"}]}
+        messages.append({"role": "user", "content": [{"toolResult": result}]})
+        assert say(messages)[0]["text"] == "It is 21 degrees."
+    assert not mock.session.violations
+    assert not mock.session.repairs
+
+
+def joined(events):
+    """The content that a Converse stream brings."""
+    blocks, inputs = {}, {}
+    for event in events:
+        index = next(iter(event.values())).get("contentBlockIndex")
+        start = event.get("contentBlockStart", {}).get("start", {})
+        delta = event.get("contentBlockDelta", {}).get("delta", {})
+        if "toolUse" in start:
+            blocks[index], inputs[index] = {"toolUse": start["toolUse"]}, ""
+        if "text" in delta:
+            blocks[index] = {"text": blocks.get(index, {"text": ""})["text"] + delta["text"]}
+        if "toolUse" in delta:
+            inputs[index] += delta["toolUse"]["input"]
+            blocks[index]["toolUse"]["input"] = inputs[index]
+    for index in inputs:
+        blocks[index]["toolUse"]["input"] = json.loads(inputs[index])
+    return list(blocks.values())
+
+
+def test_a_request_that_is_signed_with_another_key_is_refused():
+    pytest.importorskip("botocore")
+    from botocore.exceptions import ClientError
+
+    mock = mock_of("nova", sunny())
+    with (
+        serve(mock) as url,
+        closing(bedrock_client(url, secret="not-the-secret")) as client,
+        pytest.raises(ClientError, match="doesn't match"),
+    ):
+        client.converse(modelId=NOVA, messages=[{"role": "user", "content": [{"text": PROMPT}]}])
+    assert "the signature doesn't match" in mock.session.violations
 
 
 # What is refused
@@ -296,6 +371,7 @@ CLAUDE_REFUSALS = [
     ("messages.2", None, "must end with a user message"),
     ("messages.1.content.0.text", " ", "non-whitespace"),
     ("messages.1.content.1.id", "call:1", "should match pattern"),
+    ("messages.1.content.0", {"type": "thinking", "thinking": "So.", "signature": "made up"}, "Invalid `signature`"),
     ("messages.2.content.0", {"type": "text", "text": "First."}, "immediately after"),
     ("messages.1.content", [{"type": "text", "text": str(n), "cache_control": MARK} for n in range(5)], "maximum of 4"),
 ]
@@ -347,7 +423,7 @@ def gemini_body():
     call = {"id": "call1", "name": "weather", "args": {"city": "Paris"}}
     contents = [
         {"role": "user", "parts": [{"text": PROMPT}]},
-        {"role": "model", "parts": [{"functionCall": call, "thoughtSignature": "c2lnbmF0dXJl"}]},
+        {"role": "model", "parts": [{"functionCall": call, "thoughtSignature": "skip_thought_signature_validator"}]},
         {"role": "user", "parts": [{"functionResponse": {"id": "call1", "name": "weather", "response": {"result": "21"}}}]},
     ]
     return {"contents": contents, "tools": [{"functionDeclarations": [GEMINI_FUNCTION]}]}
@@ -361,12 +437,17 @@ GEMINI_REFUSALS = [
     ("contents.0", None, "begins and ends with a user turn"),
     ("contents.2", None, "begins and ends with a user turn"),
     ("contents.1.parts.0.thoughtSignature", None, "thought_signature"),
+    ("contents.1.parts.0.thoughtSignature", "bWFkZSB1cA==", "Corrupted thought signature"),
     ("contents.2.parts.1", {"functionResponse": {"id": "2", "name": "weather", "response": {}}}, "number of function response"),
     ("contents.2.parts.0.functionResponse.id", "call2", "no open call"),
     ("tools.0.functionDeclarations.0.name", "1st", "Invalid function name"),
     ("tools.0.functionDeclarations.0.parameters", {"type": "object"}, "mutually exclusive"),
     ("tools.0.functionDeclarations", [{"name": "a", "parameters": {"$ref": "#/$defs/A"}}], "extra inputs"),
-    ("tools.0.functionDeclarations", [{"name": "a", "parameters": {"type": "object", "additionalProperties": False}}], "additionalProperties"),
+    (
+        "tools.0.functionDeclarations",
+        [{"name": "a", "parameters": {"type": "object", "additionalProperties": False}}],
+        "additionalProperties",
+    ),
 ]
 
 
@@ -377,6 +458,64 @@ def test_the_gemini_server_refuses_what_google_refuses(path, value, words):
     response, session = posted("gemini", "/v1beta/models/gemini-3-pro-preview:generateContent", body, {"x-goog-api-key": KEY})
     assert response.status == 400
     assert any(words in line for line in session.violations + session.repairs)
+
+
+def converse_body():
+    use = {"toolUseId": "tooluse_1", "name": "weather", "input": {"city": "Paris"}}
+    result = {"toolUseId": "tooluse_1", "content": [{"text": "Paris: 21 degrees"}]}
+    messages = [
+        {"role": "user", "content": [{"text": PROMPT}]},
+        {"role": "assistant", "content": [{"text": "I look."}, {"toolUse": use}]},
+        {"role": "user", "content": [{"toolResult": result}]},
+    ]
+    return {"messages": messages, "toolConfig": {"tools": [CONVERSE_TOOL]}}
+
+
+CONVERSE_REFUSALS = [
+    ("mood", "good", "extra inputs"),
+    ("inferenceConfig", {"temperature": 0.2}, "deprecated"),
+    ("toolConfig", None, "toolConfig field must be defined"),
+    ("toolConfig.tools.0.toolSpec.name", "get weather", "doesn't match"),
+    ("messages.0", None, "must start with a user message"),
+    ("messages.2", None, "must end with a user message"),
+    ("messages.3", {"role": "user", "content": [{"text": "Go on."}]}, "must alternate"),
+    ("messages.1.content.0.text", " ", "is blank"),
+    ("messages.1.content", [], "is empty"),
+    ("messages.1.content.1.toolUse.toolUseId", "call/1", "doesn't match"),
+    ("messages.2.content", [{"text": "Go on."}], "Expected toolResult blocks"),
+    (
+        "messages.1.content.0",
+        {"reasoningContent": {"reasoningText": {"text": "So.", "signature": "made up"}}},
+        "Invalid `signature`",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), CONVERSE_REFUSALS)
+def test_the_converse_server_refuses_what_bedrock_refuses(path, value, words):
+    pytest.importorskip("botocore")
+    response, session = signed_and_posted(changed(converse_body(), path, value))
+    assert response.status == 400
+    assert any(words in line for line in session.violations + session.repairs)
+
+
+def signed_and_posted(body):
+    from botocore.auth import SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
+
+    path = "/model/us.anthropic.claude-opus-4-8/converse"
+    raw = json.dumps(body).encode()
+    request = AWSRequest("POST", f"http://bedrock.test{path}", {"host": "bedrock.test"}, raw)
+    SigV4Auth(Credentials(KEY, SECRET_KEY), "bedrock", REGION).add_auth(request)
+    mock = mock_of("bedrock", sunny())
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    return mock(Request("POST", path, headers, raw)), mock.session
+
+
+def test_a_signed_request_is_answered():
+    pytest.importorskip("botocore")
+    assert signed_and_posted(converse_body())[0].status == 200
 
 
 def test_the_requests_that_refusals_are_made_from_are_fine():

@@ -10,16 +10,15 @@ from providers.case import Case, Leg, Outcome, Task, Unsupported
 from providers.script import Tokens
 from providers.servers import SERVERS, Server
 from providers.servers.base import KEY
-from treadle import Agent, Model, Options, RunResult, Usage, allow, model_of
-from treadle.loop.limits import Limits
-from treadle.models.http import close_all
+from treadle import Agent, Limits, Model, Options, RunResult, TreadleError, Usage, allow, model_of
 
 _ERRORS = (
-    ("filtered", r"filter|policy|declined|safety"),
+    ("filtered", r"filtered|content (filter|policy|management)|declined"),
     ("context", r"is more than \S+ can read"),
     ("auth", r"does not accept the key|does not let you use"),
     ("not_found", r"There is no model"),
     ("broken", r"broke off|can't be read"),
+    ("rate_limit", r"can't answer now \(429\)"),
     ("unavailable", r"can't answer now|does not answer|gave no answer"),
     ("refused", r"refused the request|takes no tools"),
 )
@@ -32,8 +31,9 @@ class _Treadle:
             os.environ["TREADLE_HOME"] = home  # what one case finds out about a model is nothing to the next
             try:
                 return await _run(task)
+            except TreadleError as error:
+                return Outcome(error="other", detail=f"{type(error).__name__}: {error}")
             finally:
-                await close_all()
                 if before is None:
                     del os.environ["TREADLE_HOME"]
                 else:

@@ -25,8 +25,13 @@ SUNNY = "It is 21 degrees."
 CALLED = Expect(SUNNY, (PARIS,))
 
 
-def common(at: str, *, stops: bool = True, one_call: bool = True, keep_alive: bool = True) -> Iterator[Case]:
-    """The cases that every wire has. Not every one takes stop sequences, can be told to make one call at a time, or keeps alive."""
+def common(
+    at: str, *, stops: bool = True, one_call: bool = True, keep_alive: bool = True, retry_after: float | None = 1
+) -> Iterator[Case]:
+    """The cases that every wire has.
+
+    Not every one takes stop sequences, can be told to make one call at a time, keeps connections alive, or says when to come back.
+    """
     yield from _talking(at, stops)
     yield from _calling(at)
     if one_call:
@@ -35,7 +40,7 @@ def common(at: str, *, stops: bool = True, one_call: bool = True, keep_alive: bo
         yield from whole(at, "one-call-at-a-time", "options", exchange, CALLED, tools=("weather",), options=single, sends=single)
     yield from _schemas(at)
     yield from _answers(at)
-    yield from _failing(at)
+    yield from _failing(at, retry_after)
     yield from _breaking(at)
     if keep_alive:
         alive = [reply(ask(PARIS), quirks="keep_alive"), sunny(quirks="keep_alive")]
@@ -119,11 +124,11 @@ def _answers(at: str) -> Iterator[Case]:
     yield from both(at, "filtered", "refusals", [reply(finish="filter")], Expect(error="filtered"))
 
 
-def _failing(at: str) -> Iterator[Case]:
+def _failing(at: str, retry_after: float | None) -> Iterator[Case]:
     yield from whole(at, "key-refused", "errors", [Fail("auth")], Expect(error="auth"))
     yield from whole(at, "no-such-model", "errors", [Fail("not_found")], Expect(error="not_found"))
     yield from both(at, "too-long", "overflow", [Fail("context")], Expect(error="context"))
-    yield from both(at, "rate-limit", "rate limits", [Fail("rate_limit", retry_after=1), sunny()], Expect(SUNNY))
+    yield from both(at, "rate-limit", "rate limits", [Fail("rate_limit", retry_after=retry_after), sunny()], Expect(SUNNY))
     yield from whole(at, "overloaded", "rate limits", [Fail("overloaded"), sunny()], Expect(SUNNY))
     yield from whole(at, "proxy-page", "errors", [Fail("page"), sunny()], Expect(SUNNY))
     yield from both(at, "page-for-reply", "errors", [Fail("page", 200)] * 6, *(Expect(error="any", answers=n) for n in range(1, 7)))

@@ -50,4 +50,13 @@ def _more() -> Iterator[Case]:
     sampling = {"temperature": 0.2, "seed": 7}
     yield from whole(at, "sampling", "options", [sunny()], Expect(SUNNY), options=sampling, sends=sampling)
     effort = {"reasoning": "low"}
-    yield from both(at, "effort", "options", [reply(HIDDEN, ask(PARIS)), sunny()], CALLED, tools=TOOLS, options=effort, sends={"reasoning": True})
+    yield from both(
+        at,
+        "effort",
+        "options",
+        [reply(HIDDEN, ask(PARIS)), sunny()],
+        CALLED,
+        tools=TOOLS,
+        options=effort,
+        sends={"reasoning": True},
+    )

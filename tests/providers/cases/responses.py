@@ -56,4 +56,4 @@ def _more() -> Iterator[Case]:
     yield from both(at, "search", "opaque parts", [reply(THOUGHT, SEARCH, SUNNY)], Expect(SUNNY), search=True)
     yield from both(at, "search-and-call", "opaque parts", [reply(SEARCH, ask(PARIS)), sunny()], CALLED, tools=TOOLS, search=True)
     limited = [reply("It", failure=Fail("rate_limit")), sunny()]
-    yield from streamed(at, "rate-limit-in-stream", "rate limits", limited, Expect(SUNNY))
+    yield from streamed(at, "rate-limit-in-stream", "broken streams", limited, Expect(SUNNY))

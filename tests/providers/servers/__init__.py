@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from providers.servers import anthropic, chat_rules
+from providers.servers import anthropic_replies, chat_rules
+from providers.servers.anthropic import Messages
 from providers.servers.base import Wire
+from providers.servers.bedrock import Converse
 from providers.servers.chat import Chat
 from providers.servers.chat_rules import Personality
 from providers.servers.google import Gemini
@@ -35,8 +37,12 @@ def _responses(model: str, **how: bool) -> Server:
     return Server("responses", "openai", model, lambda: [Responses(model, **how)], "/v1", "openai")
 
 
-def _anthropic(claude: anthropic.Claude) -> Server:
-    return Server("anthropic", "anthropic", claude.model, lambda: [anthropic.Messages(claude)], needs="anthropic")
+def _anthropic(claude: anthropic_replies.Claude) -> Server:
+    return Server("anthropic", "anthropic", claude.model, lambda: [Messages(claude)], needs="anthropic")
+
+
+def _bedrock(model: str, *, sampling: bool) -> Server:
+    return Server("bedrock", "bedrock", model, lambda: [Converse(model, sampling=sampling)], needs="botocore")
 
 
 SERVERS: dict[str, Server] = {
@@ -58,9 +64,9 @@ SERVERS: dict[str, Server] = {
     "gpt-6": _responses("gpt-6-sol", reasons=True),
     "gpt-4.1": _responses("gpt-4.1", reasons=False),
     "no-retention": _responses("gpt-6-sol", reasons=True, stores=False),
-    "gemini": Server(
-        "google", "google", "gemini-3-pro-preview", lambda: [Gemini("gemini-3-pro-preview")], needs="google.genai"
-    ),
-    "claude": _anthropic(anthropic.OPUS),
-    "haiku": _anthropic(anthropic.HAIKU),
+    "gemini": Server("google", "google", "gemini-3-pro-preview", lambda: [Gemini("gemini-3-pro-preview")], needs="google.genai"),
+    "bedrock": _bedrock("us.anthropic.claude-opus-4-8", sampling=False),
+    "nova": _bedrock("us.amazon.nova-pro-v1:0", sampling=True),
+    "claude": _anthropic(anthropic_replies.OPUS),
+    "haiku": _anthropic(anthropic_replies.HAIKU),
 }

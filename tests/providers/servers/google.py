@@ -1,16 +1,14 @@
-"""Gemini's generateContent: what a request must be, which parts belong together, and how replies look, whole and streamed."""
+"""Gemini's generateContent: what a request must be, and which parts belong together."""
 
-import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from providers.oracles import mismatches, type_of
-from providers.script import Ask, Fail, Reply, Say, Think, pieces
-from providers.servers.base import KEY, Call, Issued, Problem, Session, Turn, json_response, page, sse
-from providers.servers.http import Request, Response
+from providers.servers.base import KEY, Call, Problem, Session, Turn
+from providers.servers.google_replies import GeminiReplies, streams
+from providers.servers.http import Request
 
 _BODY = {
     "contents": "ContentDict",
@@ -22,14 +20,12 @@ _BODY = {
 }
 _FREE = ("cachedContent", "serviceTier", "store", "labels")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
-_DUMMIES = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")  # documented, for foreign calls
+# Documented, for calls of another model's; also as bytes in base64.
+_DUMMIES = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
 
 
-class Gemini:
+class Gemini(GeminiReplies):
     """A server of the Gemini API with one model."""
-
-    def __init__(self, model: str) -> None:
-        self.model = model
 
     def serves(self, request: Request) -> bool:
         at = rf"/v1(beta)?/models/{re.escape(self.model)}"
@@ -41,10 +37,10 @@ class Gemini:
             return [Problem("the key isn't where this provider wants it: in x-goog-api-key", 401)]
         if not isinstance(body, dict):
             return [Problem("the body is no JSON object")]
-        if _streams(request) and request.query.get("alt") != "sse":
+        if streams(request) and request.query.get("alt") != "sse":
             return [Problem("a stream without alt=sse is one JSON list, which this kit doesn't send")]
         body = _camel(body)
-        return [*_typed(body)] or [*_rules(body), *_tool_rules(body)]
+        return [*_typed(body)] or [*_rules(body), *_tool_rules(body), *_seal_rules(body, session)]
 
     # What a request says
 
@@ -73,115 +69,6 @@ class Gemini:
             "reasoning": thinking.get("thinkingLevel") or thinking.get("thinking_level"),
         }
 
-    # What comes back
-
-    def issue(self, reply: Reply, session: Session, body: Any) -> Issued:
-        """The reply with ids and signatures; a call that wasn't written to its end is left out, as this API never shows one."""
-        number = len(session.issued)
-        reply = replace(reply, parts=tuple(part for part in reply.parts if not isinstance(part, Ask) or part.value is not None))
-        calls = tuple(Call(ask.id or f"call{number}{index}", ask.name, ask.value or {}) for index, ask in enumerate(reply.calls))
-        seals = [part.seal for part in reply.parts if isinstance(part, Think)]
-        seals.append(base64.b64encode(b"signature of reply %d" % number).decode())  # calls always have one
-        return Issued(reply, calls, [seals[0], *[None] * (len(calls) - 1)] if calls else None)
-
-    def render(self, issued: Issued, session: Session, request: Request) -> Response:
-        parts = _parts(issued)
-        if not _streams(request):
-            return Response(200, _json(self._chunk(issued.reply, parts, last=True)))
-        chunks = [self._chunk(issued.reply, [piece], last=False) for part in parts for piece in _split(part)]
-        failure = issued.reply.failure
-        end = json.loads(self.fail(failure).body) if failure else self._chunk(issued.reply, [], last=True)
-        return sse((_event(chunk) for chunk in [*chunks, end]), issued.reply)
-
-    def _chunk(self, reply: Reply, parts: list[Any], *, last: bool) -> dict[str, Any]:
-        head = {"modelVersion": self.model, "responseId": "resp-1", "usageMetadata": _usage(reply)}
-        if "blocked" in reply.quirks:
-            return {**head, "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}
-        candidate: dict[str, Any] = {"index": 0}
-        if parts or (last and reply.finish not in ("filter", "malformed")):
-            candidate["content"] = {"role": "model", **({"parts": parts} if parts else {})}
-        if last:
-            candidate["finishReason"] = _FINISH.get(reply.finish, "STOP")
-        if last and reply.finish == "malformed":
-            candidate["finishMessage"] = "Malformed function call: print(default_api.weather(city='Paris'"
-        return {"candidates": [candidate], **head}
-
-    def fail(self, fail: Fail) -> Response:
-        if fail.kind == "page":
-            return page(fail.status or 502)
-        code, status, message, details = _FAILURES[fail.kind]
-        if fail.retry_after:
-            details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{fail.retry_after:g}s"}]
-        error = {"code": code, "message": message, "status": status, **({"details": details} if details else {})}
-        return json_response(fail.status or code, {"error": error})
-
-    def refuse(self, problem: Problem) -> Response:
-        status = "UNAUTHENTICATED" if problem.status == 401 else "INVALID_ARGUMENT"
-        return json_response(problem.status, {"error": {"code": problem.status, "message": problem.message, "status": status}})
-
-
-_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
-_FAILURES: dict[str, tuple[int, str, str, list[Any]]] = {
-    "rate_limit": (429, "RESOURCE_EXHAUSTED", "You exceeded your current quota. Please retry in 1s.", []),
-    "overloaded": (503, "UNAVAILABLE", "The model is overloaded. Please try again later.", []),
-    "server": (500, "INTERNAL", "An internal error has occurred.", []),
-    "auth": (400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", [{"@type": _INFO, "reason": "API_KEY_INVALID"}]),
-    "not_found": (404, "NOT_FOUND", "models/gemini-3-pro-preview is not found for API version v1beta.", []),
-    "context": (400, "INVALID_ARGUMENT", "The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).", []),
-}
-_FINISH = {
-    "length": "MAX_TOKENS",
-    "filter": "SAFETY",
-    "refusal": "PROHIBITED_CONTENT",
-    "malformed": "MALFORMED_FUNCTION_CALL",
-}
-
-
-def _streams(request: Request) -> bool:
-    return request.path.endswith(":streamGenerateContent")
-
-
-def _event(value: Any) -> bytes:
-    return b"data: %b\r\n\r\n" % _json(value)
-
-
-def _json(value: Any) -> bytes:
-    """JSON as this API writes it: line separators are escaped."""
-    return json.dumps(value, ensure_ascii=False).replace("\u2028", "\\u2028").encode()
-
-
-def _usage(reply: Reply) -> dict[str, Any]:
-    used = reply.tokens
-    cached = {"cachedContentTokenCount": used.cached} if used.cached else {}
-    thoughts = {"thoughtsTokenCount": used.reasoning} if used.reasoning else {}
-    counts = {"promptTokenCount": used.input, "candidatesTokenCount": used.output - used.reasoning}
-    return {**counts, **cached, **thoughts, "totalTokenCount": used.input + used.output}
-
-
-def _parts(issued: Issued) -> list[dict[str, Any]]:
-    """Parts of the content. The signature of a thought stands at the first call, or else at the end of the text."""
-    made: list[dict[str, Any]] = []
-    calls = iter(issued.calls)
-    seal = issued.opaque[0] if issued.opaque else next((part.seal for part in issued.reply.parts if isinstance(part, Think)), "")
-    for part in issued.reply.parts:
-        match part:
-            case Say():
-                made.append({"text": part.text})
-            case Think() if part.text:
-                made.append({"text": part.text, "thought": True})
-            case Ask():
-                call = next(calls)
-                function = {"id": call.id, "name": call.name, "args": call.arguments}
-                made.append({"functionCall": function, **({"thoughtSignature": seal} if seal else {})})
-                seal = ""
-            case _:
-                pass
-    return [*made, {"text": "", "thoughtSignature": seal}] if seal and not issued.calls else made
-
-
-def _split(part: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{**part, "text": text} for text in pieces(part["text"], 9)] if part.get("text") else [part]
-
 
 # The conversation in a request
 
@@ -207,7 +94,10 @@ def _turn(content: Any, before: Turn) -> Turn:
     asked = [part for part in parts if "functionCall" in part]
     calls = [_call(part["functionCall"], index) for index, part in enumerate(asked)]
     answers = [part["functionResponse"] for part in parts if "functionResponse" in part]
-    results = [(_answered(answer, index, before), json.dumps(answer["response"], ensure_ascii=False)) for index, answer in enumerate(answers)]
+    results = [
+        (_answered(answer, index, before), json.dumps(answer["response"], ensure_ascii=False))
+        for index, answer in enumerate(answers)
+    ]
     images = [part["inlineData"]["data"] for part in parts if "inlineData" in part]
     role = "assistant" if content.get("role") == "model" else "tool" if results else "user"
     return Turn(role, text, calls, results, [_standard(part.get("thoughtSignature")) for part in asked] or None, images)
@@ -226,7 +116,11 @@ def _answered(answer: Any, index: int, before: Turn) -> str:
     if answer.get("id"):
         return answer["id"]
     call = before.calls[index] if index < len(before.calls) else None
-    return call.id if call is not None and call.name == answer["name"] and call.id.startswith(f"{index}:") else f"a response to {answer['name']}"
+    return (
+        call.id
+        if call is not None and call.name == answer["name"] and call.id.startswith(f"{index}:")
+        else f"a response to {answer['name']}"
+    )
 
 
 # What the API refuses
@@ -260,18 +154,31 @@ def _rules(body: Any) -> Iterator[Problem]:
             words = "the number of function response parts is equal to the number of function call parts of the function call turn"
             yield Problem(f"Please ensure that {words}: {answered} instead of {asked}.")
         if any("functionCall" in part for part in content["parts"]) and before.get("role") != "user":
-            yield Problem("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+            yield Problem(
+                "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+            )
     yield from _signature_rules(contents)
 
 
 def _signature_rules(contents: list[Any]) -> Iterator[Problem]:
     """The first call of every step of the turn that is under way."""
-    asks = [index for index, content in enumerate(contents) if content.get("role") == "user" and "functionResponse" not in content["parts"][0]]
+    asks = [
+        index
+        for index, content in enumerate(contents)
+        if content.get("role") == "user" and "functionResponse" not in content["parts"][0]
+    ]
     for content in contents[max(asks, default=0) :]:
         calls = [part for part in content["parts"] if "functionCall" in part]
-        if calls and not calls[0].get("thoughtSignature") and calls[0].get("thoughtSignature") not in _DUMMIES:
+        if calls and not calls[0].get("thoughtSignature"):
             name = calls[0]["functionCall"]["name"]
             yield Problem(f"Function call is missing a thought_signature in functionCall parts. Function call `{name}`.")
+
+
+def _seal_rules(body: Any, session: Session) -> Iterator[Problem]:
+    known = session.seals | {seal for issued in session.issued for seal in issued.opaque or ()} | set(map(_standard, _DUMMIES))
+    seals = [_standard(part.get("thoughtSignature")) for content in body["contents"] for part in content["parts"]]
+    if any(seal is not None and seal not in known for seal in seals):
+        yield Problem("Corrupted thought signature.")
 
 
 def _tool_rules(body: Any) -> Iterator[Problem]:
@@ -285,6 +192,8 @@ def _tool_rules(body: Any) -> Iterator[Problem]:
         if "parameters" in function and "parametersJsonSchema" in function:
             yield Problem("parameters and parameters_json_schema are mutually exclusive")
         if "additionalProperties" in json.dumps(function.get("parameters") or {}):
-            yield Problem('Invalid JSON payload received. Unknown name "additionalProperties" at tools.function_declarations.parameters')
+            yield Problem(
+                'Invalid JSON payload received. Unknown name "additionalProperties" at tools.function_declarations.parameters'
+            )
         if (function.get("parameters") or {}).get("type", "object").lower() != "object":
             yield Problem(f"the parameters of {function['name']} must be of type OBJECT")
