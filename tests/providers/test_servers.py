@@ -11,7 +11,7 @@ from providers.cases.anthropic import HIDDEN, THOUGHT
 from providers.cases.common import PARIS, ask, sunny
 from providers.cases.responses import THOUGHT as REASONING
 from providers.oracles import is_installed, loaded, missing
-from providers.script import reply
+from providers.script import Fail, reply
 from providers.servers import SERVERS
 from providers.servers.base import KEY, REGION, SECRET_KEY, Session
 from providers.servers.http import Request, serve
@@ -530,6 +530,16 @@ def test_a_key_in_the_wrong_place_is_refused():
     response, session = posted("gpt-4o", "/v1/chat/completions", chat_body("call_1"), {"x-api-key": KEY})
     assert response.status == 401
     assert session.violations
+
+
+def test_whoever_comes_back_too_early_is_refused_again_and_loses_nothing():
+    mock = mock_of("gpt-4o", Fail("rate_limit", retry_after=60), sunny())
+    body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": PROMPT}]}).encode()
+    request = Request("POST", "/v1/chat/completions", {"authorization": f"Bearer {KEY}"}, body)
+    responses = [mock(request) for _ in range(3)]
+    assert [response.status for response in responses] == [429, 429, 429]
+    assert responses[0].headers["retry-after"] == "60"
+    assert len(mock.session.script) == 1
 
 
 def test_a_type_without_its_package_checks_nothing_and_says_so():
