@@ -1,4 +1,4 @@
-"""Every case of the kit with Treadle. What it doesn't pass yet is in `pending`, and has to leave it when it does."""
+"""Every case of the kit with Treadle."""
 
 import asyncio
 
@@ -8,7 +8,6 @@ from providers.adapters import adapter_of
 from providers.case import run
 from providers.cases import CASES
 from providers.oracles import is_installed
-from providers.pending import PENDING
 
 
 @pytest.mark.parametrize("case_id", CASES)
@@ -18,14 +17,7 @@ def test_treadle_passes(case_id):
         if not is_installed(package):
             pytest.skip(f"{package} isn't installed, so this case's requests can't be checked")
     verdict = asyncio.run(run(case, adapter_of("treadle")))
-    if case_id in PENDING:
-        assert not verdict.passed, f"it passes now: take it out of PENDING, where it is because {PENDING[case_id]}"
-    else:
-        assert verdict.passed, "\n".join([verdict.unsupported, *verdict.failed])
-
-
-def test_every_pending_case_is_a_case():
-    assert set(PENDING) <= set(CASES)
+    assert verdict.passed, "\n".join([verdict.unsupported, *verdict.failed])
 
 
 def test_there_are_enough_cases():

@@ -6,11 +6,18 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from providers.case import Case, Leg, Outcome, Task, Unsupported
+from providers.case import IMAGE, Case, Leg, Outcome, Task
 from providers.script import Tokens
 from providers.servers import SERVERS, Server
-from providers.servers.base import KEY
-from treadle import Agent, Limits, Model, Options, RunResult, TreadleError, Usage, allow, model_of
+from providers.servers.base import KEY, REGION, SECRET_KEY
+from treadle import Agent, Image, Limits, Model, Options, RunResult, TreadleError, Usage, allow, model_of
+from treadle.models.aws import Credentials
+from treadle.models.bedrock import Bedrock
+from treadle.models.openai import OpenAI
+from treadle.models.profiles import profile_of
+from treadle.models.providers import PROVIDERS
+from treadle.models.repairs import memory
+from treadle.models.responses import Responses
 
 _ERRORS = (
     ("filtered", r"filtered|content (filter|policy|management)|declined"),
@@ -30,6 +37,7 @@ class _Treadle:
             before = os.environ.get("TREADLE_HOME")
             os.environ["TREADLE_HOME"] = home  # what one case finds out about a model is nothing to the next
             try:
+                memory.all().clear()
                 return await _run(task)
             except TreadleError as error:
                 return Outcome(error="other", detail=f"{type(error).__name__}: {error}")
@@ -42,8 +50,6 @@ class _Treadle:
 
 async def _run(task: Task) -> Outcome:
     case = task.case
-    if case.image:
-        raise Unsupported("no adapter support: images")
     history: Any = ()
     usage = Usage()
     for leg in case.legs:
@@ -56,7 +62,8 @@ async def _run(task: Task) -> Outcome:
             limits=Limits(backoff=0.05),
             policy=[allow("*")],
         )
-        result = await agent.run(leg.prompt, history=history)
+        prompt = [leg.prompt, Image.from_bytes(IMAGE)] if case.image else leg.prompt
+        result = await agent.run(prompt, history=history)
         usage += result.usage
         if result.stopped != "answered":
             return _failed(result)
@@ -71,8 +78,6 @@ _SEARCH = {"anthropic": {"type": "web_search_20250305", "name": "web_search"}, "
 def _options(case: Case) -> Options:
     if not case.search:
         return Options(**case.options)
-    if case.tools:
-        raise Unsupported("a provider's own tools can't be offered besides functions")
     return Options(**case.options, extra={"tools": [_SEARCH[case.wire]]})
 
 
@@ -84,26 +89,41 @@ def _failed(result: RunResult[Any]) -> Outcome:
 def _model(case: Case, leg: Leg, task: Task) -> Model:
     at = case.at_of(leg)
     server = SERVERS[at]
-    make = _MODELS.get(server.wire)
-    if make is None:
-        raise Unsupported(f"Treadle has no {server.wire} wire yet")
-    return make(server, task.urls[at] + server.base, case.stream)
+    return _MODELS[server.wire](server, task.urls[at] + server.base, case.stream)
+
+
+_KINDS = {"moonshotai": "moonshot"}
 
 
 def _chat(server: Server, url: str, stream: bool) -> Model:
     if server.model == "gpt-5.6":  # which wire is the library's choice
-        return model_of(f"openai:{server.model}", base_url=url, api_key=KEY, stream=stream)
-    from treadle.models.openai import OpenAI
-
-    headers = {"api-key": KEY} if server.provider == "azure" else {}
-    return OpenAI(server.model, base_url=url, api_key=KEY, stream=stream, headers=headers, kind=server.provider)
-
-
-def _anthropic(server: Server, url: str, stream: bool) -> Model:
-    return model_of(f"anthropic:{server.model}", base_url=url, api_key=KEY, stream=stream)
+        return _named(server, url, stream)
+    kind = _KINDS.get(server.provider, server.provider)
+    headers = {"api-key": KEY} if kind == "azure" else {}
+    quirks = PROVIDERS[kind].quirks if kind in PROVIDERS and kind != "ollama" else None
+    return OpenAI(server.model, base_url=url, api_key=KEY, stream=stream, headers=headers, kind=kind, quirks=quirks)
 
 
-_MODELS: dict[str, Callable[[Server, str, bool], Model]] = {"chat": _chat, "anthropic": _anthropic}
+def _responses(server: Server, url: str, stream: bool) -> Model:
+    profile = profile_of("openai", server.model)
+    return Responses(server.model, base_url=url, api_key=KEY, stream=stream, reasons=profile.reasons, max_output=profile.max_output)
+
+
+def _named(server: Server, url: str, stream: bool) -> Model:
+    return model_of(f"{server.provider}:{server.model}", base_url=url, api_key=KEY, stream=stream)
+
+
+def _bedrock(server: Server, url: str, stream: bool) -> Model:
+    return Bedrock(server.model, region=REGION, credentials=Credentials(KEY, SECRET_KEY), base_url=url, stream=stream)
+
+
+_MODELS: dict[str, Callable[[Server, str, bool], Model]] = {
+    "chat": _chat,
+    "responses": _responses,
+    "anthropic": _named,
+    "google": _named,
+    "bedrock": _bedrock,
+}
 
 
 def adapter() -> _Treadle:
