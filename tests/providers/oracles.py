@@ -8,6 +8,7 @@ import binascii
 import enum
 import re
 import types
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -39,7 +40,9 @@ def type_of(source: str, name: str = "") -> Any:
 def loaded(module: str, name: str) -> Any:
     """What a module has by this name; `Any` where it isn't installed, which `missing` then says."""
     try:
-        return getattr(import_module(module), name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what an SDK's own source is warned about is nothing to us
+            return getattr(import_module(module), name)
     except ImportError as error:
         missing[module.partition(".")[0]] = str(error)
         return Any

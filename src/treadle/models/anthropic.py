@@ -34,7 +34,7 @@ from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.encoding import Kept, decoder, encode, fields, is_there, without_tools
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Authorize, Endpoint
-from treadle.models.media import Load, base64_of, load
+from treadle.models.media import Load, base64_of, load, narrow
 from treadle.models.profiles import Profile, profile_of
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Events
@@ -83,7 +83,12 @@ class Anthropic:
         self._profile = profile = profile or profile_of(kind, name)
         base_url = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or PUBLIC).rstrip("/").removesuffix("/v1")
         public = base_url == PUBLIC
-        self.traits = Traits(context=context or profile.context, streams=stream, reasons=profile.reasons, modalities=_MODALITIES)
+        self.traits = Traits(
+            context=context or profile.context,
+            streams=stream,
+            reasons=profile.reasons,
+            modalities=narrow(_MODALITIES, profile.modalities),
+        )
         key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip() if authorize is None else ""
         if public and not key:
             raise MissingKey(

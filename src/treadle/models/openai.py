@@ -34,10 +34,21 @@ from treadle.core.requests import (
 from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.chances import Token, chances_of
 from treadle.models.chat_parts import MODALITIES, encode_content, encode_media_of_results
-from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, is_there, with_note, within, without_tools
+from treadle.models.encoding import (
+    Kept,
+    decoder,
+    encode,
+    encode_functions,
+    ends_with_user,
+    fields,
+    is_there,
+    with_note,
+    within,
+    without_tools,
+)
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
-from treadle.models.media import Load
+from treadle.models.media import Load, narrow
 from treadle.models.opaque import Details, inside, merged
 from treadle.models.profiles import Profile, profile_of
 from treadle.models.providers import Quirks
@@ -75,7 +86,12 @@ class OpenAI:
     ) -> None:
         self.name = f"{kind}:{name}"
         profile = profile or profile_of(kind, name)
-        self.traits = Traits(context=context or profile.context, streams=stream, reasons=profile.reasons, modalities=MODALITIES)
+        self.traits = Traits(
+            context=context or profile.context,
+            streams=stream,
+            reasons=profile.reasons,
+            modalities=narrow(MODALITIES, profile.modalities),
+        )
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
         key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         self._public = base_url == PUBLIC
@@ -190,9 +206,10 @@ class Encoder:
         """Encode all messages of a request, with its note at the end."""
         if not self._quirks.strict_roles:
             form = f"{self._wire} {self._quirks.reasoning}"
-            return with_note(request, request.history.encoded(form, lambda message: self.message(message, request.blobs)))
+            encode_once = partial(self.message, blobs=request.blobs)
+            return with_note(request, request.history.encoded(form, encode_once))
         encoded = self._with_strict_roles(request.history, request.blobs)
-        if request.note and request.history and request.history[-1].role == "tools":
+        if request.note and request.history and request.history[-1].role == "tools" and not ends_with_user(request.history[-1]):
             return encoded[:-2] + within(f"\n\n[{request.note}]") + b'"}'  # into the last result, before its closing quote
         return with_note(request, encoded)
 
@@ -203,7 +220,10 @@ class Encoder:
         for message in history:
             if before == "tools" and message.role == "person":
                 parts.append(_BETWEEN)
-            parts.append(self.message(message, blobs))
+            if message.role == "tools" and ends_with_user(message):
+                parts += [self._results(message), _BETWEEN, encode_media_of_results(message, blobs)]
+            else:
+                parts.append(self.message(message, blobs))
             before = message.role
         return b",".join([part for part in parts if part])
 
@@ -217,10 +237,12 @@ class Encoder:
             case "model":
                 return self._reply(message)
             case "tools":
-                results = [self._result(part) for part in message.parts if isinstance(part, Result)]
-                return b",".join([part for part in (*results, encode_media_of_results(message, blobs)) if part])
+                return b",".join(filter(None, (self._results(message), encode_media_of_results(message, blobs))))
             case _:
                 assert_never(message.role)
+
+    def _results(self, message: Message) -> bytes:
+        return b",".join([self._result(part) for part in message.parts if isinstance(part, Result)])
 
     def _reply(self, message: Message) -> bytes:
         text = text_of(message.parts)

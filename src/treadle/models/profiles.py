@@ -58,6 +58,7 @@ _FAMILIES = (
     _Family(r"^gpt-5(\.\d+)?-chat", 16_384, responses=True, modalities=IMAGES),
     _Family(r"^(gpt-([5-9]|\d\d)|codex|computer-use)", 128_000, True, False, True, PICTURES_AND_PAGES, 400_000),
     _Family(r"^o\d", 100_000, True, False, True, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^gpt-(4o-(mini-)?)?audio", 16_384, modalities=frozenset(("audio",))),
     _Family(r"^gpt-4\.1", 32_768, modalities=PICTURES_AND_PAGES),
     _Family(r"^(chatgpt-)?gpt-4o|^chatgpt", 16_384, modalities=PICTURES_AND_PAGES),
     _Family(r"^gpt-oss", None, True),

@@ -13,6 +13,7 @@ from providers.servers.base import KEY, REGION, SECRET_KEY
 from treadle import Agent, Image, Limits, Model, Options, RunResult, TreadleError, Usage, allow, model_of
 from treadle.models.aws import Credentials
 from treadle.models.bedrock import Bedrock
+from treadle.models.http import close_all
 from treadle.models.openai import OpenAI
 from treadle.models.profiles import profile_of
 from treadle.models.providers import PROVIDERS
@@ -42,6 +43,7 @@ class _Treadle:
             except TreadleError as error:
                 return Outcome(error="other", detail=f"{type(error).__name__}: {error}")
             finally:
+                await close_all()
                 if before is None:
                     del os.environ["TREADLE_HOME"]
                 else:
