@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
+    from treadle.core.media import Audio, Document, Image
     from treadle.core.messages import History, Message, Text
     from treadle.core.requests import CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Traits, Usage
     from treadle.core.seams import Model, Toolset
@@ -47,6 +48,7 @@ _HOMES = {
     "Approval": "engine.setup",
     "Ask": "core.calls",
     "Assistant": "app.assistant",
+    "Audio": "core.media",
     "Call": "core.calls",
     "CallDone": "core.requests",
     "CallRecord": "engine.result",
@@ -55,11 +57,13 @@ _HOMES = {
     "Deny": "core.calls",
     "Desk": "app.work",
     "Discovery": "app.agent",
+    "Document": "core.media",
     "Done": "app.work",
     "Functions": "toolsets.python",
     "History": "core.messages",
     "Home": "app.home",
     "Host": "app.assistant",
+    "Image": "core.media",
     "Job": "app.jobs",
     "Jobs": "app.jobs",
     "Kept": "app.talk",
@@ -128,6 +132,7 @@ __all__ = [
     "Approval",
     "Ask",
     "Assistant",
+    "Audio",
     "Call",
     "CallDone",
     "CallRecord",
@@ -136,11 +141,13 @@ __all__ = [
     "Deny",
     "Desk",
     "Discovery",
+    "Document",
     "Done",
     "Functions",
     "History",
     "Home",
     "Host",
+    "Image",
     "Job",
     "Jobs",
     "Kept",

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.calls import Call, Result
+from treadle.core.calls import Call, Media, Result
 from treadle.core.messages import History, Message, Text, Thinking, person, size_of, text_of
 
 
@@ -11,9 +11,16 @@ def test_the_words_of_a_reply_leave_out_everything_else():
     assert text_of((Thinking("hm"), Text("a"), Call("1", "t", {}), Text("b"))) == "ab"
 
 
+def test_words_on_both_sides_of_an_image_do_not_run_into_each_other():
+    image = Media("image/png", "hash", 9)
+    assert Message("person", (Text("Compare"), image, Text("with"), image)).text == "Compare with"
+    assert Message("person", (Text("a"), Text("b"))).text == "ab"
+
+
 def test_the_size_counts_what_a_model_has_to_read():
     assert size_of(Message("model", (Text("abc"), Thinking("de"), Call("1", "tool", {})))) == 3 + 2 + 4 + 2
     assert size_of(Message("tools", (Result("1", "tool", "four"),))) == 4
+    assert size_of(Message("person", (Media("image/png", "hash", 9), Media("text/plain", "hash", 70_000)))) == 5_000 + 70_000
 
 
 def test_a_longer_history_leaves_the_shorter_one_as_it_was():

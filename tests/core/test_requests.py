@@ -1,6 +1,25 @@
-"""Usage adds up."""
+"""Usage adds up, and traits say what a model takes."""
 
-from treadle.core.requests import Usage
+import pytest
+
+from treadle.core.requests import Traits, Usage
+
+
+@pytest.mark.parametrize(
+    ("traits", "taken"),
+    [
+        (Traits(), ["image/png", "audio/wav", "application/pdf"]),
+        (Traits(native_calls=False), []),
+        (Traits(modalities=frozenset()), []),
+        (Traits(modalities=frozenset(("image", "audio/mpeg"))), ["image/png"]),
+        (Traits(native_calls=False, modalities=frozenset(("audio/wav", "document"))), ["audio/wav", "application/pdf"]),
+    ],
+)
+def test_what_a_model_takes_is_known_by_kind_or_by_type_or_not_at_all(traits, taken):
+    assert [each for each in ("image/png", "audio/wav", "application/pdf") if traits.takes(each)] == taken
+    calling = traits.through_text()
+    assert calling.native_calls
+    assert [each for each in ("image/png", "audio/wav", "application/pdf") if calling.takes(each)] == taken
 
 
 def test_usage_adds_up_field_by_field():

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.calls import Allow, Ask, Call, Deny, Result, Written
+from treadle.core.calls import Allow, Ask, Call, Deny, Media, Result, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -51,6 +51,18 @@ def test_a_turn_begins_with_what_a_person_said():
     assert state.position == 2
     assert state.at == 2.0
     assert state.opened == ASKED[0]
+
+
+def test_what_a_person_shows_is_in_the_message_and_the_state_knows_of_it():
+    image = Media("image/png", "hash", 9, "a.png")
+    state = replay([Opened(), Said(text="What? [image a.png]", parts=(Text("What?"), image))])
+    assert (list(state.history), state.has_media) == ([Message("person", (Text("What?"), image))], True)
+    assert not replay(ASKED).has_media
+    called = [*ASKED, Replied(parts=(written(),)), judged(), Returned(result=Result("c1", "look", "x", media=(image,)))]
+    assert replay(called).has_media
+    for part in (image, Result("c1", "look", "x", media=(image,))):
+        assert replay([Opened(history=(Message("person", (Text("a"), part)),))]).has_media
+    assert not replay([Opened(history=(person("a"), Message("tools", (Result("c1", "look", "x"),))))]).has_media
 
 
 def test_an_earlier_conversation_comes_before_the_first_words():

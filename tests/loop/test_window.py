@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.calls import Call, Result
+from treadle.core.calls import Call, Media, Result
 from treadle.core.messages import History, Message, Text, person
 from treadle.loop.window import KEEP, shorten, to_shorten, window_of
 
@@ -50,6 +50,35 @@ def test_a_persons_words_are_never_touched_and_every_call_keeps_its_result(sizes
         f"c{number}" for number in range(len(sizes))
     ]
     assert shorter.size <= history.size + 0
+
+
+SHOWN = Media("image/png", "hash", 9)
+
+
+def with_images(*counts: int) -> History:
+    messages = [person("Look.")]
+    for number, count in enumerate(counts):
+        messages.append(Message("model", (Call(f"c{number}", "look", {}),)))
+        messages.append(Message("tools", (Result(f"c{number}", "look", "seen", media=(SHOWN,) * count),)))
+    return History(messages)
+
+
+def test_images_of_old_results_go_too():
+    history = with_images(1, 0, 2, 1, 1)
+    chosen = to_shorten(history, 20_000)
+    assert chosen == ("c0", "c2")
+    shorter = shorten(history, chosen)
+    assert shorter.size < 20_000
+    results = [message.parts[0] for message in shorter if message.role == "tools"]
+    assert [len(result.media) for result in results] == [0, 0, 0, 1, 1]
+    assert results[2].content == "seen\n[… 2 images or files of this earlier result left out to save room]"
+    assert results[1].content == "seen"
+
+
+def test_a_long_result_with_an_image_loses_both():
+    history = History([Message("tools", (Result("c", "look", "x" * 5000, media=(SHOWN,)),))])
+    (result,) = shorten(history, ("c",))[0].parts
+    assert (result.media, "4800 characters" in result.content, "1 images or files" in result.content) == ((), True, True)
 
 
 def test_text_of_the_model_stays():

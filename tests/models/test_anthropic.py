@@ -146,7 +146,7 @@ def test_the_public_endpoint_needs_a_key(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     with pytest.raises(MissingKey, match="ANTHROPIC_API_KEY"):
         from_name("claude")
-    assert Anthropic("claude", api_key="k").traits == Traits(context=200_000)
+    assert Anthropic("claude", api_key="k").traits == Traits(context=200_000, modalities=frozenset(("image", "document")))
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
@@ -157,7 +157,7 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch, path):
         model = from_name("claude")
         ask(model)
     assert model.name == "anthropic:claude"
-    assert model.traits == Traits()
+    assert model.traits == Traits(modalities=frozenset(("image", "document")))
     assert server.requests[0].path == "/v1/messages"
     assert server.requests[0].headers["x-api-key"] == "from-environment"
 

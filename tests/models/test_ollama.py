@@ -178,8 +178,8 @@ def test_the_model_behind_a_name():
     model = from_name("qwen3", context=8192)
     assert isinstance(model, Ollama)
     assert model.name == "ollama:qwen3"
-    assert model.traits == Traits(context=8192)
-    assert from_name("qwen3").traits == Traits(context=32768)
+    assert model.traits == Traits(context=8192, modalities=frozenset(("image",)))
+    assert from_name("qwen3").traits == Traits(context=32768, modalities=frozenset(("image",)))
 
 
 def test_a_running_server_is_found():

@@ -9,6 +9,7 @@ from treadle.core.calls import Call, Result, Written
 from treadle.core.errors import MissingKey, ModelUnavailable
 from treadle.core.messages import Message, Text, Thinking, person
 from treadle.core.requests import CallDelta, Options, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
+from treadle.models.chat_parts import MODALITIES
 from treadle.models.openai import PUBLIC, OpenAI, from_name
 from wire import WireServer, ask, calls_in, events, hear, raw, request, text_in, thinking_in
 
@@ -126,7 +127,7 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch):
         model = from_name("gpt-5", context=1000)
         ask(model)
     assert model.name == "openai:gpt-5"
-    assert model.traits == Traits(context=1000)
+    assert model.traits == Traits(context=1000, modalities=MODALITIES)
     assert server.requests[0].path == "/v9/chat/completions"
     assert server.requests[0].headers["authorization"] == "Bearer from-environment"
 

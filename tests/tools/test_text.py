@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attachments import png
+from treadle import Image
 from treadle.tools.convert import to_text
 from treadle.tools.text import plain
 
@@ -125,6 +127,19 @@ TABLE: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("value", "text"), TABLE, ids=[str(number) for number in range(len(TABLE))])
 def test_what_a_model_reads(value: Any, text: str):
     assert to_text(value) == text
+
+
+def test_images_in_a_value_have_labels_there_and_are_found():
+    image = Image(png(), name="a.png")
+    for value, text in (
+        (image, "[image a.png]"),
+        ({"a": [image, Point(image, image)]}, '{"a":["[image a.png]",{"x":"[image a.png]","y":"[image a.png]"}]}'),
+        ([b"x", image, Broken()], '["x","[image a.png]","(a Broken that can\'t be shown: ValueError)"]'),
+        ([image, Broken()], '["[image a.png]","(a Broken that can\'t be shown: ValueError)"]'),
+    ):
+        found: list[Any] = []
+        assert (to_text(value, found), found) == (text, [image])
+        assert to_text(value) == text
 
 
 def test_a_generator_is_said_to_be_one():

@@ -16,6 +16,7 @@ from treadle.app.ways import able
 from treadle.core.calls import Settling
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.events import Event, RunEnded
+from treadle.core.media import Prompt
 from treadle.core.messages import Message
 from treadle.core.requests import Options
 from treadle.core.seams import Journal, Model, Policy, Toolset, Watcher
@@ -29,6 +30,7 @@ from treadle.guard.redaction import Redactor
 from treadle.loop.decide import Terms
 from treadle.loop.limits import Limits
 from treadle.loop.window import window_of
+from treadle.stores.blobs import MemoryBlobs
 from treadle.stores.cache import MemoryCache
 from treadle.stores.journal import MemoryJournal
 from treadle.stores.results import MemoryResults
@@ -38,6 +40,7 @@ from treadle.toolsets.wrap import Together
 
 OutputT = TypeVar("OutputT")
 
+_blobs = MemoryBlobs()  # one for the process: a history that an agent made may be continued by another
 _lasting: set["asyncio.Task[Any]"] = set()  # what goes on although nobody looks any more
 
 
@@ -131,7 +134,7 @@ class Agent(Generic[OutputT]):
             price=price if priced or limits.cost is not None else None,
         )
         self._memory = MemoryJournal()
-        self._passing = Engine(self.setup, Services(self._memory, cache=MemoryCache(), results=MemoryResults()))
+        self._passing = Engine(self.setup, Services(self._memory, cache=MemoryCache(), results=MemoryResults(), blobs=_blobs))
         self._engines: dict[int, Engine] = {}
 
     @property
@@ -141,7 +144,7 @@ class Agent(Generic[OutputT]):
 
     async def run(
         self,
-        prompt: str,
+        prompt: Prompt,
         *,
         run_id: str | None = None,
         journal: bool | Journal | Services = False,
@@ -152,18 +155,21 @@ class Agent(Generic[OutputT]):
         watchers: Sequence[Watcher] = (),
         origin: dict[str, Any] | None = None,
     ) -> RunResult[OutputT]:
-        """Ask something. With `journal=True` the run is kept; a `run_id` that is there already is continued."""
+        """Ask something: words, or a list of words, `Image`, `Audio` and `Document`.
+
+        With `journal=True` the run is kept; a `run_id` that is there already is continued.
+        """
         engine = self._engine(journal)
         caller = Caller(user, deps, credentials or {}, watchers)
         result = await engine.start(prompt, run_id=run_id, caller=caller, history=tuple(history), origin=origin)
         await self._let_go(engine, result)
         return result
 
-    def run_sync(self, prompt: str, **how: Any) -> RunResult[OutputT]:
+    def run_sync(self, prompt: Prompt, **how: Any) -> RunResult[OutputT]:
         """`run` for programs that aren't asynchronous."""
         return _in_new_loop(lambda: self.run(prompt, **how))
 
-    async def stream(self, prompt: str, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
+    async def stream(self, prompt: Prompt, *, watchers: Sequence[Watcher] = (), **how: Any) -> AsyncIterator[Event]:
         """Ask something and see it happen: typed events, the last of which carries `.result`. Leaving early cancels the run."""
         async with aclosing(self._seen(lambda watch: self.run(prompt, watchers=(*watchers, watch), **how))) as events:
             async for event in events:
@@ -297,7 +303,7 @@ class Agent(Generic[OutputT]):
         elif journal is True:
             services = open_home().services()
         else:
-            services = Services(journal, cache=MemoryCache(), results=MemoryResults())
+            services = Services(journal, cache=MemoryCache(), results=MemoryResults(), blobs=_blobs)
         key = id(services.journal)
         if key not in self._engines or self._engines[key].services.journal is not services.journal:
             self._engines[key] = Engine(self.setup, services)

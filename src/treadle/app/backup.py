@@ -22,6 +22,7 @@ from msgspec import Struct
 from treadle._version import __version__
 from treadle.app.home import Home
 from treadle.core.errors import SettingsError
+from treadle.stores.blobs import FOLDER as BLOBS
 from treadle.stores.journal_key import settled_key
 
 FORMAT = 1
@@ -88,10 +89,18 @@ def _written(folder: Path, file: io.BufferedWriter, room: Path) -> Mapping[str, 
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Whatever is a file of its own. Links are left where they are: what they lead to isn't part of the home."""
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not path.name.endswith(AWAY):
-            yield path
+    """Whatever is a file of its own. Links are left where they are: what they lead to isn't part of the home.
+
+    Images and the like come last, and are looked for last: journals that were copied before have none that isn't there.
+    """
+    for is_last in (False, True):
+        for path in sorted(folder.rglob("*")):
+            if (BLOBS in path.relative_to(folder).parts) is is_last and _belongs(path):
+                yield path
+
+
+def _belongs(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and not path.name.endswith(AWAY)
 
 
 def _is_sqlite(path: Path) -> bool:

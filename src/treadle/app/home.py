@@ -13,6 +13,8 @@ from msgspec import Struct
 from treadle.engine.setup import Services
 from treadle.stores.anchors import anchors_of
 from treadle.stores.audit import DatabaseAudit
+from treadle.stores.blobs import FOLDER as BLOBS
+from treadle.stores.blobs import FileBlobs
 from treadle.stores.cache import DatabaseCache
 from treadle.stores.database import Database
 from treadle.stores.encryption import Cipher
@@ -40,10 +42,11 @@ class Home(Struct, frozen=True):
     cache: DatabaseCache
     results: DatabaseResults
     leases: Leases
+    blobs: FileBlobs
 
     def services(self, *, audit: bool = True) -> Services:
-        """The stores, as the engine takes them."""
-        return Services(self.journal, self.audit if audit else None, self.cache, self.results)
+        """The stores, as the engine takes them. Images and the like are files of the folder, also where PostgreSQL has the rest."""
+        return Services(self.journal, self.audit if audit else None, self.cache, self.results, blobs=self.blobs)
 
 
 def home_folder() -> Path:
@@ -111,6 +114,7 @@ def _home(folder: Path, url: str, person: str = "", cipher: Cipher | None = None
             DatabaseCache(database),
             DatabaseResults(database),
             Leases(database),
+            FileBlobs(path / BLOBS),
         )
     return _homes[key]
 

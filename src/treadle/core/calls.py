@@ -10,6 +10,7 @@ from msgspec import Struct
 Effect = Literal["read", "write", "destroy"]
 Retry = Literal["read", "idempotent", "keyed", "checkable", "once"]
 Trust = Literal["trusted", "untrusted"]
+MediaKind = Literal["image", "audio", "document"]
 Settling = Literal[
     "happened",  # it took effect, and never runs again
     "not_happened",  # it didn't, and isn't run again unless the model asks for it once more
@@ -67,15 +68,30 @@ class Media(Struct, frozen=True, tag_field="part", tag="media", omit_defaults=Tr
     name: str = ""
 
     @property
-    def kind(self) -> Literal["image", "audio", "document"]:
+    def kind(self) -> MediaKind:
         """What models call it."""
-        family = self.media_type.partition("/")[0]
-        return "image" if family == "image" else "audio" if family == "audio" else "document"
+        return kind_of(self.media_type)
 
     @property
     def label(self) -> str:
         """How it is named where it can't be shown: `[image diagram.png]`."""
-        return f"[{self.kind} {self.name or self.media_type}]"
+        return label_of(self.media_type, self.name)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a document of plain text, which any model can read as such."""
+        return self.media_type.startswith("text/")
+
+
+def kind_of(media_type: str) -> MediaKind:
+    """What models call media of this type."""
+    family = media_type.partition("/")[0]
+    return "image" if family == "image" else "audio" if family == "audio" else "document"
+
+
+def label_of(media_type: str, name: str) -> str:
+    """How media are named where they can't be shown."""
+    return f"[{kind_of(media_type)} {name or media_type}]"
 
 
 class Call(Struct, frozen=True, tag_field="part", tag="call", omit_defaults=True):

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from treadle.core.calls import Call, Result, Settling, Verdict
+from treadle.core.calls import Call, Media, Result, Settling, Verdict
 from treadle.core.errors import JournalDamaged
-from treadle.core.messages import Message, ReplyPart
+from treadle.core.messages import Message, ReplyPart, Text
 from treadle.core.requests import Finish, Usage
 
 VERSION = 1
@@ -40,9 +40,10 @@ class Opened(_Entry, frozen=True, tag="opened"):
 
 
 class Said(_Entry, frozen=True, tag="said"):
-    """A person said something: a turn begins."""
+    """A person said something: a turn begins. `parts` has all of it where it is more than words; `text` then has labels."""
 
     text: str
+    parts: tuple[Text | Media, ...] = ()
 
 
 class Replied(_Entry, frozen=True, tag="replied"):

@@ -5,7 +5,8 @@
     │   ├── UnknownModel
     │   ├── MissingKey
     │   ├── BadTool
-    │   └── BadPrompt
+    │   ├── BadPrompt
+    │   └── BadMedia             an image, a recording or a document that can't be used, or that the model doesn't take
     ├── ModelError               a model's server; `retryable` says whether another try may help
     │   ├── ModelUnavailable     not there, overloaded, too many requests, timed out
     │   ├── ModelRefused         400, 401, 403, 404 and the like
@@ -17,6 +18,7 @@
     │   ├── RunNotFound
     │   ├── RunTaken             another process carries this run on
     │   ├── JournalDamaged
+    │   ├── MediaMissing         the bytes of an image, a recording or a document aren't kept here
     │   └── WrongKey             encrypted with a key that isn't here
     ├── ApprovalError            nothing to answer, expired, not what was asked, or other arguments than were shown
     └── RunFailed                raised by `result.output` of a run that failed
@@ -51,6 +53,10 @@ class BadTool(SettingsError):
 
 class BadPrompt(SettingsError):
     """A prompt that can't be asked, such as an empty one."""
+
+
+class BadMedia(SettingsError):
+    """An image, a recording or a document that can't be used, or that the model doesn't take."""
 
 
 class ModelError(TreadleError):
@@ -109,6 +115,10 @@ class RunTaken(JournalError):
 
 class JournalDamaged(JournalError):
     """The file is there, but isn't what was written."""
+
+
+class MediaMissing(JournalError):
+    """The bytes of an image, a recording or a document aren't kept here."""
 
 
 class WrongKey(JournalError):

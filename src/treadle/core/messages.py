@@ -40,7 +40,9 @@ class Message(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Its words, without thinking, calls and results."""
+        """Its words, without thinking, calls and results. Words on both sides of an image don't run into each other."""
+        if any(isinstance(part, Media) for part in self.parts):
+            return " ".join([part.text for part in self.parts if isinstance(part, Text)])
         return text_of(self.parts)
 
 
@@ -66,7 +68,7 @@ def _part_size(part: Part) -> int:
         case Opaque():
             return len(part.json)
         case Media():
-            return MEDIA_SIZE
+            return part.size if part.is_text else MEDIA_SIZE
         case Result():
             return len(part.content) + MEDIA_SIZE * len(part.media)
         case Call():

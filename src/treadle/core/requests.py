@@ -3,11 +3,13 @@
 Values only. How they travel is `models`.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from treadle.core.calls import Opaque, Written
+from treadle.core.calls import Opaque, Written, kind_of
 from treadle.core.messages import History
 
 Finish = Literal["done", "calls", "length", "filtered", "broken", "paused"]
@@ -55,7 +57,8 @@ class Request(Struct, frozen=True):
 
     `shape` is a JSON schema that the server holds the reply to, for models whose traits say that theirs can. `fixed` is how many
     messages at the beginning of the history are the same in every request like this one, for servers that can read them once.
-    `must_call` says that the answer is a call too, so that words alone are none.
+    `must_call` says that the answer is a call too, so that words alone are none. `blobs` gives the bytes of media by their hash,
+    where there are media in the history.
     """
 
     instructions: str
@@ -66,6 +69,7 @@ class Request(Struct, frozen=True):
     shape: dict[str, Any] | None = None
     fixed: int = 0
     must_call: bool = False
+    blobs: Callable[[str], bytes] | None = None
 
 
 class Usage(Struct, frozen=True):
@@ -103,6 +107,9 @@ class Traits(Struct, frozen=True):
     `streams` says that time may pass between two deltas of a reply, so that it is worth starting calls before its end.
     For models without native calls: `dialect` is how it writes calls, `thinks` says that its replies begin inside a thought,
     `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
+
+    `modalities` are the kinds of media ("image", "audio", "document") or the media types ("audio/wav") that may be sent to it
+    besides text. None where that isn't known: then they are sent, and its server answers.
     """
 
     native_calls: bool = True
@@ -112,6 +119,18 @@ class Traits(Struct, frozen=True):
     thinks: bool = False
     holds: bool = False
     flat: bool = False
+    modalities: frozenset[str] | None = None
+
+    def takes(self, media_type: str) -> bool:
+        """Whether media of this type may be sent to it. A model without native calls reads text alone unless it says otherwise."""
+        if self.modalities is None:
+            return self.native_calls
+        return media_type in self.modalities or kind_of(media_type) in self.modalities
+
+    def through_text(self) -> "Traits":
+        """The traits of this model once calls are read out of its words: it then calls by itself, to everybody else."""
+        modalities = self.modalities if self.native_calls or self.modalities is not None else frozenset[str]()
+        return replace(self, native_calls=True, modalities=modalities)
 
 
 class TextDelta(Struct, frozen=True):

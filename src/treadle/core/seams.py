@@ -5,6 +5,7 @@ Dialect    dialects/    calls written in text
 Toolset    toolsets/    a source that lists and calls tools
 Policy     guard/       allow, deny or ask
 Journal    stores/      memory, SQLite, PostgreSQL; so are Audit, Cache and Results
+Blobs      stores/      memory, files
 Embedder   models/      embeddings: builtin, endpoint, hashed
 Watcher                 any callable
 """
@@ -222,6 +223,18 @@ class Results(Protocol):
 
     async def fetch(self, run_id: str, result_id: str) -> str | None:
         """The whole of a kept result."""
+        ...
+
+
+class Blobs(Protocol):
+    """Keeps the bytes of images, recordings and documents, once each, by their hash. May be called in any thread."""
+
+    def put(self, data: bytes) -> str:
+        """Keep `data`, safe on disk when this returns; its SHA-256, in hexadecimal."""
+        ...
+
+    def get(self, sha256: str) -> bytes:
+        """The bytes with this hash; `MediaMissing` where they aren't kept here."""
         ...
 
 

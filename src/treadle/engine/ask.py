@@ -5,6 +5,8 @@ Nothing is tried again once a complete call has been taken from a reply: what ca
 
 import asyncio
 
+from msgspec.structs import replace
+
 from treadle.core.calls import Opaque, Written
 from treadle.core.entries import Noted, Replied
 from treadle.core.errors import ModelError, ReplyBroken
@@ -13,6 +15,7 @@ from treadle.core.messages import ReplyPart, Text, Thinking
 from treadle.core.requests import CallDelta, CallDone, Delta, Finish, ReplyEnded, Request, TextDelta, ThinkingDelta, Usage
 from treadle.core.seams import Heard, Parser
 from treadle.engine.live import LiveRun
+from treadle.engine.media import make_readable
 from treadle.engine.offer import offer
 from treadle.engine.perform import start_early
 from treadle.engine.telemetry import model_span
@@ -87,7 +90,15 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
 def _request(run: LiveRun, step: AskModel) -> Request:
     tools = offer(run, step)
     must_call = run.setup.output is not None and bool(tools)
-    return Request(run.instructions, run.state.history, tools, step.note, run.setup.options, must_call=must_call)
+    request = Request(run.instructions, run.state.history, tools, step.note, run.setup.options, must_call=must_call)
+    return _with_media(run, request) if run.state.has_media else request
+
+
+def _with_media(run: LiveRun, request: Request) -> Request:
+    """The request with what gives the bytes of its media, of which the model gets to see those that it takes."""
+    blobs = run.services.blobs
+    history = make_readable(request.history, run.setup.model.traits, blobs)
+    return replace(request, history=history, blobs=None if blobs is None else blobs.get)
 
 
 class Listener:

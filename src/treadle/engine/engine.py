@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Written
 from treadle.core.entries import Entry, Forked, Opened, Replied, Resumed, Said
-from treadle.core.errors import ApprovalError, BadPrompt, RunNotFound, RunTaken
+from treadle.core.errors import ApprovalError, RunNotFound, RunTaken
 from treadle.core.events import RunEnded, RunStarted
+from treadle.core.media import Prompt
 from treadle.engine.catalog import Catalog
 from treadle.engine.drive import drive
 from treadle.engine.live import LiveRun, append
+from treadle.engine.media import read_prompt
 from treadle.engine.meter import Meter
 from treadle.engine.people import answered, check_fits
 from treadle.engine.result import RunResult
@@ -24,7 +26,6 @@ from treadle.engine.telemetry import run_span
 from treadle.engine.unclear import expires
 from treadle.engine.watch import Watch
 from treadle.loop.state import RunState
-from treadle.tools.text import sound
 
 NOBODY = Caller()
 
@@ -43,7 +44,7 @@ class Engine:
 
     async def start(
         self,
-        prompt: str,
+        prompt: Prompt,
         *,
         run_id: str | None = None,
         caller: Caller = NOBODY,
@@ -52,14 +53,13 @@ class Engine:
         parent: LiveRun | None = None,
     ) -> RunResult[Any]:
         """Ask something: in a new run, or in a run that is there already."""
-        if not prompt.strip():
-            raise BadPrompt("The prompt is empty; say what you want.")
+        said = await read_prompt(prompt, self.setup.model, self.services.blobs)
         with self._entered(run_id or new_run_id(), caller, parent) as run:
             if run_id is not None and self.services.journal is not None:
                 _continue(run, await self._earlier(run_id))
             if not run.entries:
                 run.record(self._opening(run, tuple(history), origin or {}, parent))
-            run.record(Said(text=sound(prompt), at=run.now()))
+            run.record(Said(text=said.text, parts=said.parts, at=run.now()))
             return await self._carry_on(run, resumed=False)
 
     async def resume(self, run_id: str, *, caller: Caller = NOBODY, parent: LiveRun | None = None) -> RunResult[Any]:

@@ -8,8 +8,9 @@ from traceback import format_exception
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from treadle.core.calls import Call, ProblemKind, Result
+from treadle.core.calls import Call, Media, ProblemKind, Result
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.requests import Usage
@@ -17,11 +18,11 @@ from treadle.core.tool import Tool
 from treadle.engine.cached import cached, forget_after
 from treadle.engine.large import keep_large, read_result
 from treadle.engine.live import LiveRun
+from treadle.engine.media import Content, pack, read_value, unpack
 from treadle.engine.nested import Nested, Suspended
 from treadle.engine.offer import find_tools
 from treadle.guard.logged import log
 from treadle.guard.trust import as_data
-from treadle.tools.text import to_text
 
 GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
@@ -45,8 +46,9 @@ async def outcome(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]
         return await _own(run, call)
     try:
         if tool.cache and tool.effect == "read":
-            content, reused = await cached(run, tool, call, lambda: _content(run, tool, call, context))
-            return await _sized(run, tool, call, content, reused=reused, whole=whole)
+            kept, reused = await cached(run, tool, call, lambda: _to_keep(run, tool, call, context))
+            content = unpack(kept)
+            return await _sized(run, tool, call, content.text, reused=reused, whole=whole, media=content.media)
         value = await _written(run, tool, call, context)
     except (Suspended, asyncio.CancelledError):
         raise
@@ -72,13 +74,15 @@ async def read_back(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: 
         return Outcome(
             Result(call.id, call.name, sized.result.content, problem, sized.result.untrusted), usage=value.usage, kept=sized.kept
         )
-    return await _sized(
-        run, tool, call, _redacted(run, to_text(value)), whole=whole, structured=isinstance(value, dict | list | Struct)
-    )
+    content = await read_value(value, run.services.blobs)
+    shown = content if run.setup.shows_secrets else _redact(run, content)
+    return await _sized(run, tool, call, shown.text, whole=whole, structured=shown.structured, media=shown.media)
 
 
-def _redacted(run: LiveRun, text: str) -> str:
-    return text if run.setup.shows_secrets else run.redactor.text(text)
+def _redact(run: LiveRun, content: Content) -> Content:
+    """The content without secrets; the name of an image could hold one too."""
+    named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media])
+    return replace(content, text=run.redactor.text(content.text), media=named)
 
 
 class _TookTooLong(Exception):
@@ -114,9 +118,9 @@ def _timeout(run: LiveRun, tool: Tool) -> float | None:
     return left if tool.timeout is None else min(left, tool.timeout)
 
 
-async def _content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> str:
+async def _to_keep(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> str:
     """What the cache keeps, and so never a secret."""
-    return run.redactor.text(to_text(await _value(run, tool, call, context)))
+    return pack(_redact(run, await read_value(await _value(run, tool, call, context), run.services.blobs)))
 
 
 async def _sized(
@@ -129,6 +133,7 @@ async def _sized(
     whole: bool = False,
     structured: bool = False,
     untrusted: bool = False,
+    media: tuple[Media, ...] = (),
 ) -> Outcome:
     """The content, shortened and kept whole elsewhere where it is too large, and marked as data where it isn't trusted."""
     kept, usage = "", Usage()
@@ -136,7 +141,7 @@ async def _sized(
         content, kept, usage = await keep_large(run, call, content)
     untrusted = untrusted or tool.trust == "untrusted"
     shown = as_data(content, call.name) if untrusted and not whole else content
-    return Outcome(Result(call.id, call.name, shown, None, untrusted, structured), cached=reused, kept=kept, usage=usage)
+    return Outcome(Result(call.id, call.name, shown, None, untrusted, structured, media), cached=reused, kept=kept, usage=usage)
 
 
 def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outcome:

@@ -15,6 +15,7 @@ from treadle.core.calls import Call, Deny, Result
 from treadle.core.entries import Called, Judged, Started
 from treadle.core.errors import ToolProblem
 from treadle.core.events import CallJudged, CallProgressed, CallStarted
+from treadle.core.media import attachment_of
 from treadle.core.tool import Tool
 from treadle.engine.account import account, begins
 from treadle.engine.cached import forget_after
@@ -227,7 +228,7 @@ async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dic
     assert result is not None  # settled above
     if result.problem is not None:
         raise ToolProblem(result.content)
-    return _value_of(result.content)
+    return _value_of(run, result)
 
 
 def _judge_within(run: LiveRun, call: Call) -> None:
@@ -277,9 +278,12 @@ def _found(run: LiveRun, call_id: str) -> CallState:
     return found
 
 
-def _value_of(content: str) -> Any:
-    """A result as its caller in code wants it: the JSON value where it is one, else the text."""
+def _value_of(run: LiveRun, result: Result) -> Any:
+    """A result as its caller in code wants it: the JSON value where it is one, the image where it is nothing else, or the text."""
+    blobs = run.services.blobs
+    if len(result.media) == 1 and result.content == result.media[0].label and blobs is not None:
+        return attachment_of(result.media[0], blobs.get(result.media[0].sha256))
     try:
-        return msgspec.json.decode(content)
+        return msgspec.json.decode(result.content)
     except msgspec.DecodeError:
-        return content
+        return result.content

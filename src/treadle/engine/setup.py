@@ -11,7 +11,7 @@ from msgspec import Struct
 from treadle.core.calls import Settling
 from treadle.core.context import RunContext
 from treadle.core.requests import Options, Usage
-from treadle.core.seams import Audit, Cache, Dialect, Journal, Model, Policy, Results, Toolset, Watcher
+from treadle.core.seams import Audit, Blobs, Cache, Dialect, Journal, Model, Policy, Results, Toolset, Watcher
 from treadle.core.tool import Tool
 from treadle.guard.redaction import Redactor
 from treadle.loop.decide import Terms
@@ -99,6 +99,7 @@ class Services(Struct, frozen=True):
     results: Results | None = None
     clock: Callable[[], float] = time.time
     chance: Callable[[], float] = _chance
+    blobs: Blobs | None = None
 
 
 class Caller(Struct, frozen=True):

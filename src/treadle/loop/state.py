@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Allow, Ask, Call, Deny, Result, Settling, Verdict, Written
+from treadle.core.calls import Allow, Ask, Call, Deny, Media, Result, Settling, Verdict, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -124,6 +124,7 @@ class RunState(Struct, frozen=True):
     tainted: bool = False
     revealed: tuple[str, ...] = ()
     keeps: bool = False  # some result is kept whole in the result store
+    has_media: bool = False  # there are images, recordings or documents in the history, or were
     output: Call | None = None
     at: float = 0.0
     finished: Finished | None = None
@@ -167,7 +168,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
         case Settled():
             changed = _settled(state, entry)
         case Opened():
-            changed = replace(state, opened=entry, history=History(entry.history), tainted=_begins_tainted(entry))
+            changed = _opened(state, entry)
         case Said():
             changed = _said(state, entry)
         case Noted():
@@ -199,6 +200,15 @@ def _counted(changed: RunState, before: RunState, entry: Entry) -> RunState:
     return replace(changed, position=before.position + 1, at=at, spent=working)
 
 
+def _opened(state: RunState, entry: Opened) -> RunState:
+    has_media = any(_has_media(part) for message in entry.history for part in message.parts)
+    return replace(state, opened=entry, history=History(entry.history), tainted=_begins_tainted(entry), has_media=has_media)
+
+
+def _has_media(part: Part) -> bool:
+    return isinstance(part, Media) or (isinstance(part, Result) and bool(part.media))
+
+
 def _begins_tainted(entry: Opened) -> bool:
     """Whether untrusted content was read before the run began: around it, or in the conversation that it goes on with."""
     return entry.tainted or any(isinstance(part, Result) and part.untrusted for message in entry.history for part in message.parts)
@@ -206,9 +216,11 @@ def _begins_tainted(entry: Opened) -> bool:
 
 def _said(state: RunState, entry: Said) -> RunState:
     """A new turn: limits, repeats and the answer start afresh; the history goes on."""
+    message = Message("person", entry.parts) if entry.parts else person(entry.text)
     return replace(
         state,
-        history=state.history.plus(person(entry.text)),
+        history=state.history.plus(message),
+        has_media=state.has_media or bool(entry.parts),
         answer=None,
         last=False,
         words="",
@@ -333,6 +345,7 @@ def _returned(state: RunState, entry: Returned) -> RunState:
         trail=_trail_after(state.trail, found, result),
         tainted=state.tainted or result.untrusted,
         keeps=state.keeps or bool(entry.kept),
+        has_media=state.has_media or bool(result.media),
         output=found.call if entry.final else state.output,
     )
     if entry.revealed:
@@ -347,7 +360,8 @@ def _returned(state: RunState, entry: Returned) -> RunState:
 def _trail_after(trail: Trail, found: CallState, result: Result) -> Trail:
     if found.call is None or found.within:
         return trail
-    return walked(trail, fingerprint_of(found.call), result.content)
+    seen = "".join([result.content, *[media.sha256 for media in result.media]])  # another picture may have the same label
+    return walked(trail, fingerprint_of(found.call), seen)
 
 
 def fingerprint_of(call: Call) -> int:

@@ -7,7 +7,7 @@ what was shortened stays in the journal.
 from msgspec.structs import replace
 
 from treadle.core.calls import Result
-from treadle.core.messages import History, Message, Part
+from treadle.core.messages import MEDIA_SIZE, History, Message, Part
 
 KEEP = 200  # characters left of a shortened result
 RECENT = 4  # messages at the end that stay whole
@@ -24,10 +24,19 @@ def to_shorten(history: History, window: int) -> tuple[str, ...]:
     for result in _old_results(history):
         if surplus <= 0:
             break
-        if len(result.content) > 2 * KEEP:
+        if _can_be_shortened(result):
             chosen.append(result.call_id)
-            surplus -= len(result.content) - KEEP
+            surplus -= _size_left_out(result)
     return tuple(chosen)
+
+
+def _can_be_shortened(result: Result) -> bool:
+    return len(result.content) > 2 * KEEP or bool(result.media)
+
+
+def _size_left_out(result: Result) -> int:
+    words = len(result.content) - KEEP if len(result.content) > 2 * KEEP else 0
+    return words + MEDIA_SIZE * len(result.media)
 
 
 def _old_results(history: History) -> list[Result]:
@@ -44,13 +53,21 @@ def shorten(history: History, call_ids: tuple[str, ...]) -> History:
 def _shortened(message: Message, chosen: set[str]) -> Message:
     parts: list[Part] = []
     for part in message.parts:
-        if isinstance(part, Result) and part.call_id in chosen and len(part.content) > 2 * KEEP:
-            missing = len(part.content) - KEEP
-            content = f"{part.content[:KEEP]}\n[… {missing} characters of this earlier result left out to save room]"
-            parts.append(replace(part, content=content))
+        if isinstance(part, Result) and part.call_id in chosen and _can_be_shortened(part):
+            parts.append(_without_most(part))
         else:
             parts.append(part)
     return Message(message.role, tuple(parts))
+
+
+def _without_most(result: Result) -> Result:
+    """The beginning of a result, without its images and the like: their labels are among its words."""
+    content, missing = result.content, len(result.content) - KEEP
+    if len(content) > 2 * KEEP:
+        content = f"{content[:KEEP]}\n[… {missing} characters of this earlier result left out to save room]"
+    if result.media:
+        content = f"{content}\n[… {len(result.media)} images or files of this earlier result left out to save room]"
+    return replace(result, content=content, media=())
 
 
 def window_of(context: int | None, reserved_tokens: int) -> int | None:

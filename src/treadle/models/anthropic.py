@@ -32,6 +32,7 @@ from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.encoding import Kept, decoder, encode, fields
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
+from treadle.models.media import Load, base64_of, load
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Events
 
@@ -42,6 +43,7 @@ _VERSION = "2023-06-01"
 _PATH = "/v1/messages"
 _MARK = b',"cache_control":{"type":"ephemeral"}'
 WIRE = "anthropic"
+_MODALITIES = frozenset(("image", "document"))  # there is no block for recordings
 _REDACTED = "redacted:"  # before the seal of thinking that the server doesn't show
 
 
@@ -67,7 +69,7 @@ class Anthropic:
         self.name = f"anthropic:{name}"
         base_url = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or PUBLIC).rstrip("/").removesuffix("/v1")
         public = base_url == PUBLIC
-        self.traits = Traits(context=context or (PUBLIC_CONTEXT if public else None), streams=stream)
+        self.traits = Traits(context=context or (PUBLIC_CONTEXT if public else None), streams=stream, modalities=_MODALITIES)
         key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip()
         if public and not key:
             raise MissingKey(
@@ -84,7 +86,7 @@ class Anthropic:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
-        history = request.history.encoded("anthropic", encode_message)
+        history = request.history.encoded("anthropic", lambda message: encode_message(message, request.blobs))
         reading = Reply(self._server, Ids(len(request.history)))
         return self._endpoint.reply(_PATH, self._body(request, history), reading, Events() if self._stream else None)
 
@@ -135,19 +137,19 @@ def _marked(request: Request, history: bytes) -> bytes:
     return history
 
 
-def encode_message(message: Message) -> bytes:
+def encode_message(message: Message, blobs: Load | None = None) -> bytes:
     """A message on this wire, as one list of blocks; nothing where there is no block.
 
     A person's message after results makes two user messages in a row: the server joins them, and the results stay first.
     """
-    blocks = b",".join([block for part in message.parts if (block := _encode_part(part))])
+    blocks = b",".join([block for part in message.parts if (block := _encode_part(part, blobs))])
     if not blocks:
         return b""
     role = b"assistant" if message.role == "model" else b"user"
     return b'{"role":"%b","content":[%b]}' % (role, blocks)
 
 
-def _encode_part(part: Part) -> bytes:
+def _encode_part(part: Part, blobs: Load | None) -> bytes:
     match part:
         case Text():
             return b'{"type":"text","text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
@@ -156,16 +158,37 @@ def _encode_part(part: Part) -> bytes:
         case Opaque():
             return part.json.encode() if part.wire == WIRE else b""
         case Media():
-            return b'{"type":"text","text":%b}' % encode(part.label)
+            return _encode_media(part, blobs)
         case Call():
             named = encode(_plain(part.id)), encode(part.name), encode(part.arguments)
             return b'{"type":"tool_use","id":%b,"name":%b,"input":%b}' % named
         case Result():
             problem = b',"is_error":true' if part.problem else b""
-            of = encode(_plain(part.call_id)), encode(part.content), problem
+            of = encode(_plain(part.call_id)), _encode_content(part, blobs), problem
             return b'{"type":"tool_result","tool_use_id":%b,"content":%b%b}' % of
         case _:
             assert_never(part)
+
+
+def _encode_content(result: Result, blobs: Load | None) -> bytes:
+    """What a result says; with media, as blocks. A problem may have text alone."""
+    if not result.media or result.problem:
+        return encode(result.content)
+    words = [b'{"type":"text","text":%b}' % encode(result.content)] if result.content.strip() else []
+    return b"[%b]" % b",".join([*words, *[_encode_media(media, blobs) for media in result.media]])
+
+
+def _encode_media(media: Media, blobs: Load | None) -> bytes:
+    if blobs is None or media.kind == "audio":
+        return b'{"type":"text","text":%b}' % encode(media.label)
+    title = b',"title":%b' % encode(media.name) if media.name and media.kind == "document" else b""
+    return b'{"type":"%b","source":%b%b}' % (media.kind.encode(), _encode_source(media, load(blobs, media)), title)
+
+
+def _encode_source(media: Media, data: bytes) -> bytes:
+    if media.is_text:
+        return b'{"type":"text","media_type":"text/plain","data":%b}' % encode(data.decode(errors="replace"))
+    return b'{"type":"base64","media_type":%b,"data":%b}' % (encode(media.media_type), encode(base64_of(media, data)))
 
 
 def _encode_thinking(part: Thinking) -> bytes:

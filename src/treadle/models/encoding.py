@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from treadle.core.calls import Result
+from treadle.core.messages import Message
 from treadle.core.requests import Request, ToolSpec
 
 T = TypeVar("T")
@@ -72,15 +74,24 @@ def encode_functions(tools: tuple[ToolSpec, ...]) -> bytes:
     return b',"tools":%b' % encode([{"type": "function", "function": tool} for tool in tools])
 
 
+def ends_with_user(message: Message) -> bool:
+    """Whether the last thing a server reads of a message is the user's: also where results bring media, which come after them."""
+    has_media = any(isinstance(part, Result) and part.media for part in message.parts)
+    return message.role == "person" or (message.role == "tools" and has_media)
+
+
 def with_note(request: Request, history: bytes) -> bytes:
     """The encoded messages of a request, with its note at the very end: words of the user, in brackets.
 
     Many chat templates refuse a second system message, and some refuse two messages of the user in a row, so the note
-    joins the person's message where that is the last one. For wires whose messages end in `"content":"…"}`.
+    joins the user's message where that is the last one. For wires whose messages end in `"content":"…"}`, or in
+    `"content":[…]}` with parts where there are media.
     """
     if not request.note:
         return history
     note = f"[{request.note}]"
-    if history and request.history[-1].role == "person":
+    if history and ends_with_user(request.history[-1]):
+        if history.endswith(b"]}"):
+            return b'%b,{"type":"text","text":%b}]}' % (history[:-2], encode(note))
         return history[:-2] + within(f"\n\n{note}") + b'"}'  # before the closing quote
     return b"%b%b%b" % (history, b"," if history else b"", b'{"role":"user","content":%b}' % encode(note))

@@ -42,7 +42,7 @@ class Held:
 
     def __init__(self, model: Model, *, sure: float = 0.0) -> None:
         self.name = model.name
-        self.traits = replace(model.traits, native_calls=True)  # to everybody else, it calls by itself
+        self.traits = model.traits.through_text()
         self._model = model
         self._spoken = Spoken(model, HELD)
         self._sure = sure

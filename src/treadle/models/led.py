@@ -43,9 +43,8 @@ class Led:
 
     def __init__(self, model: Model, plan: Plan) -> None:
         self.name = model.name
-        self.traits = replace(
-            model.traits, native_calls=True, streams=False, context=None
-        )  # what it is asked, the plan keeps short
+        # What the model is asked, the plan keeps short, and it's words alone.
+        self.traits = replace(model.traits, native_calls=True, streams=False, context=None, modalities=frozenset())
         self._model = model
         self._plan = plan
 

@@ -5,16 +5,16 @@ one that is large enough, wants an error instead of a cut, and looks at what was
 """
 
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
-from treadle.core.calls import Call, Result, Written
+from treadle.core.calls import Call, Media, Result, Written
 from treadle.core.errors import ContextTooLong, SettingsError
-from treadle.core.messages import Message, text_of
+from treadle.core.messages import MEDIA_SIZE, History, Message, Part, Text, text_of
 from treadle.core.requests import (
     CallDelta,
     CallDone,
@@ -34,6 +34,7 @@ from treadle.models.encoding import Kept, decoder, encode, encode_functions, fie
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.glance import glance
 from treadle.models.http import Endpoint
+from treadle.models.media import Load, base64_of, introduce, load, results_with_media, text_of_media
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Records
 
@@ -77,7 +78,7 @@ class Ollama:
         timeouts: Timeouts = PATIENT,
     ) -> None:
         self.name = f"ollama:{name}"
-        self.traits = Traits(context=context or LARGEST, streams=stream)
+        self.traits = Traits(context=context or LARGEST, streams=stream, modalities=frozenset(("image",)))
         self._model = name
         self._stream = stream
         self._largest = context or LARGEST
@@ -91,9 +92,10 @@ class Ollama:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
-        history = request.history.encoded("ollama", encode_message)
+        history = request.history.encoded("ollama", lambda message: encode_message(message, request.blobs))
         content = self._content(request, history)
-        window = self._window_for(len(content), request.options)
+        size = len(content) - (_surplus_of_images(request.history) if request.blobs is not None else 0)
+        window = self._window_for(size, request.options)
         options = self._options(request.options)
         body = b'{%b%b,"options":{%b%b"num_ctx":%d}}' % (
             self._settings(request.options),
@@ -102,7 +104,7 @@ class Ollama:
             b"," if options else b"",
             window,
         )
-        reading = Reply(self._server, Ids(len(request.history)), window, len(content))
+        reading = Reply(self._server, Ids(len(request.history)), window, size)
         return self._endpoint.reply(_PATH, body, reading, Records() if self._stream else None)
 
     def _content(self, request: Request, history: bytes) -> bytes:
@@ -146,17 +148,46 @@ def _encode_options(options: Options) -> bytes:
     return fields({**values, **_asked_options(options), "num_ctx": None})
 
 
-def encode_message(message: Message) -> bytes:
+def encode_message(message: Message, blobs: Load | None = None) -> bytes:
     """A message on this wire; results become one message each. Nothing for a model's message without words and calls."""
     match message.role:
         case "person":
-            return b'{"role":"user","content":%b}' % encode(text_of(message.parts))
+            return _encode_person(message.parts, blobs)
         case "model":
             return _encode_reply(message)
         case "tools":
-            return b",".join([_encode_result(part) for part in message.parts if isinstance(part, Result)])
+            results = [_encode_result(part) for part in message.parts if isinstance(part, Result)]
+            images = [part for result in results_with_media(message) for part in (Text(introduce(result)), *result.media)]
+            return b",".join([*results, *([_encode_person(images, blobs)] if images else [])])
         case _:
             assert_never(message.role)
+
+
+def _encode_person(parts: Sequence[Part], blobs: Load | None) -> bytes:
+    """What a person says. Images come beside the words, in their order; of anything else there is the label, or its text."""
+    if not any(isinstance(part, Media) for part in parts):
+        return b'{"role":"user","content":%b}' % encode(text_of(parts))
+    images: list[str] = []
+    words: list[str] = []
+    for part in parts:
+        if isinstance(part, Media) and part.kind == "image" and blobs is not None:
+            images.append(base64_of(part, load(blobs, part)))
+        elif isinstance(part, Text | Media):
+            words.append(part.text if isinstance(part, Text) else text_of_media(blobs, part))
+    field = b'"images":%b,' % encode(images) if images else b""
+    return b'{"role":"user",%b"content":%b}' % (field, encode("\n".join(words)))
+
+
+def _surplus_of_images(history: History) -> int:
+    """How many bytes of the encoded messages are no tokens: an image is read as some hundreds, however many bytes it has."""
+    counts = history.encoded("ollama images", lambda message: b",".join([b"%d" % size for size in _surpluses(message)]))
+    return sum([int(count) for count in counts.split(b",") if count])
+
+
+def _surpluses(message: Message) -> list[int]:
+    found = [part for part in message.parts if isinstance(part, Media)]
+    found += [media for result in results_with_media(message) for media in result.media]
+    return [max((media.size + 2) // 3 * 4 - MEDIA_SIZE, 0) for media in found if media.kind == "image"]
 
 
 def _encode_reply(message: Message) -> bytes:

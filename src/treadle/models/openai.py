@@ -10,7 +10,7 @@ from typing import Any, assert_never, cast
 
 from msgspec import DecodeError, Struct
 
-from treadle.core.calls import Call, Result, Written
+from treadle.core.calls import Call, Media, Result, Written
 from treadle.core.errors import MissingKey
 from treadle.core.messages import Message, text_of
 from treadle.core.requests import (
@@ -28,9 +28,11 @@ from treadle.core.requests import (
 )
 from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.chances import Token, chances_of
+from treadle.models.chat_parts import MODALITIES, encode_content, encode_media_of_results
 from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, with_note
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
+from treadle.models.media import Load
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Events
 
@@ -59,7 +61,7 @@ class OpenAI:
         kind: str = "openai",
     ) -> None:
         self.name = f"{kind}:{name}"
-        self.traits = Traits(context=context, streams=stream)
+        self.traits = Traits(context=context, streams=stream, modalities=MODALITIES)
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
         key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         self._public = base_url == PUBLIC
@@ -79,7 +81,7 @@ class OpenAI:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
-        history = request.history.encoded("openai", encode_message)
+        history = request.history.encoded("openai", lambda message: encode_message(message, request.blobs))
         reading = Reply(self._server, Ids(len(request.history)))
         return self._endpoint.reply(_PATH, self._body(request, history), reading, Events() if self._stream else None)
 
@@ -122,15 +124,18 @@ def _encode_instructions(instructions: str) -> bytes:
     return b'{"role":"system","content":%b}' % encode(instructions)
 
 
-def encode_message(message: Message) -> bytes:
+def encode_message(message: Message, blobs: Load | None = None) -> bytes:
     """A message on this wire; results become one message each. Nothing for a model's message without words and calls."""
     match message.role:
         case "person":
-            return b'{"role":"user","content":%b}' % encode(text_of(message.parts))
+            has_media = any(isinstance(part, Media) for part in message.parts)
+            content = encode_content(message.parts, blobs) if has_media else encode(text_of(message.parts))
+            return b'{"role":"user","content":%b}' % content
         case "model":
             return _encode_reply(message)
         case "tools":
-            return b",".join([_encode_result(part) for part in message.parts if isinstance(part, Result)])
+            results = [_encode_result(part) for part in message.parts if isinstance(part, Result)]
+            return b",".join([part for part in (*results, encode_media_of_results(message, blobs)) if part])
         case _:
             assert_never(message.role)
 

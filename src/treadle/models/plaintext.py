@@ -31,13 +31,20 @@ def _with_note(said: list[str], request: Request) -> list[str]:
 def _message(message: Message) -> str:
     match message.role:
         case "person":
-            return _said("User", text_of(message.parts))
+            return _said("User", _words(message))
         case "model":
             return _said("Assistant", "\n".join(filter(None, map(_part, message.parts))))
         case "tools":
             return _said("Tool results", "\n\n".join(filter(None, map(_part, message.parts))), "\n")
         case _:
             assert_never(message.role)
+
+
+def _words(message: Message) -> str:
+    """What a person says, with labels in place of what is no text."""
+    if not any(isinstance(part, Media) for part in message.parts):
+        return text_of(message.parts)
+    return "\n".join(filter(None, map(_part, message.parts)))
 
 
 def _part(part: Part) -> str:

@@ -19,7 +19,7 @@ class Spoken:
 
     def __init__(self, model: Model, dialect: Dialect, *, heard: Dialect | None = None) -> None:
         self.name = model.name
-        self.traits = replace(model.traits, native_calls=True)  # to everybody else, it calls by itself
+        self.traits = model.traits.through_text()
         self._model = model
         self._dialect = dialect
         self._heard = heard or dialect
@@ -67,7 +67,8 @@ class Spoken:
                 spelled = self._dialect.spell(calls) if calls else ""
                 return Message("model", (Text("\n".join(filter(None, (text_of(message.parts), spelled)))),))
             case "tools":
-                return Message("person", (Text(tell_results(part for part in message.parts if isinstance(part, Result))),))
+                results = [part for part in message.parts if isinstance(part, Result)]
+                return Message("person", (Text(tell_results(results)), *[media for result in results for media in result.media]))
             case _:
                 return message
 

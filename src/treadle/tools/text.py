@@ -4,10 +4,13 @@ How much of it the model gets to read is the engine's business.
 """
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from math import isfinite
 from typing import Any, cast
 
 import msgspec
+
+from treadle.core.media import Attachment
 
 NO_RESULT = "(no result)"
 _DEEPEST = 100
@@ -16,19 +19,24 @@ _SIMPLE = frozenset((str, int, float, bool, type(None)))
 _WIDEST = 14_000  # bits of a whole number that Python still writes out
 
 
-def to_text(value: Any) -> str:
-    """What a model reads of a value that a tool returned."""
+def to_text(value: Any, media: list[Attachment] | None = None) -> str:
+    """What a model reads of a value that a tool returned. Images and the like have a label there, and are added to `media`."""
     if isinstance(value, str):
         return sound(str.__str__(value))
     if value is None:
         return NO_RESULT
+    met: list[Attachment] = []
     try:
         if type(value) is float or _holds_bytes(value):
-            return _as_written(_plainer(value, ()))
-        encoded = msgspec.json.encode(value, enc_hook=_simpler)
+            return _as_written(_plainer(value, (), met))
+        encoded = msgspec.json.encode(value, enc_hook=partial(_simpler, met=met))
         return msgspec.json.decode(encoded) if encoded.startswith(b'"') else encoded.decode()
     except Exception:  # noqa: BLE001  whatever a foreign object does when it is looked at: the careful way
-        return _as_written(_plainer(value, ()))
+        met.clear()
+        return _as_written(_plainer(value, (), met))
+    finally:
+        if media is not None:
+            media.extend({id(each): each for each in met}.values())
 
 
 def plain(value: Any) -> Any:
@@ -88,7 +96,10 @@ def _dumped(value: Any) -> Any:
             raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-def _simpler(value: Any) -> Any:
+def _simpler(value: Any, met: list[Attachment]) -> Any:
+    if isinstance(value, Attachment):
+        met.append(value)
+        return value.label
     try:
         return _dumped(value)
     except TypeError:
@@ -105,8 +116,8 @@ def _described(value: Any) -> str:
 # The careful way: one level at a time, whatever is in there.
 
 
-def _plainer(value: Any, above: tuple[int, ...]) -> Any:
-    """A value as JSON can hold it. `above` are the containers it is in, by identity."""
+def _plainer(value: Any, above: tuple[int, ...], met: list[Attachment]) -> Any:
+    """A value as JSON can hold it. `above` are the containers it is in, by identity; `met` gets the media in it."""
     if value is None or isinstance(value, bool):
         return value
     if id(value) in above or len(above) > _DEEPEST:
@@ -120,14 +131,14 @@ def _plainer(value: Any, above: tuple[int, ...]) -> Any:
         case bytes() | bytearray() | memoryview():
             return _bytes(bytes(cast("bytes", value)))
         case dict():
-            return {_key(key): _plainer(inner, inside) for key, inner in cast("dict[Any, Any]", value).items()}
+            return {_key(key): _plainer(inner, inside, met) for key, inner in cast("dict[Any, Any]", value).items()}
         case list() | tuple() | set() | frozenset():
-            return [_plainer(inner, inside) for inner in cast("list[Any]", value)]
+            return [_plainer(inner, inside, met) for inner in cast("list[Any]", value)]
         case _:
-            return _plainer(_opened(value), inside)
+            return _plainer(_opened(value, met), inside, met)
 
 
-def _opened(value: Any) -> Any:
+def _opened(value: Any, met: list[Attachment]) -> Any:
     """An object that isn't JSON, as what it is made of or as its own words."""
     kind = cast("type[Any]", value.__class__)
     fields = getattr(kind, "__struct_fields__", None) or getattr(kind, "__dataclass_fields__", None)
@@ -136,7 +147,7 @@ def _opened(value: Any) -> Any:
             return {name: getattr(value, name, None) for name in fields}
         if hasattr(kind, "__members__"):
             return value.value
-        return msgspec.to_builtins(value) if kind.__module__ in _NATIVE else _simpler(value)
+        return msgspec.to_builtins(value) if kind.__module__ in _NATIVE else _simpler(value, met)
     except Exception as error:  # noqa: BLE001  foreign code: its failure is what there is to tell
         return f"(a {kind.__name__} that can't be shown: {type(error).__name__})"
 
@@ -155,5 +166,5 @@ def _bytes(value: bytes) -> str:
 
 
 def _key(key: Any) -> str:
-    found = _plainer(key, ())
+    found = _plainer(key, (), [])
     return _as_written(found)

@@ -97,7 +97,7 @@ async def _resumed(home: Home, journal: Fenced, run_id: str, models: Models) -> 
     order = order_of(run_id, opened)
     user = "" if opened is None else opened.user
     async with agent_for(order, home, user, models) as agent:
-        kept = Services(journal, home.audit, home.cache, home.results)
+        kept = Services(journal, home.audit, home.cache, home.results, blobs=home.blobs)
         result = await agent.resume(run_id, journal=kept, user=user)
     return Advanced(result.stopped, result.reason)
 

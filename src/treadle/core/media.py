@@ -1,0 +1,291 @@
+"""Images, recordings and documents as a program hands them over: bytes whose type was found out, and that aren't too large.
+
+What a journal keeps of one is `core.calls.Media`; its bytes are kept by their hash (`Blobs`). Scaling is `engine.scaling`.
+"""
+
+import binascii
+import os
+import stat
+from base64 import b64decode
+from codecs import getincrementaldecoder
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
+
+from treadle.core.calls import Media, MediaKind, kind_of, label_of
+from treadle.core.errors import BadMedia
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEGABYTE = 1024 * 1024
+LONGEST_NAME = 100  # characters
+_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # without waiting for anybody who writes
+_HEAD = 1024  # bytes in which the type is looked for
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"OggS", "audio/ogg"),
+    (b"fLaC", "audio/flac"),
+    (b"ID3", "audio/mpeg"),
+    (b"%PDF-", "application/pdf"),
+)
+_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
+_MARKDOWN = (".md", ".markdown")
+
+
+class Attachment:
+    """What `Image`, `Audio` and `Document` have in common: bytes, their type, and a name for people and models.
+
+    It is no struct, and says its label where it is made text, so that nothing that encodes values writes the bytes out.
+    """
+
+    __slots__ = ("data", "media_type", "name")
+
+    kind: ClassVar[MediaKind]
+    largest: ClassVar[int]
+    takes: ClassVar[str]
+
+    data: bytes
+    media_type: str
+    name: str
+
+    def __init__(self, data: bytes, media_type: str | None = None, name: str = "") -> None:
+        name = " ".join(name.split())[:LONGEST_NAME]
+        _check_bytes(type(self), data, name)
+        found = _type_of(bytes(data), media_type or "", name)
+        if not found or not self._fits(found):
+            raise _unfit(type(self), found, media_type or "", name)
+        for field, value in (("data", bytes(data)), ("media_type", found), ("name", name)):
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, media_type: str | None = None, name: str = "") -> Self:
+        """The media in `data`. Their type is found out from their first bytes; `media_type` says what kind of text a text is."""
+        return cls(data, media_type, name)
+
+    @classmethod
+    def from_path(cls, path: str | os.PathLike[str]) -> Self:
+        """The media in a file, named after it."""
+        found = _path(path)
+        return cls(_read(found, cls), name=found.name)
+
+    @classmethod
+    def from_base64(cls, text: str, media_type: str | None = None, name: str = "") -> Self:
+        """The media in Base64, or in a `data:` URL."""
+        return cls(*_decode(text, media_type or "", name, cls), name)
+
+    @classmethod
+    def _fits(cls, media_type: str) -> bool:
+        return media_type.startswith(f"{cls.kind}/")
+
+    @property
+    def label(self) -> str:
+        """How it is named where it can't be shown: `[image diagram.png]`."""
+        return label_of(self.media_type, self.name)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} can't be changed; make another.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Attachment) and type(other) is type(self) and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash(self._fields())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._fields()
+
+    def _fields(self) -> tuple[bytes, str, str]:
+        return self.data, self.media_type, self.name
+
+    def __str__(self) -> str:
+        return self.label
+
+    def __repr__(self) -> str:
+        named = f"{self.name!r}, " if self.name else ""
+        return f"{type(self).__name__}({named}{self.media_type}, {len(self.data):,} bytes)"
+
+
+class Image(Attachment):
+    """A picture: PNG, JPEG, GIF or WebP, of 20 MB at most. A large one is scaled down before a model sees it."""
+
+    __slots__ = ()
+
+    kind: ClassVar[MediaKind] = "image"
+    largest: ClassVar[int] = 20 * MEGABYTE
+    takes: ClassVar[str] = "a PNG, JPEG, GIF or WebP image"
+
+
+class Audio(Attachment):
+    """A recording: WAV, MP3, Ogg or FLAC, of 25 MB at most."""
+
+    __slots__ = ()
+
+    kind: ClassVar[MediaKind] = "audio"
+    largest: ClassVar[int] = 25 * MEGABYTE
+    takes: ClassVar[str] = "a WAV, MP3, Ogg or FLAC recording"
+
+
+class Document(Attachment):
+    """A document: PDF, or text such as Markdown, of 32 MB at most."""
+
+    __slots__ = ()
+
+    kind: ClassVar[MediaKind] = "document"
+    largest: ClassVar[int] = 32 * MEGABYTE
+    takes: ClassVar[str] = "a PDF or a text"
+
+    @classmethod
+    def _fits(cls, media_type: str) -> bool:
+        return media_type == "application/pdf" or media_type.startswith("text/")
+
+
+Prompt = str | Sequence[str | Attachment | Media]
+
+_NOUNS: dict[MediaKind, str] = {"image": "image", "audio": "recording", "document": "document"}
+
+
+def attachment_from_path(path: str | os.PathLike[str]) -> Attachment:
+    """The image, recording or document in a file, whichever it is."""
+    found = _path(path)
+    return _class_for(_read(found, None), "", found.name).from_path(found)
+
+
+def attachment_from_bytes(data: bytes, media_type: str = "", name: str = "") -> Attachment:
+    """The image, recording or document in `data`, whichever it is."""
+    return _class_for(data, media_type, name)(data, media_type, name)
+
+
+def attachment_from_base64(text: str, media_type: str = "", name: str = "") -> Attachment:
+    """The image, recording or document in Base64 or a `data:` URL, whichever it is."""
+    data, media_type = _decode(text, media_type, name, Document)
+    return attachment_from_bytes(data, media_type, name)
+
+
+def attachment_of(media: Media, data: bytes) -> Attachment:
+    """What `media` stands for, given its bytes."""
+    return attachment_from_bytes(data, media.media_type, media.name)
+
+
+# What it is
+
+
+def _class_for(head: bytes, media_type: str, name: str) -> type[Attachment]:
+    """The class that holds such bytes; by the type that is claimed where they don't say."""
+    return _class_of(_type_of(head[:_HEAD], media_type, name, whole=False) or media_type)
+
+
+def _class_of(media_type: str) -> type[Attachment]:
+    return {"image": Image, "audio": Audio, "document": Document}[kind_of(media_type)]
+
+
+def _type_of(data: bytes, claimed: str, name: str, *, whole: bool = True) -> str:
+    """The type of the bytes, whatever is claimed; of text, the claim or the name says which. Empty where nobody can tell."""
+    known = next((media_type for magic, media_type in _MAGIC if data.startswith(magic)), "")
+    if known:
+        return known
+    if data.startswith(b"RIFF"):
+        return _RIFF.get(data[8:12], "")
+    if len(data) > 1 and data[0] == 0xFF and data[1] & 0xE6 == 0xE2:  # the header of a frame of MPEG audio, layer III
+        return "audio/mpeg"
+    return _text_type(claimed, name) if _is_text(data, whole=whole) else ""
+
+
+def _is_text(data: bytes, *, whole: bool) -> bool:
+    try:
+        return "\0" not in getincrementaldecoder("utf-8")().decode(data, whole)
+    except UnicodeDecodeError:
+        return False
+
+
+def _text_type(claimed: str, name: str) -> str:
+    kind = claimed.partition(";")[0].strip().lower()
+    return kind if kind.startswith("text/") else "text/markdown" if name.lower().endswith(_MARKDOWN) else "text/plain"
+
+
+# What it may be
+
+
+def _check_bytes(kind: type[Attachment], data: bytes, name: str) -> None:
+    if not isinstance(cast("object", data), bytes | bytearray | memoryview):  # whoever checks no types is told here
+        given = type(data).__name__
+        raise BadMedia(
+            f"{kind.__name__} takes bytes, not {given}: {kind.__name__}.from_path reads a file, from_base64 reads Base64."
+        )
+    if not data:
+        raise BadMedia(f"{_what(kind, name)} is empty; give one with something in it.")
+    if len(data) > kind.largest:
+        raise _too_large(kind, name, len(data))
+
+
+def _too_large(kind: type[Attachment], name: str, size: int) -> BadMedia:
+    most = f"{_NOUNS[kind.kind]}s may have at most {kind.largest:,}"
+    return BadMedia(f"{_what(kind, name)} has {size:,} bytes; {most}. Make it smaller.")
+
+
+def _unfit(kind: type[Attachment], found: str, claimed: str, name: str) -> BadMedia:
+    what = _what(kind, name)
+    if found:
+        return BadMedia(f"{what} is {found}, which isn't {kind.takes}; pass it as {_class_of(found).__name__}.")
+    said = f" ({claimed})" if claimed else ""
+    return BadMedia(f"{what}{said} isn't {kind.takes}; convert it to one first.")
+
+
+def _what(kind: type[Attachment], name: str) -> str:
+    return name or f"This {_NOUNS[kind.kind]}"
+
+
+# Where it comes from
+
+
+def _path(given: str | os.PathLike[str]) -> "Path":
+    from pathlib import Path  # most runs have no files
+
+    return Path(given)
+
+
+def _read(path: "Path", kind: type[Attachment] | None) -> bytes:
+    """The bytes of a regular file; without a `kind`, only the first ones. Nothing that isn't a file is opened, or waited for."""
+    try:
+        _check_file(path, path.stat(), kind)
+        with os.fdopen(os.open(path, _AT_ONCE), "rb") as file:
+            _check_file(path, os.fstat(file.fileno()), kind)  # it may be another by now
+            return file.read(_HEAD if kind is None else kind.largest + 1)
+    except FileNotFoundError as error:
+        raise BadMedia(f"There is no file {path}.") from error
+    except OSError as error:
+        raise BadMedia(f"{path} can't be read: {error.strerror}.") from error
+    except ValueError as error:  # a character that no path has
+        raise BadMedia(f"{str(path)!r} is no path of a file.") from error
+
+
+def _check_file(path: "Path", about: os.stat_result, kind: type[Attachment] | None) -> None:
+    if stat.S_ISDIR(about.st_mode):
+        raise BadMedia(f"{path} is a folder; name a file in it.")
+    if not stat.S_ISREG(about.st_mode):
+        raise BadMedia(f"{path} is no regular file, so it isn't read; name one that is.")
+    if kind is not None and about.st_size > kind.largest:
+        raise _too_large(kind, path.name, about.st_size)
+
+
+def _decode(text: str, media_type: str, name: str, kind: type[Attachment]) -> tuple[bytes, str]:
+    """The bytes in Base64 and their type; a `data:` URL has that with it."""
+    if not isinstance(cast("object", text), str):
+        raise BadMedia(f"Base64 is text, not {type(text).__name__}; {kind.__name__}.from_bytes takes the bytes themselves.")
+    if text[:5].lower() == "data:":
+        about, _, text = text[5:].partition(",")
+        claimed, *parameters = about.split(";")
+        if "base64" not in [each.strip().lower() for each in parameters]:
+            raise BadMedia(f"{_what(kind, name)} is a data: URL without Base64; write data:TYPE;base64,DATA.")
+        media_type = media_type or claimed
+    if len(text) // 4 * 3 > kind.largest + 2:
+        raise _too_large(kind, name, len(text) // 4 * 3)
+    try:
+        return b64decode("".join(text.split()), validate=True), media_type
+    except (binascii.Error, ValueError) as error:
+        raise BadMedia(f"{_what(kind, name)} isn't Base64 ({error}); encode its bytes again.") from error

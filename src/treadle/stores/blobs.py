@@ -1,0 +1,118 @@
+"""Where the bytes of images, recordings and documents are kept, once each, by their hash: in memory, or in files.
+
+Journals have the hashes. Nothing here knows what the bytes mean.
+"""
+
+import os
+import re
+from collections import OrderedDict
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+
+from treadle.core.errors import JournalDamaged, JournalError, MediaMissing
+
+FOLDER = "blobs"  # in a home
+MOST = 256 * 1024 * 1024  # bytes kept in memory
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class MemoryBlobs:
+    """In this process only. Beyond `most` bytes, those that were used longest ago are dropped."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = Lock()
+
+    def put(self, data: bytes) -> str:
+        """Keep `data`; its hash."""
+        name = sha256(data).hexdigest()
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = data
+                self._size += len(data)
+            self._kept.move_to_end(name)
+            while self._size > self._most and len(self._kept) > 1:
+                self._size -= len(self._kept.popitem(last=False)[1])
+        return name
+
+    def get(self, sha256: str) -> bytes:
+        """The bytes with this hash."""
+        with self._lock:
+            data = self._kept.get(sha256)
+            if data is None:
+                raise MediaMissing(
+                    f"The image, recording or document {sha256[:12]} isn't in this process's memory (any more): "
+                    "pass it again, and run with journal=True to have it kept."
+                )
+            self._kept.move_to_end(sha256)
+            return data
+
+
+class FileBlobs:
+    """In a folder: a file for each hash, readable by its owner only, that appears with all its bytes or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, data: bytes) -> str:
+        """Keep `data`, safe on disk when this returns; its hash."""
+        name = sha256(data).hexdigest()
+        path = self._path(name)
+        try:
+            if not path.is_file() or path.stat().st_size != len(data):
+                self._write(path, data)
+            for folder in (path.parent, path.parent.parent, self.folder):  # any of them may be new, here or in another process
+                _sync(folder)
+        except OSError as error:
+            raise JournalError(
+                f"{path} can't be written ({error.strerror}), so nothing was kept. Make room, or check the rights."
+            ) from error
+        return name
+
+    def get(self, sha256: str) -> bytes:
+        """The bytes with this hash."""
+        if _HASH.fullmatch(sha256) is None:
+            raise MediaMissing(f"{sha256[:80]!r} is no hash of an image, a recording or a document.")
+        path = self._path(sha256)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError as error:
+            raise MediaMissing(
+                f"There is no {path}; put it back from a backup, or from the machine that the run began on."
+            ) from error
+        except OSError as error:
+            raise JournalError(f"{path} can't be read ({error.strerror}); give yourself the right to.") from error
+        if _hash_of(data) != sha256:
+            raise JournalDamaged(f"{path} isn't what was written; put it back from a backup.")
+        return data
+
+    def _path(self, name: str) -> Path:
+        return self.folder / name[:2] / name[2:4] / name
+
+    def _write(self, path: Path, data: bytes) -> None:
+        for folder in (self.folder, path.parent.parent, path.parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = path.with_name(f"{path.name}.{os.urandom(4).hex()}.part")
+        try:
+            with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+
+def _hash_of(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _sync(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
