@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from attachments import png
 from cli.running import TOOLBOX, Ran, asks, script, start, treadle
 from wire import WireServer, gate, refuse, reply, stall, think
 
@@ -18,6 +19,33 @@ def test_the_answer_is_on_stdout_and_the_calls_are_on_stderr(home):
     assert (ran.code, ran.out) == (0, "Let me look.\nThere are 40.\n")
     for words in ('→ stock(item="A") allowed by default', '→ stock(item="B")', '← stock(item="B")', ": 40", "2 requests, 2 calls"):
         assert words in ran.err
+
+
+def test_files_are_shown_to_the_model(home):
+    (home / "a.png").write_bytes(png())
+    (home / "a.md").write_text("# Title")
+    with WireServer(["A square."]) as server:
+        words = ("-m", "openai:m", "--attach", str(home / "a.png"), "--attach", str(home / "a.md"), "-q")
+        ran = treadle(home, "ask", "What", "is this?", *words, **wired(server))
+        content = server.requests[0].body["messages"][-1]["content"]
+    assert (ran.code, ran.out, ran.err) == (0, "A square.\n", "")
+    assert [part["type"] for part in content] == ["text", "image_url", "text"]
+    assert (content[0]["text"], content[2]["text"]) == ("What is this?", "[document a.md]\n# Title")
+    (run,) = treadle(home, "runs", "--json").json
+    assert run["title"] == "What is this? [image a.png] [document a.md]"
+
+
+def test_a_file_that_cannot_be_shown_is_a_sentence_and_wrong_usage(home):
+    (home / "a.bin").write_bytes(b"\0\1")
+    model = script(home, "Never.")
+    for file, words in (("a.png", "There is no file"), ("a.bin", "isn't a PDF or a text; convert it"), (".", "is a folder")):
+        ran = treadle(home, "ask", "What?", "-m", model, "--attach", str(home / file))
+        assert (ran.code, ran.out, ran.err.count("\n"), words in ran.err) == (2, "", 1, True)
+    (home / "a.png").write_bytes(png())
+    ran = treadle(home, "ask", "What?", "-m", "command:cat", "--attach", str(home / "a.png"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "treadle: command:cat doesn't take image/png, only text: leave out [image a.png], or ask another model." in ran.err
+    assert not (home / "data").exists()
 
 
 def test_words_are_shown_as_they_come(home):

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from attachments import png
 from cli.running import script, treadle
 
 USAGE = 2
@@ -53,6 +54,22 @@ def test_it_is_restored_where_there_is_nothing_yet(kept, tmp_path):
     other.mkdir()
     assert treadle(other, "restore", str(archive)).code == 0
     assert runs(other) == ["Hello?"]
+
+
+def test_what_people_showed_is_in_it_and_comes_back(kept, tmp_path):
+    (kept / "a.png").write_bytes(png())
+    assert treadle(kept, "ask", "What?", "-m", script(kept, "Grey."), "-q", "--attach", str(kept / "a.png")).code == 0
+    (blob,) = [path for path in (kept / "data" / "blobs").rglob("*") if path.is_file()]
+    (blob.parent / "left.part").touch()
+    archive, other = tmp_path / "all.tar.gz", tmp_path / "elsewhere"
+    assert treadle(kept, "backup", str(archive), "--json").json["files"] == 4
+    with tarfile.open(archive) as opened:
+        names = opened.getnames()
+    assert names[-2:] == [f"home/{blob.relative_to(kept / 'data').as_posix()}", "backup.json"]  # after every journal
+    other.mkdir()
+    assert treadle(other, "restore", str(archive)).code == 0
+    restored = other / "data" / blob.relative_to(kept / "data")
+    assert (restored.read_bytes(), restored.stat().st_mode & 0o777) == (png(), 0o600)
 
 
 def test_a_database_is_copied_as_of_one_moment_while_it_is_written(kept, tmp_path):

@@ -1,5 +1,6 @@
 import signal
 
+from attachments import png
 from cli.running import TOOLBOX, Terminal, asks, script, treadle
 from wire import WireServer, reply, stall
 
@@ -9,6 +10,17 @@ def test_piped_lines_are_answered_in_one_run_until_they_end(home):
     assert (ran.code, ran.out, ran.err) == (0, "one\ntwo\n", "")
     (kept,) = treadle(home, "runs", "--json").json
     assert kept["title"] == "first"
+
+
+def test_files_go_with_the_first_message(home):
+    (home / "a.png").write_bytes(png())
+    with WireServer([reply("one"), reply("two")]) as server:
+        env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "k"}
+        ran = treadle(home, "chat", "-m", "openai:m", "-q", "--attach", str(home / "a.png"), stdin="first\nsecond\n", **env)
+        first, _, last = server.requests[1].body["messages"]
+    assert (ran.code, ran.out) == (0, "one\ntwo\n")
+    assert [part["type"] for part in first["content"]] == ["text", "image_url"]
+    assert last["content"] == "second"
 
 
 def test_what_begins_with_a_slash_is_not_for_the_model(home):

@@ -13,6 +13,7 @@ from treadle.cli.choices import Chosen, chosen_for, chosen_from
 from treadle.cli.face import Face
 from treadle.cli.turn import Result, take_turn
 from treadle.core.errors import RunNotFound, SettingsError
+from treadle.core.media import Attachment, attachment_from_path
 from treadle.core.messages import Message
 from treadle.core.requests import Usage
 from treadle.engine.engine import new_run_id
@@ -36,6 +37,7 @@ class Conversation:
         kept: bool,
         credentials: Mapping[str, str] | None = None,
         before: Callable[[], Awaitable[Sequence[Message]]] | None = None,
+        attached: Sequence[Attachment] = (),
     ) -> None:
         self.agent = agent
         self.run_id = run_id
@@ -46,6 +48,7 @@ class Conversation:
         self._user = user
         self._credentials = credentials or {}
         self._before = before
+        self._attached = attached  # what goes with the first message
         self._journal = True if kept else MemoryJournal()
 
     async def ask(self, prompt: str) -> Result:
@@ -54,12 +57,13 @@ class Conversation:
         if self._before is not None:
             history = await self._before()
             self.run_id = new_run_id() if self.turns else self.run_id
+        asked = [prompt, *self._attached] if self._attached else prompt
         result = await take_turn(
             self.agent,
             self.run_id,
             self.face,
             lambda watchers: self.agent.run(
-                prompt,
+                asked,
                 run_id=self.run_id,
                 journal=self._journal,
                 user=self._user,
@@ -69,6 +73,7 @@ class Conversation:
                 origin=self._chosen.origin,
             ),
         )
+        self._attached = ()
         self.usage = self.usage + result.usage
         self.turns += 1
         return result
@@ -83,13 +88,14 @@ async def begin(args: argparse.Namespace, face: Face, name: str) -> Conversation
     kept = not args.no_journal
     if args.run_id and not kept:
         raise SettingsError("--run-id names a run that is kept, and --no-journal keeps none; leave one of them out.")
+    attached = [attachment_from_path(file) for file in args.attach or ()]
     chosen = chosen_from(args, await _before(args.run_id) if args.run_id else None)
     if not kept and face.approver is None:  # nobody could answer later
         chosen = replace(chosen, attended=False)
     chosen = await with_model(chosen, face)
     user = args.user or ""
     agent = build(chosen, face, name, user)
-    return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), user=user, kept=kept)
+    return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), user=user, kept=kept, attached=attached)
 
 
 async def _before(run_id: str) -> Chosen | None:

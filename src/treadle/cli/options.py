@@ -65,6 +65,8 @@ def _ask(command: Parser) -> None:
 
 def _chat(command: Parser) -> None:
     command.add_argument("--demo", action="store_true", help="a demonstration: a scripted model and a small shop; needs nothing")
+    words = "an image, a recording or a document to show the model with the first message; repeatable"
+    command.add_argument("--attach", action="append", metavar="FILE", help=words)
     _agent(command)
     _run(command)
     _display(command)

@@ -4,6 +4,7 @@ STATE is a folder: tests put files there to change what it says, and it writes t
 """
 
 import asyncio
+import base64
 import os
 import signal
 import socket
@@ -22,6 +23,7 @@ STATE = Path(WORDS[-1])
 ONE = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 NONE = {"type": "object"}
 PAGE = 4
+PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==")
 BUS = InMemorySubscriptionBus()
 TREE = {
     "type": "object",
@@ -62,6 +64,7 @@ def tools():
         tool("stuck"),
         tool("ask"),
         tool("long", "y" * 100_000),
+        tool("picture"),
     ]
     wrong = next(each for each in listed if each.name == "wrong")
     wrong.output_schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -101,6 +104,8 @@ async def on_call(context, params):
             return said("z" * 3_000_000)
         case "blocks":
             return blocks()
+        case "picture":
+            return picture()
         case "data":
             return types.CallToolResult(content=[types.TextContent(text='{"n": 1}')], structured_content={"n": 1})
         case "working":
@@ -154,6 +159,28 @@ def blocks():
         ],
         structured_content={"more": 1},
     )
+
+
+def picture():
+    """A picture, a recording, a document, a text as a blob, and what is none of these."""
+    image = base64.b64encode(PIXEL).decode()
+    paper = types.BlobResourceContents(uri="file:///a/p.pdf", blob=coded(b"%PDF-1.4 ..."), mime_type="application/pdf")
+    notes = types.BlobResourceContents(uri="file:///notes.md", blob=coded(b"# Notes"), mime_type="text/markdown")
+    return types.CallToolResult(
+        content=[
+            types.TextContent(text="See:"),
+            types.ImageContent(data=image, mime_type="image/png"),
+            types.AudioContent(data=coded(b"OggS...."), mime_type="audio/ogg"),
+            types.EmbeddedResource(resource=paper),
+            types.EmbeddedResource(resource=notes),
+            types.ImageContent(data=coded(b"\0\1"), mime_type="image/tiff"),
+        ],
+        structured_content={"n": 1},
+    )
+
+
+def coded(data):
+    return base64.b64encode(data).decode()
 
 
 def make():

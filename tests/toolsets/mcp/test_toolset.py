@@ -30,7 +30,7 @@ def test_all_pages_are_listed_and_what_comes_back_is_told(odd, within, call, era
 
     async def work():
         assert names(toolset)[:2] == ["odd_echo", "odd_fail"]
-        assert len(names(toolset)) == 19
+        assert len(names(toolset)) == 20
         assert await call(toolset, "odd_echo", text="hello") == "hello"
         assert await call(toolset, "odd_data") == '{"n": 1}'
         assert "image/png" in await call(toolset, "odd_blocks")

@@ -1,10 +1,12 @@
-"""What a call of an MCP tool brought, as text for a model: text as it is, data as JSON, everything else named but not shown."""
+"""What a call of an MCP tool brought, for a model: text as it is, data as JSON, images and the like as such, the rest named."""
 
 from typing import Any
 
 import msgspec
 from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent, TextResourceContents
 
+from treadle.core.errors import BadMedia
+from treadle.core.media import Attachment, attachment_from_base64
 from treadle.tools.text import to_text
 from treadle.tools.values import as_object
 
@@ -14,30 +16,55 @@ LONGEST_PROGRESS = 300
 Block = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
 
+def value_of(result: CallToolResult) -> str | list[str | Attachment]:
+    """All that came back: a text; or texts, images and the like, in their order."""
+    blocks = _read_blocks(result)
+    if any(isinstance(block, Attachment) for block in blocks):
+        return [shortened(block, LONGEST) if isinstance(block, str) else block for block in blocks]
+    return _join(blocks)
+
+
 def text_of(result: CallToolResult) -> str:
-    """All that came back."""
-    blocks = [_shown(block) for block in result.content]
+    """All that came back, as text: images and the like have a label there."""
+    return _join(_read_blocks(result))
+
+
+def _join(blocks: list[str | Attachment]) -> str:
+    return shortened("\n\n".join([str(block) for block in blocks]), LONGEST)
+
+
+def _read_blocks(result: CallToolResult) -> list[str | Attachment]:
+    blocks = [_read_block(block) for block in result.content]
     data = result.structured_content
-    if data is not None and not any(_says_the_same(text, data) for text in blocks):
+    if data is not None and not any(_says_the_same(str(block), data) for block in blocks):
         blocks.append(to_text(data))
-    return shortened("\n\n".join([text for text in blocks if text]), LONGEST)
+    return [block for block in blocks if block != ""]
 
 
-def _shown(block: Block) -> str:
+def _read_block(block: Block) -> str | Attachment:
     match block:
         case TextContent():
             return block.text
         case ImageContent():
-            return _named("image", block.mime_type, block.data)
+            return _read_media("image", block.mime_type, block.data)
         case AudioContent():
-            return _named("audio", block.mime_type, block.data)
+            return _read_media("audio", block.mime_type, block.data)
         case ResourceLink():
             return f"[a link to {block.name}: {block.uri}]"
         case EmbeddedResource():
             inside = block.resource
             if isinstance(inside, TextResourceContents):
                 return f"[{inside.uri}]\n{inside.text}"
-            return _named(str(inside.uri), inside.mime_type or "", inside.blob)
+            return _read_media(str(inside.uri), inside.mime_type or "", inside.blob)
+
+
+def _read_media(what: str, kind: str, base64: str) -> str | Attachment:
+    """The media in Base64; words about it where it is nothing that a model could be shown."""
+    name = what.rpartition("/")[2] if "/" in what else ""
+    try:
+        return attachment_from_base64(base64, kind, name)
+    except BadMedia:
+        return _named(what, kind, base64)
 
 
 def _named(what: str, kind: str, base64: str) -> str:

@@ -80,9 +80,9 @@ class McpTools:
         """What it offers, as it was listed last; the same value as long as nothing changes."""
         return self._tools
 
-    async def call(self, call: Call, context: RunContext[Any]) -> str:
-        """Call a tool of the server on behalf of whoever the context is of."""
-        from treadle.toolsets.mcp.content import text_of
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """Call a tool of the server on behalf of whoever the context is of. Texts, or texts with images and the like."""
+        from treadle.toolsets.mcp.content import value_of
         from treadle.toolsets.mcp.problems import failed, reported
 
         offer = self._offers.get(call.name)
@@ -97,7 +97,7 @@ class McpTools:
             raise failed(self._server, values, connection, offer.tool, error) from None
         if result.is_error:
             raise reported(self._server, values, offer.tool, result)
-        return text_of(result)
+        return value_of(result)
 
     def _check_loop(self) -> None:
         loop = asyncio.get_running_loop()
