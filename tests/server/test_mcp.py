@@ -5,12 +5,14 @@ import json
 import os
 import subprocess
 import sys
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters, types
 
-from treadle import Agent, Functions, RunContext, Scripted, allow, ask, deny, open_home, tool
+from attachments import PDF, png, wav
+from treadle import Agent, Audio, Document, Functions, Image, RunContext, Scripted, allow, ask, deny, open_home, tool
 from treadle.app.home import close_home
 from treadle.engine.setup import Answer
 from treadle.models.scripted import calls
@@ -80,6 +82,25 @@ def pay(ctx: RunContext, amount: int) -> str:
     """Pay."""
     paid.append(amount)
     return f"{ctx.user or 'nobody'} paid {amount}"
+
+
+@tool(effect="read")
+def show() -> list[object]:
+    """Show."""
+    return ["See:", Image(png()), Audio(wav()), Document(PDF, name="p.pdf"), Document(b"# A", name="a.md")]
+
+
+def test_images_and_the_like_reach_clients(tmp_path):
+    home = open_home(tmp_path)
+    result = called(offering(show, services=home.services()), "show")
+    close_home(home)
+    words, image, sound, paper = result.content
+    assert words.text.startswith("See:\n[image image/png]\n")
+    assert words.text.endswith("[document a.md]\n# A")
+    assert (b64decode(image.data), image.mime_type) == (png(), "image/png")
+    assert (b64decode(sound.data), sound.mime_type) == (wav(), "audio/wav")
+    assert (b64decode(paper.resource.blob), paper.resource.mime_type) == (PDF, "application/pdf")
+    assert len(called(offering(show), "show").content) == 1  # without a place for the bytes there are labels
 
 
 @tool(effect="read")

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from treadle.app.jobs import JobNotFound, JobTaken
 from treadle.core.errors import (
     ApprovalError,
+    BadMedia,
     BadPrompt,
     MissingKey,
     ModelError,
@@ -30,6 +31,7 @@ from treadle.server.wires.refused import Refused, is_wire, refusal_at
 
 STATUSES: dict[type[TreadleError], int] = {
     BadPrompt: 400,
+    BadMedia: 400,
     RunNotFound: 404,
     RunTaken: 409,
     JobNotFound: 404,

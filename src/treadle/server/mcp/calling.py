@@ -5,20 +5,29 @@ So it is read, judged, journaled and audited like any other. Asking a person abo
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import anyio
-from mcp.types import CallToolResult, TextContent
+from mcp.types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+)
 from msgspec.structs import replace
 
 from treadle.app.agent import Agent, Results
-from treadle.core.calls import Ask
+from treadle.core.calls import Ask, Media, Result
 from treadle.core.events import CallProgressed, Event
 from treadle.core.seams import Situation, Watcher
 from treadle.engine.engine import new_run_id
 from treadle.engine.result import CallRecord, RunResult
 from treadle.engine.setup import Answer, Approval
 from treadle.guard.redaction import Redactor
+from treadle.models.media import base64_of
 from treadle.models.one_call import one_call
 from treadle.server.mcp.offering import Shop
 from treadle.tools.text import to_text
@@ -105,8 +114,13 @@ class Calling:
         if record is None or record.result is None:
             return problem(result.reason or f"{self.name} was not called.")
         if record.result.problem is None:
-            return CallToolResult(content=[TextContent(text=record.result.content)])
+            return CallToolResult(content=[TextContent(text=record.result.content), *self._shown(record.result)])
         return problem(f"{record.result.content or 'A person said no.'}{self._advice(record)}")
+
+    def _shown(self, result: Result) -> list[ContentBlock]:
+        """The images and the like of a result, where their bytes are kept."""
+        blobs = None if isinstance(self._journal, bool) else self._journal.blobs
+        return [] if blobs is None else [_block(media, blobs.get(media.sha256)) for media in result.media]
 
     def _advice(self, record: CallRecord) -> str:
         """What a person may do where a call was refused only because nobody could be asked."""
@@ -116,6 +130,20 @@ class Calling:
         if not isinstance(self._shop.policy.judge(record.call, tool, Situation(self._shop.offering.user)), Ask):
             return ""
         return self._shop.offering.advice.replace("{tool}", tool.name)
+
+
+def _block(media: Media, data: bytes) -> ContentBlock:
+    match media.kind:
+        case "image":
+            return ImageContent(data=base64_of(media, data), mime_type=media.media_type)
+        case "audio":
+            return AudioContent(data=base64_of(media, data), mime_type=media.media_type)
+        case "document":
+            uri = f"treadle:{media.sha256}"
+            inside = BlobResourceContents(uri=uri, blob=base64_of(media, data), mime_type=media.media_type)
+            return EmbeddedResource(resource=inside)
+        case _:
+            assert_never(media.kind)
 
 
 def _progress(tell: Tell) -> Watcher:

@@ -9,6 +9,7 @@ from treadle.routes import Decision
 from treadle.stores.journal import RunInfo
 
 MOST_WORDS = 100_000  # characters of a message, or of instructions
+MOST_ATTACHED = 20  # images, recordings and documents with one message
 
 Message = Annotated[
     str, Meta(description="What the person says.", extra_json_schema={"minLength": 1, "maxLength": MOST_WORDS, "pattern": r"\S"})
@@ -23,6 +24,14 @@ Instructions = Annotated[
 ModelName = Annotated[str | None, Meta(description="One that GET /api/models lists; the default where it is empty.")]
 
 
+class Attached(Struct, frozen=True, forbid_unknown_fields=True):
+    """An image, a recording or a document."""
+
+    data: Annotated[str, Meta(description="Its bytes in Base64.")]
+    media_type: Annotated[str, Meta(description="Such as image/png; found out from the bytes where it isn't said.")] = ""
+    name: str = ""
+
+
 class TurnAsked(Struct, frozen=True, forbid_unknown_fields=True):
     """Something that a person says to an assistant, in a new run or in one that is there."""
 
@@ -31,6 +40,7 @@ class TurnAsked(Struct, frozen=True, forbid_unknown_fields=True):
     run_id: Annotated[str, Meta(description="The run to go on with.")] = ""
     model: ModelName = None
     instructions: Instructions = None
+    attachments: Annotated[list[Attached], Meta(description="What is shown to the model besides.", max_length=MOST_ATTACHED)] = []
 
 
 class GoneOn(Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,7 +22,10 @@ from treadle.app.workers.submit import queue_again
 from treadle.core.entries import Entry, Finished, Resumed
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
+from treadle.core.media import Attachment, attachment_from_base64
+from treadle.core.messages import Text
 from treadle.engine.engine import new_run_id
+from treadle.engine.media import read_prompt
 from treadle.engine.setup import Approval
 from treadle.loop.state import replay
 from treadle.models.scripted import Scripted
@@ -41,7 +44,6 @@ from treadle.server.runs.replay import told, waiting_in
 from treadle.server.runs.taking_up import lock_of, wait_for
 from treadle.server.wires.answer import waiting_calls
 from treadle.stores.journal import Wanted
-from treadle.tools.text import sound
 
 MOST_TAKEN_UP = 1_000
 MOST_TRIES = 5  # times that a run is taken up without anybody asking for it and without coming any further
@@ -114,7 +116,8 @@ class Runs:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
         begun = Begun(asked.assistant, asked.model or "", asked.instructions or "")
         with placed(turnstile) as place:
-            return await self._said(new_run_id(), begun, await self._agent(begun), (), asked.message, place)
+            shown = _shown_with(asked)
+            return await self._said(new_run_id(), begun, await self._agent(begun), (), asked.message, place, shown)
 
     async def _go_on(self, asked: TurnAsked, turnstile: Turnstile | None) -> UnderWay:
         await self.settled()
@@ -128,7 +131,8 @@ class Runs:
             why = "waits for a person's answer" if finished else "isn't over: resume it first"
             raise HTTPException(409, f"Run {asked.run_id} {why}.")
         with placed(turnstile) as place:
-            return await self._said(asked.run_id, begun, await self._agent(begun), entries, asked.message, place)
+            shown = _shown_with(asked)
+            return await self._said(asked.run_id, begun, await self._agent(begun), entries, asked.message, place, shown)
 
     async def resume(self, run_id: str, asked: GoneOn, turnstile: Turnstile | None) -> UnderWay:
         """Take a run up again that stopped before it was answered."""
@@ -147,20 +151,33 @@ class Runs:
             raise HTTPException(409, f"Run {run_id} is under way; wait until it is over, or cancel it.")
 
     async def _said(
-        self, run_id: str, begun: Begun, made: Made, entries: Sequence[Entry], message: str, place: Place | None
+        self,
+        run_id: str,
+        begun: Begun,
+        made: Made,
+        entries: Sequence[Entry],
+        message: str,
+        place: Place | None,
+        shown: Sequence[Attachment] = (),
     ) -> UnderWay:
         agent, close = made
         user, origin = self._host.user, begun.origin
+        try:
+            said = await read_prompt([message, *shown], agent.setup.model, self.home.blobs)
+        except BaseException:
+            await _closed(made)
+            raise
+        prompt = [part.text if isinstance(part, Text) else part for part in said.parts] or said.text
         return await self._begin(
             Turn(
                 run_id,
                 begun.assistant,
                 agent,
                 lambda services, watchers: agent.run(
-                    message, run_id=run_id, journal=services, user=user, watchers=watchers, origin=origin
+                    prompt, run_id=run_id, journal=services, user=user, watchers=watchers, origin=origin
                 ),
                 position=len(entries),
-                first=(PersonSaid(run_id=run_id, text=sound(message)),),
+                first=(PersonSaid(run_id=run_id, text=said.text),),
                 place=place,
                 close=close,
             )
@@ -283,6 +300,10 @@ class Runs:
         """Of a run inside of another the tools aren't known here, so that edited arguments are checked when it goes on."""
         answer, digest = said.answer(self._host.user, said.arguments), said.digest if said.runs else ""
         return await agent.answer(run_id, call_id, answer, digest=digest, journal=self.home.services())
+
+
+def _shown_with(asked: TurnAsked) -> list[Attachment]:
+    return [attachment_from_base64(each.data, each.media_type, each.name) for each in asked.attachments]
 
 
 async def _closed(made: Made) -> None:

@@ -1,5 +1,6 @@
 """Anthropic's messages, spoken by us: what is asked, and how an answer is written. What happens in between is the `desk`'s."""
 
+import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -7,14 +8,15 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from treadle.core.calls import Call, Result
+from treadle.core.calls import Call, Media, Result
 from treadle.core.messages import History, Message, Part, Text
 from treadle.core.requests import Options, ToolSpec, Usage
 from treadle.loop.window import CHARACTERS_PER_TOKEN
 from treadle.server.wires.answer import Answer, Finish
 from treadle.server.wires.asked import Asked, Choice, conversation
 from treadle.server.wires.desk import Desk
-from treadle.server.wires.reading import Block, body_of, choice_of, distinct, tool_of, unable, words_of
+from treadle.server.wires.media import Block, Brought, Source
+from treadle.server.wires.reading import body_of, choice_of, distinct, part_of, text_in, tool_of, unable, words_of
 from treadle.server.wires.refused import Refused, anthropic_error
 from treadle.server.wires.shape import shape_of
 from treadle.server.wires.streaming import answered, event
@@ -35,6 +37,8 @@ class _Piece(Struct, frozen=True):
     tool_use_id: str = ""
     content: str | list[Block] | None = None
     is_error: bool | None = None
+    source: Source | None = None
+    title: str | None = None
 
 
 class _Said(Struct, frozen=True):
@@ -94,13 +98,13 @@ async def messages(request: Request, desk: Desk) -> Response:
         body.temperature, body.max_tokens, body.top_p, stop=tuple([stop for stop in body.stop_sequences or () if stop])
     )
     shape = _shape((body.output_config.format if body.output_config else None) or body.output_format)
-    asked = msgspec.structs.replace(asked_by(body), options=options, shape=shape)
+    asked = msgspec.structs.replace(await asyncio.to_thread(asked_by, body), options=options, shape=shape)
     return await answered(request, desk, asked, lambda answer_id: Said(answer_id, body.model), stream=bool(body.stream))
 
 
 async def count_tokens(request: Request, desk: Desk) -> Response:
     """How many tokens a message would have, roughly: whichever model reads it counts for itself."""
-    asked = asked_by(await body_of(request, Counted))
+    asked = await asyncio.to_thread(asked_by, await body_of(request, Counted))
     desk.assistant_of(asked.model)
     tools = msgspec.json.encode(asked.tools)
     characters = History(asked.messages).size + len(asked.instructions) + (len(tools) if asked.tools else 0)
@@ -110,7 +114,8 @@ async def count_tokens(request: Request, desk: Desk) -> Response:
 def asked_by(body: Counted) -> Asked:
     """The turn that is asked for."""
     tools = distinct([_spec(tool, f"tools[{number}]") for number, tool in enumerate(body.tools or ())])
-    told = [each for at, said in enumerate(body.messages) for each in _told(said, f"messages[{at}]")]
+    brought = Brought()
+    told = [each for at, said in enumerate(body.messages) for each in _told(said, f"messages[{at}]", brought)]
     choice = body.tool_choice
     return Asked(
         model=body.model,
@@ -119,6 +124,7 @@ def asked_by(body: Counted) -> Asked:
         tools=tools,
         choice=None if choice is None else _choice(choice, tools),
         wire="anthropic",
+        media=brought.bytes,
     )
 
 
@@ -130,14 +136,14 @@ def _instructions(system: str | list[Block] | None) -> str:
     return system if isinstance(system, str) else "\n\n".join([words_of([block], "system") for block in system or ()])
 
 
-def _told(said: _Said, param: str) -> list[Message]:
+def _told(said: _Said, param: str, brought: Brought) -> list[Message]:
     """A message in our words. What a person says beside results comes after them."""
     pieces = [_Piece("text", text=said.content)] if isinstance(said.content, str) else said.content
     match said.role:
         case "user":
-            parts = [_of_person(piece, f"{param}.content[{at}]") for at, piece in enumerate(pieces)]
+            parts = [_of_person(piece, f"{param}.content[{at}]", brought) for at, piece in enumerate(pieces)]
             results = tuple([part for part in parts if isinstance(part, Result)])
-            words = tuple([part for part in parts if isinstance(part, Text)])
+            words = tuple([part for part in parts if isinstance(part, Text | Media)])
             told = [Message("tools", results)] if results else []
             return [*told, Message("person", words)] if words or not results else told
         case "assistant":
@@ -147,17 +153,26 @@ def _told(said: _Said, param: str) -> list[Message]:
             raise Refused(400, f"There is no role {said.role[:40]!r} here.", f"{param}.role")
 
 
-def _of_person(piece: _Piece, param: str) -> Part:
+def _of_person(piece: _Piece, param: str, brought: Brought) -> Part:
     if piece.type == "tool_result":
-        content = words_of(piece.content, param)
-        return Result(piece.tool_use_id, "", content, "raised" if piece.is_error else None)
-    return Text(words_of([Block(piece.type, piece.text)], param.rpartition(".")[0]))
+        return _result(piece, param, brought)
+    return part_of(Block(piece.type, piece.text, source=piece.source, title=piece.title), param, brought)
+
+
+def _result(piece: _Piece, param: str, brought: Brought) -> Result:
+    """What came of a call of the caller's tools: words, and images and the like."""
+    blocks = () if piece.content is None or isinstance(piece.content, str) else piece.content
+    found = [brought.read(block, f"{param}.content[{at}]") for at, block in enumerate(blocks)]
+    words = [block for block, media in zip(blocks, found, strict=True) if media is None]
+    content = words_of(words if blocks else piece.content, param)
+    media = tuple([each for each in found if each is not None])
+    return Result(piece.tool_use_id, "", content, "raised" if piece.is_error else None, media=media)
 
 
 def _of_model(piece: _Piece, param: str) -> Part:
     if piece.type == "tool_use":
         return Call(piece.id, piece.name, piece.input)
-    return Text(words_of([Block(piece.type, piece.text)], param.rpartition(".")[0]))
+    return Text(text_in(Block(piece.type, piece.text), param))
 
 
 def _spec(tool: _Tool, param: str) -> ToolSpec:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from treadle.core.calls import Call, Result
-from treadle.core.messages import Message
+from treadle.core.calls import Call, Media, Result
+from treadle.core.media import Prompt
+from treadle.core.messages import Message, Text
 from treadle.core.requests import Options, ToolSpec
 from treadle.server.wires.foreign import Handle, handle_of
 from treadle.server.wires.refused import Refused
@@ -27,6 +29,7 @@ class Asked(Struct, frozen=True):
     choice        which of these the model may call, and whether it has to
     shape         a JSON schema that the answer has to fit
     wire          which wire it came by
+    media         the bytes of what is in the messages besides words, by their hashes
     """
 
     model: str
@@ -37,16 +40,38 @@ class Asked(Struct, frozen=True):
     options: Options = Options()
     shape: dict[str, object] | None = None
     wire: str = ""
+    media: dict[str, bytes] = {}
 
     @property
     def before(self) -> tuple[Message, ...]:
         """What was said before what is said now."""
-        return self.messages if self.messages[-1].role == "tools" else self.messages[:-1]
+        said = self.messages if self.messages[-1].role == "tools" else self.messages[:-1]
+        return tuple([_with_labels(message) if message.role == "tools" else message for message in said])
 
     @property
-    def prompt(self) -> str:
+    def prompt(self) -> Prompt:
         """What is said now."""
-        return GO_ON if self.messages[-1].role == "tools" else self.messages[-1].text
+        last = self.messages[-1]
+        if last.role == "tools":
+            return GO_ON
+        if not _shows(last):
+            return last.text
+        return [part.text if isinstance(part, Text) else part for part in last.parts if isinstance(part, Text | Media)]
+
+
+def _with_labels(message: Message) -> Message:
+    """Results with the labels of what they show, as our own have them: not every model sees more than that."""
+    results = [part for part in message.parts if isinstance(part, Result)]
+    return Message("tools", tuple([replace(each, content=_content(each)) for each in results]))
+
+
+def _content(result: Result) -> str:
+    return "\n".join(filter(None, [result.content, *[media.label for media in result.media]]))
+
+
+def _shows(message: Message) -> bool:
+    """Whether a person shows something besides what they say."""
+    return any(isinstance(part, Media) for part in message.parts)
 
 
 class Choice(Struct, frozen=True):
@@ -66,13 +91,17 @@ class Batch(Struct, frozen=True):
     def mark(self, call_mark: str) -> str:
         """What tells the same result, brought again, from another one."""
         result = self.results[call_mark]
-        return sha256(repr((result.content, result.problem, self.words)).encode(errors="surrogatepass")).hexdigest()[:16]
+        said = (result.content, result.problem, self.words, *[media.sha256 for media in result.media])
+        return sha256(repr(said).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def batch_of(messages: Sequence[Message]) -> Batch | None:
-    """The results at the end of a conversation, if they are of calls that one of our runs may have handed over."""
+    """The results at the end of a conversation, if they are of calls that one of our runs may have handed over.
+
+    What a person shows beside them can't be brought to a run that waits, so that makes the conversation one of its own.
+    """
     at = next((at for at in reversed(range(len(messages))) if messages[at].role != "person"), 0)
-    if messages[at].role != "tools":
+    if messages[at].role != "tools" or any(_shows(message) for message in messages[at + 1 :]):
         return None
     results = [part for part in messages[at].parts if isinstance(part, Result)]
     handles = [handle_of(result.call_id) for result in results]
@@ -145,5 +174,4 @@ def _named(message: Message, calls: dict[str, Call]) -> Message:
     missing = {call_id: call for call_id, call in calls.items() if call_id not in [result.call_id for result in results]}
     if missing:
         raise _missing(missing)
-    named = [Result(each.call_id, calls[each.call_id].name, each.content, each.problem, untrusted=True) for each in results]
-    return Message("tools", tuple(named))
+    return Message("tools", tuple([replace(each, name=calls[each.call_id].name, untrusted=True) for each in results]))

@@ -94,14 +94,16 @@ class Desk:
     # inside
 
     async def _begun(self, maker: Maker) -> Turn:
-        asked, run_id = maker.asked, new_run_id()
-        if not asked.prompt.strip():
+        asked, run_id, prompt = maker.asked, new_run_id(), maker.asked.prompt
+        if isinstance(prompt, str) and not prompt.strip():
             raise Refused(400, "The last message is empty; say what you want.", "messages")
+        for data in asked.media.values():
+            await asyncio.to_thread(self._host.home.blobs.put, data)
         worker = await maker.worker(tainted=any(message.role == "tools" for message in asked.before))
         how: dict[str, Any] = {**self._how, "history": asked.before, "origin": maker.origin}
 
         def begin(watch: Watcher) -> Going:
-            return worker.agent.run(asked.prompt, run_id=run_id, watchers=[watch, counting], **how)
+            return worker.agent.run(prompt, run_id=run_id, watchers=[watch, counting], **how)
 
         counting = self._counting(worker, run_id)
         return self._entered(maker, Turn(worker, run_id, begin))

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Ask, Call, Result, Verdict
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
+from treadle.core.media import attachment_of
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Policy, Situation
 from treadle.core.tool import Tool
@@ -49,8 +50,11 @@ class Foreign:
     A call begins when its result is there already, so carrying it out again only reads that again.
     """
 
-    def __init__(self, specs: Sequence[ToolSpec], results: Mapping[str, Result] | None = None) -> None:
+    def __init__(
+        self, specs: Sequence[ToolSpec], results: Mapping[str, Result] | None = None, media: Mapping[str, bytes] | None = None
+    ) -> None:
         self._results = results or {}
+        self._media = media or {}
         self._tools = tuple([Tool(spec, effect="write", retry="idempotent", trust="untrusted", toolset=TOOLSET) for spec in specs])
 
     async def __aenter__(self) -> "Foreign":
@@ -64,14 +68,16 @@ class Foreign:
         """What the caller has."""
         return self._tools
 
-    async def call(self, call: Call, context: RunContext[Any]) -> str:
-        """What the caller says came of it."""
+    async def call(self, call: Call, context: RunContext[Any]) -> Any:
+        """What the caller says came of it, with the images and the like that they have brought."""
         result = self._results.get(call.id)
         if result is None:
             raise ToolProblem(f"Only the program that brought {call.name} can carry it out, and it hasn't said what came of it.")
         if result.problem is not None:
             raise ToolProblem(result.content or f"{call.name} failed.")
-        return result.content
+        if not result.media:
+            return result.content
+        return [result.content, *[attachment_of(media, self._media[media.sha256]) for media in result.media]]
 
 
 def bare(name: str) -> ToolSpec:

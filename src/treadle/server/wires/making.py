@@ -99,7 +99,7 @@ class Maker:
     ) -> Worker:
         model = Overheard(self._model)
         host = replace(self._host, model=_always(model), at_end=opened.append)
-        foreign = Foreign(self._specs(calls or {}), _results(batch, calls or {}))
+        foreign = Foreign(self._specs(calls or {}), _results(batch, calls or {}), self.asked.media)
         agent = agent_of(self._ready(host, foreign), host, model, **self._how(host, batch, tainted=tainted))
         return Worker(agent, model, self.telling, opened, place)
 

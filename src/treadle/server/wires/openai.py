@@ -1,5 +1,6 @@
 """OpenAI's chat completions, spoken by us: what is asked, and how an answer is written. What happens in between is the `desk`'s."""
 
+import asyncio
 import time
 from typing import Annotated, Any
 
@@ -8,12 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from treadle.core.calls import Call, Result
-from treadle.core.messages import Message, Part, Text, person
+from treadle.core.messages import Message, Part, Text
 from treadle.core.requests import Options, ToolSpec
 from treadle.server.wires.answer import Answer, Finish, Handover
 from treadle.server.wires.asked import Asked, Choice, conversation
 from treadle.server.wires.desk import Desk
-from treadle.server.wires.reading import Block, arguments_of, body_of, choice_of, distinct, tool_of, unable, words_of
+from treadle.server.wires.media import Block, Brought
+from treadle.server.wires.reading import arguments_of, body_of, choice_of, distinct, person_of, tool_of, unable, words_of
 from treadle.server.wires.refused import Refused, openai_error
 from treadle.server.wires.shape import shape_of
 from treadle.server.wires.streaming import answered, event
@@ -114,16 +116,19 @@ async def completions(request: Request, desk: Desk) -> Response:
     def begin(answer_id: str) -> Chat:
         return Chat(answer_id, body.model, with_usage=with_usage)
 
-    return await answered(request, desk, asked_by(body), begin, stream=bool(body.stream))
+    asked = await asyncio.to_thread(asked_by, body)  # images in it are scaled down
+    return await answered(request, desk, asked, begin, stream=bool(body.stream))
 
 
 def asked_by(body: Completion) -> Asked:
     """The turn that is asked for."""
     _check(body)
     tools = distinct([_spec(tool, f"tools[{number}]") for number, tool in enumerate(body.tools or ())])
+    brought = Brought()
+    said = [_message(each, f"messages[{at}]", brought) for at, each in enumerate(body.messages) if not _is_told(each)]
     return Asked(
         model=body.model,
-        messages=conversation([_message(said, f"messages[{at}]") for at, said in enumerate(body.messages) if not _is_told(said)]),
+        messages=conversation(said),
         instructions="\n\n".join(
             [words_of(said.content, f"messages[{at}]") for at, said in enumerate(body.messages) if _is_told(said)]
         ),
@@ -132,6 +137,7 @@ def asked_by(body: Completion) -> Asked:
         options=_options(body),
         shape=_shape(body.response_format),
         wire="openai",
+        media=brought.bytes,
     )
 
 
@@ -146,10 +152,10 @@ def _is_told(said: _Said) -> bool:
     return said.role in ("system", "developer")
 
 
-def _message(said: _Said, param: str) -> Message:
+def _message(said: _Said, param: str, brought: Brought) -> Message:
     match said.role:
         case "user":
-            return person(words_of(said.content, param))
+            return person_of(said.content, param, brought)
         case "assistant":
             return _reply(said, param)
         case "tool":

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Struct
 from starlette.requests import Request
 
 from treadle.core.errors import BadTool
+from treadle.core.messages import Message, Part, Text
 from treadle.core.requests import ToolSpec
 from treadle.server.wires.asked import Choice
+from treadle.server.wires.media import Block, Brought
 from treadle.server.wires.refused import Refused
 from treadle.tools.validate import Validator
 
@@ -18,14 +19,6 @@ T = TypeVar("T")
 
 _AT = re.compile(r" - at `\$\.?(.*)`\Z", re.DOTALL)
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-
-
-class Block(Struct, frozen=True):
-    """A piece of a message."""
-
-    type: str
-    text: str | None = None
-    refusal: str | None = None
 
 
 async def body_of(request: Request, kind: type[T]) -> T:
@@ -42,14 +35,31 @@ async def body_of(request: Request, kind: type[T]) -> T:
 
 
 def words_of(content: str | Sequence[Block] | None, param: str) -> str:
-    """The text of a message, given as such or in blocks. Nothing but text can be read."""
+    """The text of a message, given as such or in blocks; nothing but text can be read there."""
     if content is None or isinstance(content, str):
         return content or ""
-    for number, block in enumerate(content):
-        if block.type not in ("text", "refusal"):
-            what = "Images" if "image" in block.type else f"Parts of the type {block.type[:40]!r}"
-            raise Refused(400, f"{what} can't be read here; send text.", f"{param}.content[{number}]")
-    return "".join([block.text or block.refusal or "" for block in content])
+    return "".join([text_in(block, f"{param}.content[{number}]") for number, block in enumerate(content)])
+
+
+def text_in(block: Block, param: str) -> str:
+    """The text of one block; `Refused` where it is something else."""
+    if block.type not in ("text", "refusal"):
+        what = "Images" if "image" in block.type else f"Parts of the type {block.type[:40]!r}"
+        raise Refused(400, f"{what} can't be read here; send text.", param)
+    return block.text or block.refusal or ""
+
+
+def person_of(content: str | Sequence[Block] | None, param: str, brought: Brought) -> Message:
+    """What a person says: words, and what they show."""
+    blocks = () if content is None or isinstance(content, str) else content
+    if not any(block.type != "text" for block in blocks):
+        return Message("person", (Text(words_of(content, param)),))
+    return Message("person", tuple([part_of(block, f"{param}.content[{at}]", brought) for at, block in enumerate(blocks)]))
+
+
+def part_of(block: Block, param: str, brought: Brought) -> Part:
+    """A block of a person's message: words or media."""
+    return brought.read(block, param) or Text(text_in(block, param))
 
 
 def tool_of(name: str, description: str | None, parameters: dict[str, Any] | None, param: str) -> ToolSpec:

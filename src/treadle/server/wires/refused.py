@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import JSONResponse
 
 from treadle.core.errors import (
+    BadMedia,
     BadPrompt,
     BadTool,
     ContextTooLong,
@@ -88,7 +89,7 @@ def refused_by(error: TreadleError) -> Refused:
     match error:
         case ModelError():
             return of_model(error, words)
-        case BadPrompt():
+        case BadPrompt() | BadMedia():
             return Refused(400, words, "messages")
         case BadTool():
             return Refused(400, words, "tools")
