@@ -4,6 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 RUN := .venv-run/.ready
+PROJECTS := .venv-projects/.ready
 BENCH := .venv-bench/.ready
 BFCL := .venv-bench/.bfcl
 AGENTDOJO := .venv-agentdojo/.ready
@@ -50,7 +51,7 @@ pure: $(READY)  ## the pure layers, which their own tests cover to the last bran
 explore: $(READY)  ## the same properties with cases that no run has tried before
 	TREADLE_PROPERTIES=explore $(BIN)/pytest -n 2 $(PURE:%=tests/%)
 
-rest: $(READY) browser  ## everything else, over real sockets, files, processes and in a browser
+rest: $(READY) $(PROJECTS) browser  ## everything else, over real sockets, files, processes and in a browser
 	$(BIN)/pytest -n 4 --dist worksteal $(PURE:%=--ignore=tests/%)  # most of the time they wait for something
 
 browser:  ## Chromium for the tests of pages, installed where that is possible; without it they are skipped, and say so
@@ -75,6 +76,7 @@ agentdojo: $(AGENTDOJO)  ## AgentDojo's attacks as a fully hijacked model: what 
 faults: $(READY) $(FAULTS)  ## killed at every point and at random, on SQLite and PostgreSQL, beside other frameworks
 	$(BIN)/python -m bench.faults all
 	$(BIN)/python -m bench.faults all --store postgres
+	TREADLE_KILLS=12 $(BIN)/pytest tests/assistants/coding/test_killed.py
 
 conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our server and client
 	$(BIN)/python -m bench.conformance
@@ -82,7 +84,7 @@ conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our serv
 modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
 	$(BIN)/python scripts/modules.py
 
-EXTRAS := prices local reading server coding courses mcp guidance openapi platform retrieval
+EXTRAS := local reading server coding courses mcp guidance openapi platform retrieval
 COMPILE := .venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --only-binary :all: --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --upgrade
 
@@ -92,13 +94,17 @@ lock:  ## renew requirements/*.lock from pyproject.toml
 	$(COMPILE) pyproject.toml --group build $(EXTRAS:%=--extra %) --output-file requirements/run.lock
 	$(COMPILE) pyproject.toml --group dev $(EXTRAS:%=--extra %) --extra telemetry --extra cluster --output-file requirements/dev.lock
 	echo uv | $(COMPILE) - --output-file requirements/uv.lock
+	echo pytest | $(COMPILE) - --output-file requirements/projects.lock
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-run .venv-bench .venv-agentdojo .venv-conformance .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-run .venv-projects .venv-bench .venv-agentdojo .venv-conformance .venv-faults .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
 
 $(READY): requirements/dev.lock requirements/uv.lock scripts/environment.sh pyproject.toml
-	PYTHON=$(PYTHON) sh scripts/environment.sh .venv requirements/dev.lock
+	PYTHON=$(PYTHON) COMPILE=1 sh scripts/environment.sh .venv requirements/dev.lock
+
+$(PROJECTS): requirements/projects.lock scripts/environment.sh $(READY)  # what the projects have that tests work on: starting pytest with all of our plugins takes ten times as long
+	PYTHON=$(PYTHON) COMPILE=1 sh scripts/environment.sh .venv-projects requirements/projects.lock bare
 
 $(RUN): requirements/run.lock requirements/uv.lock scripts/environment.sh pyproject.toml
 	PYTHON=$(PYTHON) sh scripts/environment.sh .venv-run requirements/run.lock

@@ -16,7 +16,7 @@ def stock(item: str, warehouse: str = "north") -> int:
     return SHELF[item]
 
 
-# Instead of Scripted(...): "openai:gpt-4o-mini", "anthropic:claude-sonnet-4-5", "ollama:qwen3", ...
+# Instead of Scripted(...): "openai:gpt-5-mini", "anthropic:claude-sonnet-5-5", "ollama:qwen3", ...
 model = Scripted(
     calls(("stock", {"item": "A-113"}), ("stock", {"item": "Z-9"}), text="Let me look. "),
     "We have 40 of A-113. There is no Z-9.",

@@ -11,7 +11,7 @@ set -eu
 PROGRAMS="bwrap rg chromium chromium-browser google-chrome google-chrome-stable chrome node nodejs npm npx corepack uv uvx
   cc c++ c89 c99 gcc g++ clang go cargo rustc rustup java javac mvn gradle docker podman psql ollama gh tmux"
 PACKAGES="bubblewrap ripgrep chromium chromium-common chromium-driver"  # what a test's command may install, so that it can
-VARIABLES="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE PIP_INDEX_URL PIP_CERT UV_INDEX_URL CI"
+VARIABLES="http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE NODE_EXTRA_CA_CERTS PIP_INDEX_URL PIP_CERT UV_INDEX_URL CI"
 
 main() {
   case $# in
@@ -53,7 +53,7 @@ inside() {
   mount --bind srv root/srv
   mount --bind tmp root/tmp
   mount --rbind /dev root/dev
-  mount --bind /sys root/sys
+  mount --rbind /sys root/sys
   mount -t proc proc root/proc
   id=0 home=/root
   if [ "$2" = user ]; then
@@ -68,12 +68,13 @@ inside() {
   umount -l /old
   cd /srv/checkout
   command=$3
+  # not by exec: this shell is the first process here, and when it is killed the kernel ends all others
   set -- "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin" "HOME=$home" LANG=C.UTF-8 TREADLE_FRESH=1
   for name in $VARIABLES; do
     eval "value=\${$name-}"
     [ -z "$value" ] || set -- "$@" "$name=$value"
   done
-  exec setpriv --reuid "$id" --regid "$id" --clear-groups env -i "$@" sh -c "$command"
+  setpriv --reuid "$id" --regid "$id" --clear-groups env -i "$@" sh -c "$command"
 }
 
 main "$@"

@@ -8,10 +8,12 @@ import pytest
 
 import treadle
 from treadle import Agent, Limits, Results, RunNotFound, Scripted, Usage, ask, model_of, tool
+from treadle.app.prices import price
 from treadle.core.entries import Finished
-from treadle.core.errors import BadTool, UnknownModel
+from treadle.core.errors import BadTool, SettingsError, UnknownModel
 from treadle.core.events import RunStarted, TextArrived
 from treadle.core.requests import TextDelta, Traits
+from treadle.models.providers import PROVIDERS
 from treadle.models.scripted import Answer, calls
 from treadle.stores.journal import MemoryJournal
 
@@ -194,10 +196,32 @@ def test_money_is_counted_and_limited_where_the_price_is_known():
     assert 0.03 < result.cost <= 0.065
 
 
+def test_a_limit_on_the_cost_that_cannot_be_kept_is_refused():
+    with pytest.raises(SettingsError, match=r"The price of openai:no-such-model isn't known, so a limit of \$1 can't be kept"):
+        Agent(Scripted("a", name="openai:no-such-model"), limits=Limits(cost=1))
+    with pytest.raises(SettingsError, match="isn't known"):
+        Agent(Scripted("a"), limits=Limits(cost=1)).run_sync("Go.", model=Scripted("a", name="plugin:x"))
+    assert Agent(Scripted("a", name="ollama:qwen3"), limits=Limits(cost=1)).run_sync("Go.").cost == 0.0
+
+
+def test_a_price_of_ones_own_counts(tmp_path, monkeypatch):
+    (tmp_path / "mine.toml").write_text('[prices."openai:own-5.5"]\ninput = 2\noutput = 10\ncache_read = 0.5\n')
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "mine.toml"))
+    usage = Usage(1, 0, 1_000_000, 100_000, cache_read_tokens=400_000)
+    model = Scripted(Answer("a", usage=usage), name="openai:own-5.5")
+    assert Agent(model, limits=Limits(cost=100)).run_sync("Go.").cost == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 0.1 * 10)
+
+
+def test_every_provider_with_prices_has_some():
+    for provider in PROVIDERS.values():
+        if provider.prices and provider.default_model:
+            assert price(f"{provider.kind}:{provider.default_model}", Usage(input_tokens=1000, output_tokens=10)), provider.kind
+
+
 def test_a_model_nobody_knows_has_no_price():
     model = Scripted("a", name="openai:no-such-model-anywhere")
     assert Agent(model, priced=True).run_sync("Go.").cost is None
-    assert Agent(Scripted("a", name="ollama:qwen3"), priced=True).run_sync("Go.").cost is None
+    assert Agent(Scripted("a", name="ollama:qwen3"), priced=True).run_sync("Go.").cost == 0.0
 
 
 def test_runs_without_a_journal_are_forgotten_when_they_are_over():

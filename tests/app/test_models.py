@@ -77,7 +77,7 @@ def test_then_an_ollama_that_runs(folder, monkeypatch):
 
 @pytest.mark.usefixtures("engine")
 def test_then_the_local_one_if_it_is_here(folder):
-    with pytest.raises(UnknownModel, match=r"Set TREADLE_MODEL.* treadle models pull qwen2\.5-coder-1\.5b$"):
+    with pytest.raises(UnknownModel, match=r"Set OPENAI_API_KEY.* treadle models pull qwen2\.5-coder-1\.5b$"):
         usual()
     here(folder)
     assert usual() == "llamacpp:qwen2.5-coder-1.5b"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from treadle import Settings, SettingsError, assistant_settings, settings_of
 from treadle.app.settings import Row, describe, user_settings
-from treadle.app.settled import KEYS, SECTIONS, default_of
+from treadle.app.settled import KEYS, NAMED, SECTIONS, default_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -52,7 +52,7 @@ def test_without_files_everything_is_as_it_comes(place, tmp_path):
 
 def keys_of_structs():
     for section, kind in SECTIONS.items():
-        prefix = "mcp.NAME" if section == "mcp" else section
+        prefix = f"{section}.NAME" if section in NAMED else section
         yield from (f"{prefix}.{name}" for name in kind.__struct_fields__)
 
 

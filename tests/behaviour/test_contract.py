@@ -16,14 +16,17 @@ def names_of_tests() -> list[str]:
     return [name.removeprefix("test_").replace("_", "-") for name in names if name.startswith("test_")]
 
 
+TESTS = names_of_tests()
+
+
 def belongs(test: str, row: str) -> bool:
     return test == row or test.startswith(f"{row}--")
 
 
 def test_every_row_has_a_test():
     assert len(ROWS) > 35
-    assert sorted(row for row in ROWS if not any(belongs(test, row) for test in names_of_tests())) == []
+    assert sorted(row for row in ROWS if not any(belongs(test, row) for test in TESTS)) == []
 
 
 def test_every_test_has_a_row():
-    assert sorted(test for test in names_of_tests() if not any(belongs(test, row) for row in ROWS)) == []
+    assert sorted(test for test in TESTS if not any(belongs(test, row) for row in ROWS)) == []

@@ -6,6 +6,7 @@ import pytest
 
 from treadle import Limits, allow, tool
 from treadle.core.entries import Judged
+from treadle.core.errors import SettingsError
 from treadle.core.events import TextArrived
 from wire import call, reply, say, stall
 
@@ -272,8 +273,8 @@ def test_limit_reached__seconds_and_what_came_complete_is_kept(story):
 
 
 def test_limit_reached__money(story):
-    played = story.play([call("look", {"where": "a"}), call("look", {"where": "b"}), "done"], [look], limits=Limits(cost=0.01))
-    assert played.result.stopped == "answered"  # a price nobody knows stops nothing
+    with pytest.raises(SettingsError, match=r"The price of \S+ isn't known, so a limit of \$0\.01 can't be kept\. Set it in your"):
+        story.play([call("look", {"where": "a"}), "done"], [look], limits=Limits(cost=0.01))
 
 
 @pytest.mark.parametrize(

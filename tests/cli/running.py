@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 TOOLBOX = str(Path(__file__).with_name("toolbox.py"))
-PATIENCE = 20  # seconds
+PATIENCE = 60  # seconds
+KEPT = ("PATH", "SYSTEMROOT", "COVERAGE_PROCESS_START", "VIRTUAL_ENV")
 
 
 class Ran(NamedTuple):
@@ -34,7 +35,7 @@ def command(*args: str) -> list[str]:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """Nothing of the machine's own settings, and no Ollama anywhere."""
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT", "COVERAGE_PROCESS_START")}
+    kept = {name: value for name, value in os.environ.items() if name in KEPT}
     return {**kept, "HOME": str(home), "TREADLE_HOME": str(home / "data"), "OLLAMA_HOST": "http://127.0.0.1:9", **more}
 
 

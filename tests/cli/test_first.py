@@ -11,7 +11,7 @@ from wire.files import FileServer
 
 MODEL = entry("qwen2.5-coder-1.5b")
 NOWHERE = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
-HINT = "treadle: No model was named, and no Ollama is running here. Set TREADLE_MODEL or name one"
+HINT = "treadle: No model was named, no provider's key is set, and no Ollama is running here. Set OPENAI_API_KEY"
 
 
 @pytest.fixture

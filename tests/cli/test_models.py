@@ -4,17 +4,19 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from cli.running import treadle
+from wire import WireServer, refuse
 
 
 def test_models_are_listed_and_keys_are_not(home):
     keys = {"OPENAI_API_KEY": "sk-very-secret", "OPENAI_BASE_URL": "https://me:hunter2@example.org/v1"}
     ran = treadle(home, "models", TREADLE_MODEL="openai:gpt-4o-mini", **keys)
     assert ran.code == 0
-    for words in ("openai", "anthropic", "ollama", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "not set", "openai:gpt-4o-mini"):
+    for words in ("openai", "anthropic", "ollama", "OPENAI_API_KEY is set", "ANTHROPIC_API_KEY not set", "openai:gpt-4o-mini"):
         assert words in ran.out
     value = treadle(home, "models", "--json", **keys)
-    assert value.json["keys"] == {"OPENAI_API_KEY": True, "ANTHROPIC_API_KEY": False}
-    assert value.json["default"] is None
+    providers = {provider["name"]: provider["key"] for provider in value.json["providers"]}
+    assert (providers["openai"], providers["anthropic"], len(providers)) == ("OPENAI_API_KEY", None, 21)
+    assert value.json["default"] == "openai:gpt-5-mini"
     for secret in ("very-secret", "hunter2"):
         assert secret not in ran.out + value.out
 
@@ -57,3 +59,35 @@ def test_plug_ins_are_listed_with_package_and_version(home):
 
 def test_the_version_is_there_for_programs(home):
     assert set(treadle(home, "version", "--json").json) == {"treadle", "python"}
+
+
+def test_what_a_model_refused_is_shown_and_can_be_forgotten(home):
+    with WireServer(
+        [refuse(400, "Unsupported parameter: 'temperature' is not supported with this model."), "Hello.", "Again."]
+    ) as server:
+        keys = {"GROQ_API_KEY": "k", "GROQ_BASE_URL": f"{server.url}/v1"}
+        first = treadle(home, "ask", "Hi", "-m", "groq:m", "--temperature", "0", **keys)
+        assert (first.code, first.out) == (0, "Hello.\n")
+        assert "groq:m at 127.0.0.1" in first.err
+        assert "temperature isn't sent from now on" in first.err.replace("\n", " ")
+        again = treadle(home, "ask", "Hi", "-m", "groq:m", "--temperature", "0", **keys)
+        assert (again.out, "temperature isn't sent" in again.err) == ("Again.\n", False)
+    (known,) = treadle(home, "models", "--json").json["repairs"]
+    assert (known["model"], known["repairs"]) == ("groq:m", ["temperature isn't sent"])
+    assert "temperature isn't sent" in treadle(home, "models").out
+    assert treadle(home, "models", "probe", "groq:m", "--forget").code == 0
+    assert treadle(home, "models", "--json").json["repairs"] == []
+
+
+def test_a_key_alone_is_enough_and_the_model_is_said(home):
+    with WireServer(["Hello."]) as server:
+        ran = treadle(home, "ask", "Hi", ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=server.url, OLLAMA_HOST=server.url)
+    assert (ran.code, ran.out) == (0, "Hello.\n")
+    assert "Using anthropic:claude-sonnet-5-5, because ANTHROPIC_API_KEY is set; -m names another." in ran.err
+    assert server.requests[0].body["model"] == "claude-sonnet-5-5"
+
+
+def test_a_misspelt_provider_is_recognised(home):
+    ran = treadle(home, "ask", "Hi", "-m", "opnai:gpt-5")
+    assert ran.code == 2
+    assert "Did you mean openai:gpt-5?" in ran.err

@@ -53,7 +53,7 @@ def test_what_was_kept_is_used_listed_and_forgotten(home):
     assert (ran.code, ran.out) == (0, "")
     assert "is forgotten" in ran.err
     ran = probe(home, "openai:m", "--forget")
-    assert (ran.code, ran.err) == (1, "treadle: openai:m was never probed; nothing was forgotten.\n")
+    assert (ran.code, ran.err) == (1, "treadle: Nothing was found out about openai:m so far; nothing was forgotten.\n")
     assert probe(home, "openai:m", "--forget", "--json").json == {"model": "openai:m", "forgotten": False}
     assert "PROBED" not in treadle(home, "models").out
 

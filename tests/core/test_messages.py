@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.calls import Call, Media, Result
-from treadle.core.messages import History, Message, Text, Thinking, person, size_of, text_of
+from treadle.core.calls import Call, Media, Opaque, Result
+from treadle.core.messages import MEDIA_SIZE, History, Message, Text, Thinking, person, size_of, text_of
 
 
 def test_the_words_of_a_reply_leave_out_everything_else():
@@ -20,7 +20,20 @@ def test_words_on_both_sides_of_an_image_do_not_run_into_each_other():
 def test_the_size_counts_what_a_model_has_to_read():
     assert size_of(Message("model", (Text("abc"), Thinking("de"), Call("1", "tool", {})))) == 3 + 2 + 4 + 2
     assert size_of(Message("tools", (Result("1", "tool", "four"),))) == 4
+    assert size_of(Message("model", (Opaque("responses", "{}"),))) == 2
     assert size_of(Message("person", (Media("image/png", "hash", 9), Media("text/plain", "hash", 70_000)))) == 5_000 + 70_000
+
+
+def test_a_picture_counts_the_same_whatever_its_bytes():
+    picture = Media("image/png", "ab" * 32, 9_000_000, "plan.png")
+    assert size_of(Message("person", (Text("?"), picture))) == 1 + MEDIA_SIZE
+    assert size_of(Message("tools", (Result("1", "draw", "done", media=(picture, picture)),))) == 4 + 2 * MEDIA_SIZE
+
+
+def test_media_are_called_what_models_call_them():
+    kinds = {kind: Media(kind, "", 0).kind for kind in ("image/png", "audio/wav", "application/pdf", "text/plain")}
+    assert kinds == {"image/png": "image", "audio/wav": "audio", "application/pdf": "document", "text/plain": "document"}
+    assert [Media("image/png", "", 0, name).label for name in ("plan.png", "")] == ["[image plan.png]", "[image image/png]"]
 
 
 def test_a_longer_history_leaves_the_shorter_one_as_it_was():

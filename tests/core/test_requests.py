@@ -1,8 +1,8 @@
-"""Usage adds up, and traits say what a model takes."""
+"""Usage adds up, options are merged, and traits say what a model takes."""
 
 import pytest
 
-from treadle.core.requests import Traits, Usage
+from treadle.core.requests import Options, Traits, Usage, merge_options
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,17 @@ def test_an_unknown_cost_stays_unknown_until_one_is_known():
     assert (Usage() + Usage()).cost is None
     assert (Usage(cost=0.5) + Usage()).cost == 0.5
     assert (Usage(cost=0.5) + Usage(cost=0.25)).cost == 0.75
+
+
+def test_options_that_are_set_go_before_those_of_the_base():
+    base = Options(temperature=0.5, max_tokens=100, stop=("END",), extra={"a": 1})
+    assert merge_options(base, Options(max_tokens=7, headers={"x": "y"})) == Options(
+        temperature=0.5, max_tokens=7, stop=("END",), headers={"x": "y"}, extra={"a": 1}
+    )
+    assert merge_options(base, Options()) == base
+
+
+def test_a_model_that_thinks_gets_no_limit_that_its_thinking_would_use_up():
+    options = Options(temperature=0, max_tokens=800, seed=1)
+    assert options.suited(Traits(reasons=True)) == Options(seed=1)
+    assert options.suited(Traits()) is options

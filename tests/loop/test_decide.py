@@ -142,6 +142,12 @@ def test_nothing_is_asked_for_once_more_and_then_fails():
     assert decide(run(replied(), replied()), Terms()) == Finish("failed", reason="The model answered with nothing, twice.")
 
 
+def test_a_reply_that_a_filter_held_back_is_not_asked_for_again():
+    step = decide(run(replied(finish="filtered")), Terms())
+    assert isinstance(step, Finish)
+    assert (step.stopped, "content filter" in step.reason) == ("failed", True)
+
+
 def test_a_note_goes_with_the_next_request():
     state = run(replied(text="words"), Noted(text="As JSON."))
     assert decide(state, Terms(wants_output=True)) == AskModel(note="As JSON.")

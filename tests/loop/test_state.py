@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.core.calls import Allow, Ask, Call, Deny, Media, Result, Written
+from treadle.core.calls import Allow, Ask, Call, Deny, Media, Opaque, Result, Written
 from treadle.core.entries import (
     Approved,
     Called,
@@ -63,6 +63,29 @@ def test_what_a_person_shows_is_in_the_message_and_the_state_knows_of_it():
     for part in (image, Result("c1", "look", "x", media=(image,))):
         assert replay([Opened(history=(Message("person", (Text("a"), part)),))]).has_media
     assert not replay([Opened(history=(person("a"), Message("tools", (Result("c1", "look", "x"),))))]).has_media
+
+
+def test_data_of_a_provider_stays_where_it_was_and_with_the_call_it_came_with():
+    item, signature = Opaque("responses", '{"id": "rs_1"}'), Opaque("google", '{"thoughtSignature": "x"}')
+    reply = Replied(parts=(item, Written("c1", "look", "{}", opaque=signature), Text("So."), item), usage=Usage(requests=1))
+    state = replay([*ASKED, reply, judged(arguments={"a": 1}), came()])
+    assert state.history[1].parts == (item, Call("c1", "look", {"a": 1}, signature), Text("So."), item)
+
+
+def test_a_reply_that_its_server_paused_goes_back_to_be_continued():
+    block = Opaque("anthropic", '{"type": "server_tool_use"}')
+    paused = replay([*ASKED, Replied(parts=(Text("I'll look."), block), finish="paused", usage=Usage(requests=1))])
+    assert list(paused.history) == [person("Find it."), Message("model", (Text("I'll look."), block))]
+    assert (paused.answer, paused.empties, paused.spent.rounds) == (None, 0, 1)
+    over = apply(paused, Replied(parts=(Text("Found."),), usage=Usage(requests=1)))
+    assert over.answer == "Found."
+
+
+def test_an_empty_reply_that_was_filtered_is_told_apart():
+    held = replay([*ASKED, Replied(parts=(Thinking("Hm."),), finish="filtered", usage=Usage(requests=1))])
+    assert (held.empties, held.filtered) == (1, True)
+    assert not apply(held, Resumed()).filtered
+    assert replay([*ASKED, Replied(parts=(Text("A bit."),), finish="filtered")]).answer == "A bit."
 
 
 def test_an_earlier_conversation_comes_before_the_first_words():

@@ -5,11 +5,12 @@ import json
 import pytest
 
 import wire
-from treadle.core.calls import Call, Result, Written
+from treadle.core.calls import Call, Opaque, Result, Written
 from treadle.core.errors import MissingKey
 from treadle.core.messages import Message, Text, Thinking, person
 from treadle.core.requests import Options, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.models.anthropic import Anthropic, from_name
+from treadle.models.profiles import PICTURES_AND_PAGES
 from wire import ADD, WireServer, ask, calls_in, raw, request, say, text_in, think
 
 MARK = {"type": "ephemeral"}
@@ -131,7 +132,10 @@ def test_options_as_this_wire_has_them():
 
 
 def test_a_limit_is_always_sent():
-    assert sent(request())["max_tokens"] == 4096
+    assert sent(request())["max_tokens"] == 8192  # of a model that nothing is known of
+    assert sent(request(), name="claude-opus-5-5")["max_tokens"] == 128_000
+    assert sent(request(), name="claude-sonnet-4-5")["max_tokens"] == 64_000
+    assert sent(request(options=Options(max_tokens=7)), name="claude-opus-5-5")["max_tokens"] == 7
 
 
 def test_headers_of_this_wire():
@@ -146,7 +150,9 @@ def test_the_public_endpoint_needs_a_key(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     with pytest.raises(MissingKey, match="ANTHROPIC_API_KEY"):
         from_name("claude")
-    assert Anthropic("claude", api_key="k").traits == Traits(context=200_000, modalities=frozenset(("image", "document")))
+    assert Anthropic("claude", api_key="k").traits == Traits(
+        context=200_000, reasons=True, modalities=frozenset(("image", "document"))
+    )
 
 
 @pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/"])
@@ -157,7 +163,7 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch, path):
         model = from_name("claude")
         ask(model)
     assert model.name == "anthropic:claude"
-    assert model.traits == Traits(modalities=frozenset(("image", "document")))
+    assert model.traits == Traits(context=200_000, reasons=True, modalities=PICTURES_AND_PAGES)
     assert server.requests[0].path == "/v1/messages"
     assert server.requests[0].headers["x-api-key"] == "from-environment"
 
@@ -223,7 +229,7 @@ def test_stop_reasons():
     for reason, finish in (
         ("end_turn", "done"),
         ("stop_sequence", "done"),
-        ("pause_turn", "done"),
+        ("pause_turn", "paused"),
         ("something_newer", "done"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
@@ -246,7 +252,56 @@ def test_events_and_blocks_that_are_not_known_are_left_alone():
         *block(1, {"type": "text", "text": "hi"}, {"type": "citations_delta", "citation": {}}),
         *over(),
     )
-    assert deltas == [TextDelta("hi"), ReplyEnded("done", Usage(requests=1), "anthropic:wired")]
+    own = Opaque("anthropic", '{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}')
+    assert deltas == [own, TextDelta("hi"), ReplyEnded("done", Usage(requests=1), "anthropic:wired")]
+
+
+def test_blocks_of_the_servers_own_tools_go_back_as_they_came():
+    own = '{"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "weather in Ulm"}}'
+    result = '{"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"encrypted_content": "Ab+/=="}]}'
+    whole = json.dumps({"content": [json.loads(own), json.loads(result)], "stop_reason": "pause_turn", "usage": {}}).encode()
+    with WireServer([raw(whole, content_type="application/json")]) as server:
+        deltas = ask(wire.model(server, "anthropic", stream=False))
+    assert [delta.json for delta in deltas[:2]] == [own, result]
+    assert deltas[-1].finish == "paused"
+    streamed = heard(
+        *block(
+            0,
+            {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}},
+            {"type": "input_json_delta", "partial_json": '{"query": "weather'},
+            {"type": "input_json_delta", "partial_json": ' in Ulm"}'},
+        ),
+        *block(1, json.loads(result)),
+        *over("pause_turn"),
+    )
+    assert [json.loads(delta.json) for delta in streamed[:2]] == [json.loads(own), json.loads(result)]
+    back = sent(request(person("Weather?"), Message("model", (Text("Looking."), *streamed[:2], Opaque("responses", "{}")))))
+    assert back["messages"][-1]["content"] == [{"type": "text", "text": "Looking."}, json.loads(own), json.loads(result)]
+
+
+def test_choices_of_tools_are_one_field_on_this_wire():
+    options = Options(temperature=0.5, top_p=0.9, tool_choice="required", parallel_calls=False, headers={"X-Team": "ops"})
+    body = sent(request(tools=(ADD,), options=options), name="claude-sonnet-4-5")
+    assert (body["temperature"], body["top_p"]) == (0.5, 0.9)
+    assert body["tool_choice"] == {"type": "any", "disable_parallel_tool_use": True}
+    assert sent(request(tools=(ADD,), options=Options(tool_choice="add")))["tool_choice"] == {"type": "tool", "name": "add"}
+    assert sent(request(tools=(ADD,), options=Options(tool_choice="none", parallel_calls=True)))["tool_choice"] == {"type": "none"}
+    assert "tool_choice" not in sent(request(options=options))
+
+
+def test_what_a_model_is_known_to_refuse_is_not_sent():
+    body = sent(request(options=Options(temperature=0.0, top_p=0.5)), name="claude-opus-4-7")
+    assert not {"temperature", "top_p"} & set(body)
+
+
+def test_thinking_takes_its_part_of_the_limit():
+    body = sent(request(options=Options(reasoning="high", temperature=0.5)), name="claude-sonnet-4-5")
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": 32_768}
+    assert "temperature" not in body
+    small = sent(request(options=Options(reasoning_budget=9_000, max_tokens=4_096)), name="claude-sonnet-4-5")
+    assert small["thinking"]["budget_tokens"] == 3_072
+    assert "thinking" not in sent(request(options=Options(reasoning="high")), name="claude-3-5-haiku-latest")
+    assert "thinking" not in sent(request(options=Options(reasoning="none")), name="claude-sonnet-4-5")
 
 
 def test_all_input_is_counted_cached_or_not():

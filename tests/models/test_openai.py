@@ -9,7 +9,6 @@ from treadle.core.calls import Call, Result, Written
 from treadle.core.errors import MissingKey, ModelUnavailable
 from treadle.core.messages import Message, Text, Thinking, person
 from treadle.core.requests import CallDelta, Options, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
-from treadle.models.chat_parts import MODALITIES
 from treadle.models.openai import PUBLIC, OpenAI, from_name
 from wire import WireServer, ask, calls_in, events, hear, raw, request, text_in, thinking_in
 
@@ -105,7 +104,7 @@ def test_a_whole_reply_is_asked_for_without_options_for_streams():
 
 
 def test_the_public_endpoint_gets_the_newer_name_of_the_limit():
-    body = OpenAI("gpt-5", api_key="k", base_url=PUBLIC)._body(request(options=Options(max_tokens=9)), b"")
+    body = OpenAI("gpt-5", api_key="k", base_url=PUBLIC)._body(request(options=Options(max_tokens=9)))
     assert json.loads(body)["max_completion_tokens"] == 9
     assert "max_tokens" not in json.loads(body)
 
@@ -127,7 +126,7 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch):
         model = from_name("gpt-5", context=1000)
         ask(model)
     assert model.name == "openai:gpt-5"
-    assert model.traits == Traits(context=1000, modalities=MODALITIES)
+    assert model.traits == Traits(context=1000, reasons=True, modalities=frozenset(("image", "document")))
     assert server.requests[0].path == "/v9/chat/completions"
     assert server.requests[0].headers["authorization"] == "Bearer from-environment"
 

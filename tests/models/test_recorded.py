@@ -11,6 +11,7 @@ from treadle.core.errors import ModelUnavailable, RecordingDeparted, SettingsErr
 from treadle.core.messages import Message, Text
 from treadle.core.requests import Options, ToolSpec, Traits
 from treadle.models.chat_parts import MODALITIES
+from treadle.models.profiles import DEFAULT_WINDOW
 from treadle.models.recorded import Recorded, from_name
 from treadle.models.scripted import Answer, Scripted, calls
 from wire import ADD, WireServer, ask, hear, request, text_in
@@ -68,7 +69,7 @@ def test_a_recording_can_be_read_by_people_and_holds_no_secrets(file):
         ask(Recorded(file, wire.model(server), "record"), request(f"My key is {secret}"))
     about, exchange = map(json.loads, file.read_text().splitlines())
     assert (about["recording"], about["model"]) == (1, "openai:wired")
-    assert msgspec.convert(about["traits"], Traits) == Traits(modalities=MODALITIES)
+    assert msgspec.convert(about["traits"], Traits) == Traits(context=DEFAULT_WINDOW, modalities=MODALITIES)
     assert exchange["asked"]["history"][0]["role"] == "person"
     assert exchange["reply"][0]["delta"] == "text"
     assert secret not in file.read_text()

@@ -7,7 +7,7 @@ from email.utils import formatdate
 import pytest
 
 import wire
-from treadle.core.errors import ContextTooLong, ModelRefused, ModelUnavailable, ReplyBroken
+from treadle.core.errors import ContextTooLong, ModelRefused, ModelUnavailable, ReplyBroken, ToolsRefused
 from treadle.models.refusals import Server, unreachable
 from wire import WireServer, ask, events, hear, lines, raw, refuse, say
 
@@ -132,7 +132,7 @@ def test_ollama_says_how_to_get_a_model():
 )
 def test_a_model_without_tools_is_told_apart_and_what_to_do_is_said(name, status, message):
     error = refused(refuse(status, message), name)
-    assert type(error) is ModelRefused
+    assert type(error) is ToolsRefused
     assert f"{name}:wired at 127.0.0.1" in str(error)
     for words in ("`--dialect auto`", 'Agent(dialect="auto")', f"`treadle models probe {name}:wired`", message):
         assert words in str(error)

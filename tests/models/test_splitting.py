@@ -1,10 +1,15 @@
-"""Server-sent events and JSON lines come out whole, however they are cut."""
+"""Server-sent events, JSON lines and binary frames come out whole, however they are cut."""
+
+import json
+import struct
+from zlib import crc32
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.models.splitting import Events, Lines, Records
+from treadle.models.splitting import Events, EventStream, Lines, Records
+from wire.bedrock import event, exception, frame
 
 STREAM = (
     b"\xef\xbb\xbf: hello\n"
@@ -80,3 +85,88 @@ def test_one_long_line_in_many_pieces_takes_time_in_proportion():
     for _ in range(pieces):
         assert lines.feed(b"x" * 100) == []
     assert len(lines.feed(b"\n")[0]) == 100 * pieces
+
+
+# The event stream of AWS
+
+FRAMES = (
+    event("messageStart", role="assistant"),
+    event("contentBlockDelta", delta={"text": "ä☀ {}"}, contentBlockIndex=0),
+    frame({":event-type": "ping", ":message-type": "event"}, b""),
+    exception("throttlingException", "slow down"),
+)
+FRAMED = [
+    {"messageStart": {"role": "assistant"}},
+    {"contentBlockDelta": {"delta": {"text": "ä☀ {}"}, "contentBlockIndex": 0}},
+    {"ping": {}},
+    {"error": {"type": "throttlingException", "error": {"message": "slow down"}}},
+]
+
+
+def read(payloads):
+    return [json.loads(payload) for payload in payloads]
+
+
+def test_each_frame_is_a_payload_under_the_name_of_its_event():
+    assert read(split(EventStream(), [b"".join(FRAMES)])) == FRAMED
+
+
+@pytest.mark.parametrize("place", range(len(b"".join(FRAMES))))
+def test_frames_may_be_cut_at_any_byte(place):
+    stream = b"".join(FRAMES)
+    assert read(split(EventStream(), [stream[:place], stream[place:]])) == FRAMED
+
+
+def test_frames_may_come_byte_by_byte():
+    assert read(split(EventStream(), [bytes([byte]) for byte in b"".join(FRAMES)])) == FRAMED
+
+
+@given(st.lists(st.dictionaries(st.text(), st.text(), max_size=3)), st.data())
+def test_any_frames_survive_any_cuts(fields, data):
+    stream = b"".join(frame({":event-type": "e", ":message-type": "event"}, json.dumps(each).encode()) for each in fields)
+    places = sorted(data.draw(st.lists(st.integers(0, len(stream)))))
+    pieces = [stream[start:end] for start, end in zip([0, *places], [*places, len(stream)], strict=True)]
+    assert read(split(EventStream(), pieces)) == [{"e": each} for each in fields]
+
+
+def test_an_error_without_an_exception_says_what_it_is():
+    told = frame({":message-type": "error", ":error-code": "InternalError", ":error-message": "oh"}, b"")
+    assert read(split(EventStream(), [told])) == [{"error": {"type": "InternalError", "message": "oh"}}]
+
+
+def test_headers_of_every_type_are_passed_over():
+    values = {0: b"", 1: b"", 2: b"x", 3: b"xx", 4: b"x" * 4, 5: b"x" * 8, 6: b"\0\3xxx", 8: b"x" * 8, 9: b"x" * 16}
+    before = b"".join(b"\1h" + bytes([kind]) + value for kind, value in values.items())
+    framed = frame({":event-type": "e", ":message-type": "event"}, b"{}", before=before)
+    assert read(split(EventStream(), [framed])) == [{"e": {}}]
+
+
+@pytest.mark.parametrize("place", range(len(FRAMES[1])))
+def test_a_frame_that_is_damaged_anywhere_is_no_json_and_nothing_comes_after_it(place):
+    damaged = bytearray(FRAMES[1])
+    damaged[place] ^= 0x10
+    first, *rest = split(EventStream(), [FRAMES[0] + damaged + FRAMES[2], FRAMES[2]])
+    assert json.loads(first) == FRAMED[0]
+    assert [payload.startswith(b"a damaged frame (") for payload in rest] == [True]
+
+
+@pytest.mark.parametrize(("total", "headers"), [(15, 0), (0, 0), (20, 5), (2**31, 0)])
+def test_a_length_that_cannot_be_is_damage_at_once(total, headers):
+    prelude = struct.pack(">II", total, headers)
+    assert EventStream().feed(prelude + struct.pack(">I", crc32(prelude))) == [b"a damaged frame (impossible length)"]
+
+
+@pytest.mark.parametrize("headers", [b"\x05ab", b"\x01h", b"\x01h\x07\0", b"\x01h\x07\0\x09x", b"\x01h\x05x", b"\x01h\x07\0\1\xff"])
+def test_headers_that_cannot_be_read_are_damage(headers):
+    (payload,) = EventStream().feed(frame({}, b"{}", before=headers))
+    assert payload.startswith(b"a damaged frame (")
+
+
+def test_a_frame_that_was_cut_off_is_no_payload():
+    assert split(EventStream(), [FRAMES[0] + FRAMES[1][:-1]])[1:] == []
+
+
+def test_one_large_frame_in_many_pieces_takes_time_in_proportion():
+    stream, framed = EventStream(), frame({":event-type": "e", ":message-type": "event"}, b'"%b"' % (b"x" * 2_000_000))
+    pieces = [framed[start : start + 100] for start in range(0, len(framed), 100)]
+    assert [payload for piece in pieces for payload in stream.feed(piece)] == [b'{"e":"%b"}' % (b"x" * 2_000_000)]

@@ -17,7 +17,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Think:
-    """Thinking. Only Anthropic's wire has a `signature`."""
+    """Thinking. Only the wires of Anthropic and Google have a `signature`."""
 
     text: str
     signature: str

@@ -10,10 +10,21 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Self
 
-from wire import anthropic, ollama, openai
+from wire import anthropic, bedrock, google, ollama, openai, responses
 from wire.script import Answer, Break, Control, Gate, Pause, Raw, Refusal, Reply, Stall, Verbatim, answer_of, refuse
 
-_WIRES: dict[str, ModuleType] = {"/chat/completions": openai, "/v1/messages": anthropic, "/api/chat": ollama}
+_WIRES: dict[str, ModuleType] = {
+    "/chat/completions": openai,
+    "/v1/messages": anthropic,
+    "/api/chat": ollama,
+    "/responses": responses,
+    ":generateContent": google,
+    ":streamGenerateContent": google,
+    ":rawPredict": anthropic,
+    ":streamRawPredict": anthropic,
+    "/converse": bedrock,
+    "/converse-stream": bedrock,
+}
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,7 @@ class Received:
     body: Any
     connection: int
     at: float
+    content: bytes = b""  # the body as it came
 
 
 @dataclass(frozen=True)
@@ -131,20 +143,27 @@ async def _request(reader: asyncio.StreamReader, connection: int) -> Received | 
     first, *lines = head.strip().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     content = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Received(first.split(" ")[1], headers, json.loads(content) if content else None, connection, time.monotonic())
+    return Received(first.split(" ")[1], headers, json.loads(content) if content else None, connection, time.monotonic(), content)
+
+
+def _streams(received: Received, wire: ModuleType) -> bool:
+    if wire is bedrock:
+        return received.path.endswith("-stream")
+    return ":streamGenerateContent" in received.path or received.body.get("stream", wire is ollama)
 
 
 def _pieces(answer: Answer, wire: ModuleType, received: Received, number: int) -> Iterator[bytes | Control]:
     match answer:
         case Refusal():
             body = wire.error(answer) if answer.body is None else answer.body
-            extra = [f"{name}: {value}" for name, value in answer.headers.items()]
+            own = bedrock.error_headers(answer) if wire is bedrock else {}
+            extra = [f"{name}: {value}" for name, value in {**own, **answer.headers}.items()]
             yield _head(answer.status, "application/json", f"content-length: {len(body)}", *extra) + body
         case Raw():
             yield from _raw_pieces(answer)
         case Verbatim():
             yield from (*answer.pieces, Break(abort=False))
-        case Reply() if received.body.get("stream", wire is ollama):
+        case Reply() if _streams(received, wire):
             yield from _cut_after(answer, _stream_pieces(answer, wire, number))
         case Reply():
             yield from (part for part in answer.parts if isinstance(part, Pause | Gate))
@@ -241,8 +260,12 @@ async def _happen(control: Control, line: _Line) -> None:
 def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name: str = "wired", **settings: Any) -> Any:
     """The Treadle model that speaks this wire to this server."""
     from treadle.models.anthropic import Anthropic
+    from treadle.models.aws import Credentials
+    from treadle.models.bedrock import Bedrock
+    from treadle.models.google import Google
     from treadle.models.ollama import Ollama
     from treadle.models.openai import OpenAI
+    from treadle.models.responses import Responses
 
     match wire:
         case "openai":
@@ -251,5 +274,12 @@ def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name
             return Anthropic(name, base_url=server.url, api_key="test-key", stream=stream, **settings)
         case "ollama":
             return Ollama(name, base_url=server.url, stream=stream, **settings)
+        case "responses":
+            return Responses(name, base_url=f"{server.url}/v1", api_key="test-key", stream=stream, **settings)
+        case "google":
+            return Google(name, base_url=server.url, api_key="test-key", stream=stream, **settings)
+        case "bedrock":
+            given = {"region": "us-east-1", "credentials": Credentials("AKIDEXAMPLE", "test-key"), **settings}
+            return Bedrock(name, base_url=server.url, stream=stream, **given)
         case unknown:
             raise ValueError(f"no wire called {unknown!r}")

@@ -4,21 +4,22 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from msgspec import Struct
 
 from treadle.app.home import open_home
-from treadle.app.models import model_of
+from treadle.app.models import ModelLike, model_of
 from treadle.app.nested import NestedAgent
 from treadle.app.output import output_of
-from treadle.app.prices import price
-from treadle.app.ways import able
+from treadle.app.prices import price, require_price
+from treadle.app.ways import able, is_native
 from treadle.core.calls import Settling
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.events import Event, RunEnded
 from treadle.core.media import Prompt
 from treadle.core.messages import Message
-from treadle.core.requests import Options
+from treadle.core.requests import Options, merge_options
 from treadle.core.seams import Journal, Model, Policy, Toolset, Watcher
 from treadle.dialects import auto
 from treadle.engine.engine import Engine
@@ -67,7 +68,7 @@ class Discovery(Struct, frozen=True):
 class Agent(Generic[OutputT]):
     """A model with tools and instructions.
 
-    model          `openai:gpt-4o-mini`, `anthropic:…`, `ollama:…`, or a model object
+    model          `openai:gpt-5-mini`, `anthropic:…`, `ollama:…`, or a model object; of several, the next one where one is down
     tools          functions, `@tool`s, and other agents' `as_tool()`
     toolsets       sources of tools
     instructions   what it is told; or a function of the `RunContext` that says it
@@ -84,7 +85,7 @@ class Agent(Generic[OutputT]):
 
     def __init__(
         self,
-        model: str | Model,
+        model: ModelLike,
         *,
         tools: Iterable[FunctionTool | Callable[..., Any] | Toolset] = (),
         toolsets: Iterable[Toolset] = (),
@@ -103,14 +104,17 @@ class Agent(Generic[OutputT]):
         redactor: Redactor | None = None,
         priced: bool = False,
     ) -> None:
+        self._given: dict[str, Any] = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
+        tools = self._given["tools"] = list(tools)  # once: it may be a generator
         limits, options, results, discovery = (
             limits or Limits(),
             options or Options(),
             results or Results(),
             discovery or Discovery(),
         )
-        bare = model_of(model)
-        found = able(bare, dialect)
+        found = able(model, dialect)
+        if limits.cost is not None:
+            require_price(found.name, limits.cost)
         output = output_of(output_type)
         window = window_of(found.traits.context, (options.max_tokens or 1024) + 1024)
         self.setup = Setup(
@@ -122,7 +126,7 @@ class Agent(Generic[OutputT]):
             terms=Terms(limits, tuple(notes), wants_output=output is not None, window=window),
             options=options,
             redactor=redactor or Redactor(),
-            net=auto(strict=True) if found is bare else None,
+            net=auto(strict=True) if is_native(found) else None,
             output=output,
             approver=approver,
             attended=attended,
@@ -136,6 +140,7 @@ class Agent(Generic[OutputT]):
         self._memory = MemoryJournal()
         self._passing = Engine(self.setup, Services(self._memory, cache=MemoryCache(), results=MemoryResults(), blobs=_blobs))
         self._engines: dict[int, Engine] = {}
+        self._changed: WeakSet[Agent[Any]] = WeakSet()  # with what only some runs have
 
     @property
     def name(self) -> str:
@@ -154,11 +159,22 @@ class Agent(Generic[OutputT]):
         history: Sequence[Message] = (),
         watchers: Sequence[Watcher] = (),
         origin: dict[str, Any] | None = None,
+        model: ModelLike | None = None,
+        options: Options | None = None,
+        limits: Limits | None = None,
+        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset] = (),
     ) -> RunResult[OutputT]:
         """Ask something: words, or a list of words, `Image`, `Audio` and `Document`.
 
         With `journal=True` the run is kept; a `run_id` that is there already is continued.
+
+        `model` and `limits` take the place of the agent's own for this run, `options` that are set go before its own, and `tools`
+        come in addition.
         """
+        changed = self._with(model, options, limits, tools)
+        if changed is not self:
+            how: dict[str, Any] = {"run_id": run_id, "journal": journal, "user": user, "deps": deps, "credentials": credentials}
+            return await changed.run(prompt, history=history, watchers=watchers, origin=origin, **how)
         engine = self._engine(journal)
         caller = Caller(user, deps, credentials or {}, watchers)
         result = await engine.start(prompt, run_id=run_id, caller=caller, history=tuple(history), origin=origin)
@@ -212,8 +228,19 @@ class Agent(Generic[OutputT]):
         deps: Any = None,
         credentials: Mapping[str, str] | None = None,
         watchers: Sequence[Watcher] = (),
+        model: ModelLike | None = None,
+        options: Options | None = None,
+        limits: Limits | None = None,
+        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset] = (),
     ) -> RunResult[OutputT]:
-        """Take a run up again: after a crash, a restart, an approval; also in another process than it began in."""
+        """Take a run up again: after a crash, a restart, an approval; also in another process than it began in.
+
+        What was given for this run alone has to be given again.
+        """
+        changed = self._with(model, options, limits, tools)
+        if changed is not self:
+            how: dict[str, Any] = {"journal": journal, "user": user, "deps": deps, "credentials": credentials}
+            return await changed.resume(run_id, watchers=watchers, **how)
         engine = await self._engine_of(run_id, journal)
         result = await engine.resume(run_id, caller=Caller(user, deps, credentials or {}, watchers))
         await self._let_go(engine, result)
@@ -278,12 +305,11 @@ class Agent(Generic[OutputT]):
 
     async def cancel(self, run_id: str) -> bool:
         """Stop a run that is under way in this process. False where there is none."""
-        engines = (self._passing, *self._engines.values())
-        return any([await engine.cancel(run_id) for engine in engines])
+        return any([await engine.cancel(run_id) for engine in self._all_engines()])
 
     def watch(self, run_id: str) -> Watch:
         """The events of a run that is under way in this process, from now on."""
-        for engine in (self._passing, *self._engines.values()):
+        for engine in self._all_engines():
             try:
                 return engine.watch(run_id)
             except RunNotFound:
@@ -294,6 +320,35 @@ class Agent(Generic[OutputT]):
         """This agent as a tool of another one."""
         told = description or (self.setup.instructions if isinstance(self.setup.instructions, str) else "")
         return NestedAgent(self.setup, name or self.setup.name, told or f"Ask the agent {self.setup.name}.")
+
+    def _with(
+        self,
+        model: ModelLike | None,
+        options: Options | None,
+        limits: Limits | None,
+        tools: Iterable[FunctionTool | Callable[..., Any] | Toolset],
+    ) -> "Agent[OutputT]":
+        """This agent with what one run has of its own; the same runs in memory are known to both."""
+        more = list(tools)
+        if model is None and options is None and limits is None and not more:
+            return self
+        given = dict(self._given)
+        if model is not None:
+            given["model"] = model
+        if options is not None:
+            given["options"] = merge_options(given["options"] or Options(), options)
+        if limits is not None:
+            given["limits"] = limits
+        given["tools"] = [*given["tools"], *more]
+        changed: Agent[OutputT] = Agent(**given)
+        changed._memory = self._memory
+        changed._passing = Engine(changed.setup, self._passing.services)
+        self._changed.add(changed)
+        return changed
+
+    def _all_engines(self) -> "list[Engine]":
+        others = [engine for agent in self._changed for engine in agent._all_engines()]
+        return [self._passing, *self._engines.values(), *others]
 
     def _engine(self, journal: bool | Journal | Services | None) -> Engine:
         if not journal:

@@ -8,12 +8,13 @@ The key that secrets are encrypted under is among the files, unless it is in the
 import hashlib
 import io
 import os
+import shutil
 import sqlite3
 import tarfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 import msgspec
@@ -144,7 +145,8 @@ def _unpacked(path: Path, room: Path) -> Listed:
     """Everything, found to be as listed."""
     try:
         with tarfile.open(path, "r:gz") as archive:
-            archive.extractall(room, filter="data")
+            for member in archive:
+                _unpack(archive, member, room)
     except (OSError, tarfile.TarError, EOFError) as error:
         raise SettingsError(
             f"{path} can't be unpacked ({error}); nothing was changed. Is it a file of `treadle backup`?"
@@ -157,6 +159,23 @@ def _unpacked(path: Path, room: Path) -> Listed:
     if wrong:
         raise SettingsError(f"{path} is damaged: {wrong[0]} isn't as it was written. Nothing was changed; use another backup.")
     return listed
+
+
+def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, room: Path) -> None:
+    """Write one file or make one folder. A backup has nothing else, and nothing outside of its own folder."""
+    parts = PurePosixPath(member.name).parts
+    if not parts or ".." in parts or member.name.startswith("/") or not (member.isreg() or member.isdir()):
+        raise tarfile.TarError(f"{member.name} is no file of a backup")
+    target = room.joinpath(*parts)
+    if member.isdir():
+        target.mkdir(parents=True, exist_ok=True)
+        return
+    source = archive.extractfile(member)
+    assert source is not None  # it is a regular file
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with source, target.open("xb") as file:
+        shutil.copyfileobj(source, file)
+    target.chmod(member.mode & 0o700)
 
 
 def _listed(path: Path, file: Path) -> Listed:

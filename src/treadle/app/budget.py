@@ -16,8 +16,9 @@ from msgspec import Struct
 from treadle.app.home import Home
 from treadle.app.prices import price
 from treadle.app.stats import stats_of
+from treadle.core.calls import Opaque
 from treadle.core.errors import ModelError, ModelRefused
-from treadle.core.requests import CallDelta, CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits, Usage
+from treadle.core.requests import CallDelta, CallDone, Delta, Notice, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.core.seams import Model
 from treadle.loop.window import CHARACTERS_PER_TOKEN
 from treadle.stores.people import Allowance
@@ -175,8 +176,12 @@ def _size(request: Request) -> int:
     return len(request.instructions) + request.history.size + tools + len(request.note)
 
 
-def _length(delta: TextDelta | ThinkingDelta | CallDelta | CallDone) -> int:
+def _length(delta: TextDelta | ThinkingDelta | Opaque | Notice | CallDelta | CallDone) -> int:
     match delta:
+        case Opaque():
+            return len(delta.json)
+        case Notice():
+            return 0
         case TextDelta() | ThinkingDelta():
             return len(delta.text)
         case CallDelta():

@@ -69,7 +69,7 @@ _DEFAULT = "(default: TREADLE_MODEL, else your treadle.toml's, else a running Ol
 
 def add_model_options(add_argument: Callable[..., object]) -> None:
     """Which model, and where it is."""
-    add_argument("-m", "--model", help=f"KIND:NAME, such as openai:gpt-4o-mini {_DEFAULT}")
+    add_argument("-m", "--model", help=f"KIND:NAME, such as openai:gpt-5-mini {_DEFAULT}")
     add_argument("--base-url", metavar="URL", help="where the model's server is")
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 from msgspec import Struct
 
-from treadle.app.settled import KEYS, SECTIONS, DatabaseSettings, McpSettings, Rule, Said, Settings, default_of, pattern_of
+from treadle.app.settled import KEYS, NAMED, SECTIONS, DatabaseSettings, McpSettings, Rule, Said, Settings, default_of, pattern_of
 from treadle.app.toml import NAME, project_file, said_in
 from treadle.core.errors import SettingsError
 
@@ -112,14 +112,14 @@ def _sections(values: Said) -> dict[str, Any]:
     parts: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for key, value in values.items():
         section, _, name = key.partition(".")
-        if section == "mcp":
+        if section in NAMED:
             server, _, name = name.rpartition(".")
-            parts["mcp"].setdefault(server, {})[name] = value
+            parts[section].setdefault(server, {})[name] = value
         else:
             parts[section][name] = value
     assistants = parts.pop("assistants")
-    servers = {server: McpSettings(**fields) for server, fields in parts.pop("mcp").items()}
-    return {name: SECTIONS[name](**fields) for name, fields in parts.items()} | {"mcp": servers, "assistants": assistants}
+    named = {section: {name: SECTIONS[section](**fields) for name, fields in parts.pop(section).items()} for section in NAMED}
+    return {name: SECTIONS[name](**fields) for name, fields in parts.items()} | named | {"assistants": assistants}
 
 
 def assistant_settings(name: str, kind: type[T], *, user_file: Path | None = None) -> T:
@@ -155,6 +155,13 @@ def describe(settings: Settings) -> list[Row]:
         elif section == "mcp":
             for name, server in settings.mcp.items():
                 rows += _rows(f"mcp.{name}", _without_secrets(server), settings.sources)
+        elif section == "providers":
+            for name, provider in settings.providers.items():
+                shown = {**msgspec.to_builtins(provider), "headers": sorted(provider.headers)}
+                rows += _rows(f"providers.{name}", shown, settings.sources)
+        elif section == "prices":
+            for name, price in settings.prices.items():
+                rows += _rows(f"prices.{name}", msgspec.to_builtins(price), settings.sources)
         elif section == "database":
             rows += _rows(section, _without_password(settings.database), settings.sources)
         else:

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 Count = Annotated[int, Meta(ge=1, le=10**12)]
 Amount = Annotated[float, Meta(gt=0, le=10**12)]
+Price = Annotated[float, Meta(ge=0, le=10**6)]
 Text = Annotated[str, Meta(max_length=100_000)]
 ModelName = Annotated[str, Meta(pattern=r"\A([a-z][\w.-]*:\S.*)?\Z")]
 Chosen = Annotated[str, Meta(pattern=r"\A[a-z][\w.-]*:\S.*\Z", max_length=1_000)]
@@ -90,6 +91,25 @@ class McpSettings(Struct, frozen=True):
     private: bool = False
 
 
+class ProviderSettings(Struct, frozen=True):
+    """How a provider is reached, where that isn't what everybody has. Keys belong into variables, not into a file."""
+
+    base_url: Address = ""
+    headers: dict[str, str] = {}
+    api_version: Text = ""
+    region: Text = ""
+    project: Text = ""
+    location: Text = ""
+
+
+class PriceSettings(Struct, frozen=True):
+    """What a model costs, in US dollars for a million tokens, where that isn't known or isn't what you pay."""
+
+    input: Price = 0.0
+    output: Price = 0.0
+    cache_read: Price | None = None
+
+
 class ContextSettings(Struct, frozen=True):
     """What is kept of what a model was told, and how many characters of a result it is shown."""
 
@@ -134,6 +154,8 @@ class Settings(Struct, frozen=True):
     tests: TestSettings = TestSettings()
     project: ProjectSettings = ProjectSettings()
     mcp: dict[str, McpSettings] = {}
+    providers: dict[str, ProviderSettings] = {}
+    prices: dict[str, PriceSettings] = {}
     context: ContextSettings = ContextSettings()
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
@@ -196,6 +218,15 @@ KEYS: dict[str, Key] = {
     "mcp.NAME.only": Key("user", "a list of names"),
     "mcp.NAME.retry": Key("user", 'a table of tools, each "idempotent" or "once"'),
     "mcp.NAME.private": Key("user", "true or false"),
+    "providers.NAME.base_url": Key("user", "an address such as https://gateway.example.org/v1, without a password in it"),
+    "providers.NAME.headers": Key("user", "a table of texts"),
+    "providers.NAME.api_version": Key("user", "a text"),
+    "providers.NAME.region": Key("user", "a text such as eu-central-1"),
+    "providers.NAME.project": Key("user", "a text"),
+    "providers.NAME.location": Key("user", "a text such as europe-west4"),
+    "prices.NAME.input": Key("user", "a number from 0 up"),
+    "prices.NAME.output": Key("user", "a number from 0 up"),
+    "prices.NAME.cache_read": Key("user", "a number from 0 up"),
     "context.keep": Key("user", "true or false"),
     "context.result_limit": Key("lower", "a whole number from 100 up"),
     "server.models": Key("user", "a list of models' names, such as ollama:qwen3"),
@@ -217,12 +248,16 @@ SECTIONS: dict[str, type[Struct]] = {
     "tests": TestSettings,
     "project": ProjectSettings,
     "mcp": McpSettings,
+    "providers": ProviderSettings,
+    "prices": PriceSettings,
     "context": ContextSettings,
     "server": ServerSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,
     "assistants": AssistantSettings,
 }
+
+NAMED = ("mcp", "providers", "prices")  # sections with a table for each name
 
 Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
 
@@ -232,7 +267,7 @@ def pattern_of(key: str) -> str:
     parts = key.split(".")
     if parts[0] == "assistants" and len(parts) == 2:
         return "assistants.NAME"
-    return f"mcp.NAME.{parts[2]}" if parts[0] == "mcp" and len(parts) == 3 else key
+    return f"{parts[0]}.NAME.{parts[-1]}" if parts[0] in NAMED and len(parts) > 2 else key
 
 
 def default_of(key: str) -> Any:

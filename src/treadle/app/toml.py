@@ -13,6 +13,7 @@ import msgspec
 
 from treadle.app.settled import KEYS, SECTIONS, Said, pattern_of
 from treadle.core.errors import SettingsError
+from treadle.models.providers import PROVIDERS
 from treadle.tools.names import nearest
 
 NAME = "treadle.toml"
@@ -65,6 +66,14 @@ def said_in(path: Path) -> Said:
             case "mcp":
                 for name, fields in _tables(values, "mcp.", path):
                     said |= _server(name, fields, path)
+            case "providers":
+                for name, fields in _tables(values, "providers.", path):
+                    said |= _provider(name, fields, path)
+            case "prices":
+                for name, fields in _tables(values, "prices.", path):
+                    said |= {
+                        f"prices.{name}.{field}": _value(f"prices.{name}.{field}", value, path) for field, value in fields.items()
+                    }
             case "assistants":
                 said |= {f"assistants.{name}": fields for name, fields in _tables(values, "assistants.", path)}
             case _:
@@ -110,6 +119,14 @@ def _server(name: str, fields: dict[str, Any], path: Path) -> Said:
     if bool(said.get(f"mcp.{name}.command")) == bool(said.get(f"mcp.{name}.url")):
         raise SettingsError(f"mcp.{name} in {path} needs a command or a url, and not both.")
     return said
+
+
+def _provider(name: str, fields: dict[str, Any], path: Path) -> Said:
+    if name not in PROVIDERS:
+        near = nearest(name, PROVIDERS)
+        hint = f" Did you mean providers.{near[0]}?" if near else f" There are: {', '.join(PROVIDERS)}."
+        raise SettingsError(f"providers.{name} in {path} is no provider that is known.{hint}")
+    return {f"providers.{name}.{field}": _value(f"providers.{name}.{field}", value, path) for field, value in fields.items()}
 
 
 def _value(key: str, value: Any, path: Path) -> Any:

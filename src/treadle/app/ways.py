@@ -3,6 +3,8 @@
 `native` and `held` are ways like any dialect's name. What a probe found out is kept in the home folder, in `models.json`.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -10,6 +12,8 @@ from msgspec import Struct
 
 from treadle.app.dialects import dialect_of
 from treadle.app.home import home_folder
+from treadle.app.models import ModelLike, model_of
+from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 
 NATIVE, HELD = "native", "held"
@@ -25,18 +29,47 @@ class Way(Struct, frozen=True):
     of: int = 0
 
 
-def able(model: Model, dialect: str = "", *, way: Way | None = None) -> Model:
+def able(model: ModelLike, dialect: str = "", *, way: Way | None = None) -> Model:
     """The model with what it needs around it to call tools. `dialect` says how; else what was probed, or is known of it."""
+    if isinstance(model, Sequence) and not isinstance(model, str):
+        return _any_of(model, dialect)
+    model = model_of(model)
+    settled = bool(dialect or way)
     way = way or remembered().get(model.name)
     chosen = dialect or (way.dialect if way else "") or _usual(model)
     if chosen == NATIVE:
-        return model
+        return model if settled else _until_refused(model)
     spoken = _speaking(model, chosen, way, narrowed=bool(dialect))
     if way.flat if way else model.traits.flat:
         from treadle.models.flat import Flat
 
         return Flat(spoken)
     return spoken
+
+
+def _any_of(models: "Sequence[str | Model]", dialect: str) -> Model:
+    """The first of several models that answers, each with what it needs."""
+    from treadle.models.fallback import Fallback
+
+    if not models:
+        raise SettingsError("A list of models needs at least one: the first that answers is used.")
+    return Fallback([partial(able, model, dialect) for model in models])
+
+
+def is_native(model: Model) -> bool:
+    """Whether a model's calls come from its server rather than out of its text, so that a call in its text is a slip."""
+    from treadle.models.fallback import Fallback, ToolFallback
+
+    if isinstance(model, Fallback):
+        return all(map(is_native, model.models))
+    return isinstance(model, ToolFallback) or model.traits.native_calls
+
+
+def _until_refused(model: Model) -> Model:
+    """A model whose server may turn out to take no tools: calls are then asked for in its text."""
+    from treadle.models.fallback import ToolFallback
+
+    return ToolFallback(model, lambda: _speaking(model, "auto", None, narrowed=False))
 
 
 def _usual(model: Model) -> str:

@@ -1,6 +1,6 @@
 """The model for whoever has set nothing up: what is there already, else one that is fetched if the person says yes."""
 
-from treadle.app.models import LOCAL, default_model, runs_local_models
+from treadle.app.models import LOCAL, default_model, keyed_model, runs_local_models, settled_model
 from treadle.cli.face import Face
 from treadle.cli.typed import read_line
 from treadle.core.errors import UnknownModel
@@ -15,6 +15,10 @@ Fetch it now? [y]es, [n]o:"""
 
 async def first_model(face: Face) -> str:
     """The name of a model to use where none was named."""
+    keyed, variable = keyed_model()
+    if keyed and not settled_model()[0]:
+        face.screen.note(f"Using {keyed}, because {variable} is set; -m names another.")
+        return keyed
     try:
         return await default_model()
     except UnknownModel:

@@ -122,7 +122,7 @@ def _limits(command: Parser) -> None:
     group.add_argument("--calls", type=count(0), metavar="N", help="tool calls")
     group.add_argument("--seconds", type=number(0.001), metavar="S", help="working time")
     group.add_argument("--tokens", type=count(1), metavar="N", help="input and output together")
-    group.add_argument("--cost", type=number(0), metavar="USD", help="US dollars, where the price is known")
+    group.add_argument("--cost", type=number(0), metavar="USD", help="US dollars; refused where the price isn't known")
     group.add_argument("--tries", type=count(1), metavar="N", help="how often a request is tried (default: 5)")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from treadle.app.models import remember_repairs
 from treadle.app.probe import QUESTIONS, Tried, best, worth_trying
 from treadle.app.probing import probe
 from treadle.app.ways import Way, forget, remember, ways_file
@@ -19,6 +20,7 @@ from treadle.cli.codes import FAILED, FINE
 from treadle.cli.face import Face
 from treadle.cli.render import seconds, table, to_json
 from treadle.core.seams import Model
+from treadle.models.repairs import memory
 from treadle.models.templates import template_of
 
 HEAD = ("WAY", "RIGHT", "TIME", "WHAT WENT WRONG")
@@ -31,13 +33,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _forget(args: argparse.Namespace) -> int:
     face = Face(args)
-    forgotten = forget(args.model)
+    remember_repairs()
+    forgotten = any([forget(args.model), memory.forget(args.model)])
     if args.json:
         face.screen.line(to_json({"model": args.model, "forgotten": forgotten}))
     elif forgotten:
-        face.screen.note(f"What a probe found out about {args.model} is forgotten; it calls as models like it usually do.")
+        face.screen.note(f"What was found out about {args.model} is forgotten; it is asked as models like it usually are.")
     else:
-        face.screen.tell(f"treadle: {args.model} was never probed; nothing was forgotten.", "red")
+        face.screen.tell(f"treadle: Nothing was found out about {args.model} so far; nothing was forgotten.", "red")
     return FINE if forgotten else FAILED
 
 

@@ -13,6 +13,7 @@ from treadle.core.events import (
     CallStarted,
     Event,
     ModelAsked,
+    ModelNoticed,
     ModelRetried,
     RunEnded,
     RunStarted,
@@ -58,6 +59,8 @@ class Teller:
                 self._screen.end_line()
             case ModelRetried():
                 self._screen.note(f"{one_line(event.reason, 300)} Trying again in {seconds(event.wait)}.", "yellow")
+            case ModelNoticed():
+                self._screen.note(one_line(event.text, 400), "yellow")
             case CallJudged():
                 self._judged(event)
             case CallStarted():

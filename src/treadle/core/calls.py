@@ -103,7 +103,7 @@ class Call(Struct, frozen=True, tag_field="part", tag="call", omit_defaults=True
     opaque: Opaque | None = None
 
 
-class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=True):
+class Result(Struct, frozen=True, tag_field="part", tag="result"):
     """What came back from one call, as the model sees it. A `problem` says which kind of thing went wrong.
 
     `structured` says that the tool returned fields, not a text: what is in one field can't pose as another.

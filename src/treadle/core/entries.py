@@ -49,7 +49,8 @@ class Said(_Entry, frozen=True, tag="said"):
 class Replied(_Entry, frozen=True, tag="replied"):
     """The model replied. A reply may come in pieces: `more` says that this one isn't the last.
 
-    `last` says that it was asked for an answer without tools, so calls in it don't count.
+    `last` says that it was asked for an answer without tools, so calls in it don't count. `notices` say what people should know
+    about how it came about.
     """
 
     parts: tuple[ReplyPart, ...]
@@ -58,6 +59,7 @@ class Replied(_Entry, frozen=True, tag="replied"):
     finish: Finish = "done"
     usage: Usage = Usage()
     model: str = ""
+    notices: tuple[str, ...] = ()
 
 
 class Called(_Entry, frozen=True, tag="called"):

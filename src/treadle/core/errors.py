@@ -10,6 +10,8 @@
     ├── ModelError               a model's server; `retryable` says whether another try may help
     │   ├── ModelUnavailable     not there, overloaded, too many requests, timed out
     │   ├── ModelRefused         400, 401, 403, 404 and the like
+    │   │   ├── ToolsRefused     this server takes no tools
+    │   │   └── WrongWire        this model is asked over another API of its provider
     │   ├── ContextTooLong       more than the model can read
     │   ├── ReplyBroken          the reply stopped in the middle
     │   └── RecordingDeparted    a replay met a request that wasn't recorded
@@ -26,7 +28,7 @@
 What a *model* did wrong is never one of these: it gets a result with a problem. `ToolProblem` is for authors of tools.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from treadle.core.requests import Usage
 
@@ -71,6 +73,7 @@ class ModelError(TreadleError):
         self.status = status
         self.retry_after = retry_after
         self.usage = usage  # what was paid for all the same
+        self.said: Any = None  # the server's own words and its error object, for whoever repairs the request
 
 
 class ModelUnavailable(ModelError):
@@ -81,6 +84,14 @@ class ModelUnavailable(ModelError):
 
 class ModelRefused(ModelError):
     """The server understood and said no."""
+
+
+class ToolsRefused(ModelRefused):
+    """This server takes no tools; the model may still call them in text."""
+
+
+class WrongWire(ModelRefused):
+    """This model is asked over another API of its provider: OpenAI's Responses instead of chat completions."""
 
 
 class ContextTooLong(ModelRefused):

@@ -33,6 +33,12 @@ class ModelRetried(_Event, frozen=True, tag="model_retried"):
     reason: str
 
 
+class ModelNoticed(_Event, frozen=True, tag="model_noticed"):
+    """Something about how a reply comes about: a parameter that the model doesn't take was dropped, another model took over."""
+
+    text: str
+
+
 class TextArrived(_Event, frozen=True, tag="text_arrived"):
     """A piece of what the model says."""
 
@@ -109,6 +115,7 @@ Event = (
     RunStarted
     | ModelAsked
     | ModelRetried
+    | ModelNoticed
     | TextArrived
     | ThinkingArrived
     | CallArrived

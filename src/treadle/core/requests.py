@@ -51,6 +51,18 @@ class Options(Struct, frozen=True):
     headers: dict[str, str] = {}
     extra: dict[str, Any] = {}
 
+    def suited(self, traits: "Traits") -> "Options":
+        """Return these options for a model: without a temperature and a limit where it thinks, as that would use the limit up."""
+        return replace(self, temperature=None, max_tokens=None) if traits.reasons else self
+
+
+def merge_options(base: Options, own: Options) -> Options:
+    """Return options in which those that `own` sets go before those of `base`."""
+    default = Options()
+    values = {name: getattr(own, name) for name in Options.__struct_fields__}
+    set_here = {name: value for name, value in values.items() if value != getattr(default, name)}
+    return replace(base, **set_here)
+
 
 class Request(Struct, frozen=True):
     """One request to a model. `note` is a line for this request only, after the history and not part of it.
@@ -107,6 +119,7 @@ class Traits(Struct, frozen=True):
     `streams` says that time may pass between two deltas of a reply, so that it is worth starting calls before its end.
     For models without native calls: `dialect` is how it writes calls, `thinks` says that its replies begin inside a thought,
     `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
+    `reasons` says that it thinks before it answers, and that this counts against the output's limit.
 
     `modalities` are the kinds of media ("image", "audio", "document") or the media types ("audio/wav") that may be sent to it
     besides text. None where that isn't known: then they are sent, and its server answers.
@@ -119,6 +132,7 @@ class Traits(Struct, frozen=True):
     thinks: bool = False
     holds: bool = False
     flat: bool = False
+    reasons: bool = False
     modalities: frozenset[str] | None = None
 
     def takes(self, media_type: str) -> bool:
@@ -159,6 +173,12 @@ class CallDone(Struct, frozen=True):
     call: Written
 
 
+class Notice(Struct, frozen=True):
+    """Something people should know about how a reply came about: a parameter that was dropped, another model that took over."""
+
+    text: str
+
+
 class ReplyEnded(Struct, frozen=True):
     """The reply is over: why, and what it used. Always the last delta; a reply without it was broken off.
 
@@ -171,4 +191,4 @@ class ReplyEnded(Struct, frozen=True):
     chances: dict[str, float] = {}
 
 
-Delta = TextDelta | ThinkingDelta | Opaque | CallDelta | CallDone | ReplyEnded
+Delta = TextDelta | ThinkingDelta | Opaque | Notice | CallDelta | CallDone | ReplyEnded

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from treadle.core.calls import Opaque, Written
 from treadle.core.entries import Noted, Replied
 from treadle.core.errors import ModelError, ReplyBroken
-from treadle.core.events import CallArrived, ModelAsked, ModelRetried, ReplyArrived, TextArrived, ThinkingArrived
+from treadle.core.events import CallArrived, ModelAsked, ModelNoticed, ModelRetried, ReplyArrived, TextArrived, ThinkingArrived
+from treadle.core.log import log
 from treadle.core.messages import ReplyPart, Text, Thinking
-from treadle.core.requests import CallDelta, CallDone, Delta, Finish, ReplyEnded, Request, TextDelta, ThinkingDelta, Usage
+from treadle.core.requests import CallDelta, CallDone, Delta, Finish, Notice, ReplyEnded, Request, TextDelta, ThinkingDelta, Usage
 from treadle.core.seams import Heard, Parser
 from treadle.engine.live import LiveRun
 from treadle.engine.media import make_readable
@@ -109,6 +110,7 @@ class Listener:
         "_closed",
         "_flush",
         "_ids",
+        "_notices",
         "_parser",
         "_parts",
         "_recorded",
@@ -129,6 +131,7 @@ class Listener:
         self._text: list[str] = []
         self._calls = 0  # calls in `_parts`
         self._ids: dict[str, str] = {}  # of calls that have begun: the model's, and ours
+        self._notices: list[str] = []
         self._recorded = False
         self._closed = False
         self._flush: asyncio.Handle | None = None
@@ -160,6 +163,8 @@ class Listener:
             case Opaque():
                 self._end_text()
                 self._parts.append(delta)
+            case Notice():
+                self._notice(run.redactor.text(delta.text))
             case _:
                 pass
 
@@ -196,6 +201,12 @@ class Listener:
             self._parts.append(Thinking(text, signature))
         if self._run.watched:
             self._run.emit(ThinkingArrived(run_id=self._run.id, text=text))
+
+    def _notice(self, text: str) -> None:
+        self._notices.append(text)
+        log.warning("%s", text)
+        if self._run.watched:
+            self._run.emit(ModelNoticed(run_id=self._run.id, text=text))
 
     def _add_call(self, written: Written) -> None:
         """A complete call. It waits for the next pause of the stream, so that a reply in one piece is one entry."""
@@ -261,6 +272,7 @@ class Listener:
             finish=finish,
             usage=self._priced(usage),
             model=model,
+            notices=tuple(self._notices),
             at=run.now(),
         )
         run.record(entry)

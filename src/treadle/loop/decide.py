@@ -90,6 +90,7 @@ class Rest(Struct, frozen=True):
 
 Step = AskModel | CloseReply | Judge | CallTools | Recover | Wait | Shorten | ReadOutput | Finish | Rest
 
+FILTERED = "The provider's content filter held the reply back. Ask in other words, or ask another model."
 EMPTY_NOTE = "Your last reply was empty. Answer, or call a tool."
 MOST_NOTES = 3  # how often a model is told that its answer doesn't fit the schema
 
@@ -147,6 +148,8 @@ def _about_answer(state: RunState, terms: Terms, squeezed: str) -> Step:
 
 
 def _about_nothing(state: RunState, terms: Terms, squeezed: str) -> Step:
+    if state.filtered:
+        return Finish("failed", reason=FILTERED)
     if state.empties == 1:
         return AskModel(note=EMPTY_NOTE, last=state.last, reason=_why(state, terms, squeezed) if state.last else "")
     if state.last:

@@ -18,7 +18,7 @@ class Limits(Struct, frozen=True):
     tokens      input and output together; the last answer is kept in reserve
     failures    calls whose tool failed: it raised, or took too long
     seconds     working time; waiting for a person doesn't count
-    cost        US dollars, where the model's price is known
+    cost        US dollars; a run whose model has no known price is refused
     tries       how often one request to a model is tried before the run fails
     backoff     seconds before the second try; doubled for each further one
     at_limit    "answer" asks once more without tools; "last_text" takes the last words there are (else asks);

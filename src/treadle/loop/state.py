@@ -114,6 +114,7 @@ class RunState(Struct, frozen=True):
     last: bool = False  # the answer is to a request without tools
     words: str = ""  # the model's last words that weren't empty
     empties: int = 0  # empty replies in a row
+    filtered: bool = False  # the last reply was empty because a filter of the provider held it back
     note: str = ""
     notes: int = 0
     spent: Spent = Spent()  # in this turn
@@ -179,7 +180,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
         case Finished():
             changed = replace(state, finished=entry, spent=_spending(state.spent, entry.usage))
         case Resumed():
-            changed = replace(state, finished=None, empties=0, notes=0)
+            changed = replace(state, finished=None, empties=0, filtered=False, notes=0)
         case Forked():
             changed = state
         case _:
@@ -225,6 +226,7 @@ def _said(state: RunState, entry: Said) -> RunState:
         last=False,
         words="",
         empties=0,
+        filtered=False,
         note="",
         notes=0,
         before=state.usage,
@@ -258,7 +260,9 @@ def _replied(state: RunState, entry: Replied) -> RunState:
         return changed
     if calls:
         return _closed(changed)
-    return _paused(changed) if entry.finish == "paused" else _answered(changed)
+    if entry.finish == "paused":
+        return _paused(changed)
+    return _answered(changed, filtered=entry.finish == "filtered")
 
 
 def _paused(state: RunState) -> RunState:
@@ -275,11 +279,11 @@ def _spending(spent: Spent, usage: Usage) -> Spent:
     return Spent(spent.rounds, spent.seconds, spent.usage + usage, usage.total_tokens, spent.failures)
 
 
-def _answered(state: RunState) -> RunState:
+def _answered(state: RunState, *, filtered: bool) -> RunState:
     """A reply without calls: an answer, or nothing at all."""
     text = text_of(state.parts).strip()
     if not text:
-        return replace(state, parts=(), empties=state.empties + 1)
+        return replace(state, parts=(), empties=state.empties + 1, filtered=filtered)
     said = tuple([part for part in state.parts if not isinstance(part, Written)])
     return replace(state, parts=(), answer=text, words=text, empties=0, history=state.history.plus(Message("model", said)))
 

@@ -6,10 +6,12 @@ Thinking goes back as it came, with its seal. The `seed` of options has no place
 
 import os
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, assert_never
 
-from msgspec import DecodeError, Struct
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import decode as decode_json
 
 from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey
@@ -29,16 +31,17 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.arriving import Arriving, Ids, is_object
-from treadle.models.encoding import Kept, decoder, encode, fields
+from treadle.models.encoding import Kept, decoder, encode, fields, is_there, without_tools
 from treadle.models.exchange import PATIENT, Timeouts
-from treadle.models.http import Endpoint
-from treadle.models.media import Load, base64_of, load
+from treadle.models.http import Authorize, Endpoint
+from treadle.models.media import Load, base64_of, load, narrow
+from treadle.models.profiles import Profile, profile_of
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Events
 
 PUBLIC = "https://api.anthropic.com"
-PUBLIC_CONTEXT = 200_000  # tokens every model there can read
-MAX_TOKENS = 4096  # this wire wants a limit, always
+MAX_TOKENS = 8_192  # this wire wants a limit, always; this one where nothing is known of the model
+BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 16_384, "high": 32_768, "xhigh": 65_536}  # tokens to think, by effort
 _VERSION = "2023-06-01"
 _PATH = "/v1/messages"
 _MARK = b',"cache_control":{"type":"ephemeral"}'
@@ -53,7 +56,11 @@ def from_name(name: str, **settings: Any) -> "Anthropic":
 
 
 class Anthropic:
-    """A model on the messages wire. What isn't given comes from ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL."""
+    """A model on the messages wire. What isn't given comes from ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL.
+
+    For platforms that offer the same messages elsewhere: `path` is where, `authorize` gives the headers instead of a key, and
+    `body_version` is the version that goes into the body, where the model then isn't named.
+    """
 
     def __init__(
         self,
@@ -65,22 +72,37 @@ class Anthropic:
         context: int | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = PATIENT,
+        kind: str = "anthropic",
+        profile: Profile | None = None,
+        path: str = _PATH,
+        authorize: Authorize | None = None,
+        body_version: str | None = None,
+        key_variable: str = "ANTHROPIC_API_KEY",
     ) -> None:
-        self.name = f"anthropic:{name}"
+        self.name = f"{kind}:{name}"
+        self._profile = profile = profile or profile_of(kind, name)
         base_url = (base_url or os.environ.get("ANTHROPIC_BASE_URL") or PUBLIC).rstrip("/").removesuffix("/v1")
         public = base_url == PUBLIC
-        self.traits = Traits(context=context or (PUBLIC_CONTEXT if public else None), streams=stream, modalities=_MODALITIES)
-        key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip()
+        self.traits = Traits(
+            context=context or profile.context,
+            streams=stream,
+            reasons=profile.reasons,
+            modalities=narrow(_MODALITIES, profile.modalities),
+        )
+        key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip() if authorize is None else ""
         if public and not key:
             raise MissingKey(
                 f"{self.name} needs a key: set ANTHROPIC_API_KEY. For a server of your own, set ANTHROPIC_BASE_URL or base_url."
             )
         self._model = name
         self._stream = stream
-        self._server = _server(self.name, base_url, key)
-        fixed = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
-        self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts)
-        self._settings = Kept(self._encode_options)
+        self._path = path
+        self._body_version = body_version
+        self._server = _server(self.name, base_url, key, key_variable)
+        fixed = {**({} if body_version else {"anthropic-version": _VERSION}), **({"x-api-key": key} if key else {})}
+        self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=authorize)
+        self._settings = Kept(partial(self._encode_options, tools=False))
+        self._settings_with_tools = Kept(partial(self._encode_options, tools=True))
         self._tools = Kept(_encode_tools)
         self._instructions = Kept(_encode_instructions)
 
@@ -88,28 +110,56 @@ class Anthropic:
         """The reply, piece by piece."""
         history = request.history.encoded("anthropic", lambda message: encode_message(message, request.blobs))
         reading = Reply(self._server, Ids(len(request.history)))
-        return self._endpoint.reply(_PATH, self._body(request, history), reading, Events() if self._stream else None)
+        splitter = Events() if self._stream else None
+        return self._endpoint.reply(self._path, self._body(request, history), reading, splitter, request.options.headers)
 
     def _body(self, request: Request, history: bytes) -> bytes:
-        settings = self._settings(request.options)
+        settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
         instructions = self._instructions(request.instructions) if request.instructions else b""
-        tools = self._tools(request.tools) if request.tools else b""
+        own = request.options.extra.get("tools")
+        tools = _encode_tools(request.tools, own) if own else self._tools(request.tools) if request.tools else b""
         return b'{%b%b%b,"messages":[%b]}' % (settings, instructions, tools, _marked(request, history))
 
-    def _encode_options(self, options: Options) -> bytes:
+    def _encode_options(self, options: Options, *, tools: bool) -> bytes:
+        limit = options.max_tokens or self._profile.max_output or MAX_TOKENS
+        thinking = self._thinking(options, limit)
+        samples = self._profile.samples and thinking is None  # neither is taken while it thinks
         values: dict[str, Any] = {
-            "model": self._model,
-            "max_tokens": options.max_tokens or MAX_TOKENS,
-            "temperature": options.temperature,
-            "top_p": options.top_p,
+            "model": None if self._body_version else self._model,
+            "anthropic_version": self._body_version,
+            "max_tokens": limit,
+            "temperature": options.temperature if samples else None,
+            "top_p": options.top_p if samples else None,
             "stop_sequences": options.stop or None,
+            "thinking": thinking,
+            "tool_choice": _tool_choice(options) if tools else None,
+            "service_tier": options.service_tier,
         }
-        return fields({**values, **options.extra, "stream": self._stream})
+        return fields({**values, **without_tools(options.extra), "stream": self._stream})
+
+    def _thinking(self, options: Options, limit: int) -> dict[str, Any] | None:
+        """How much it may think, which is part of the limit; a wish for none is no wish on this wire."""
+        budget = options.reasoning_budget or BUDGETS.get(options.reasoning or "none")
+        if budget is None or not self._profile.reasons:
+            return None
+        return {"type": "enabled", "budget_tokens": max(min(budget, limit - 1_024), 1_024)}
 
 
-def _server(model: str, base_url: str, key: str) -> Server:
+def _server(model: str, base_url: str, key: str, key_variable: str) -> Server:
     remedy = "is the network up?" if base_url == PUBLIC else "is it running, and is base_url right?"
-    return Server(model, base_url, key_variable="ANTHROPIC_API_KEY", remedy=remedy, secrets=(key,) if key else ())
+    return Server(model, base_url, key_variable=key_variable, remedy=remedy, secrets=(key,) if key else ())
+
+
+def _tool_choice(options: Options) -> dict[str, Any] | None:
+    """The choice of tools, and whether several may be called at once: one field on this wire."""
+    choice = options.tool_choice
+    if choice is None and options.parallel_calls is None:
+        return None
+    kinds = {None: "auto", "auto": "auto", "required": "any", "none": "none"}
+    said: dict[str, Any] = {"type": kinds[choice]} if choice in kinds else {"type": "tool", "name": choice}
+    if options.parallel_calls is not None and said["type"] != "none":
+        said["disable_parallel_tool_use"] = not options.parallel_calls
+    return said
 
 
 # What is sent
@@ -119,8 +169,10 @@ def _encode_instructions(instructions: str) -> bytes:
     return b',"system":[{"type":"text","text":%b%b}]' % (encode(instructions), _MARK)
 
 
-def _encode_tools(tools: tuple[ToolSpec, ...]) -> bytes:
+def _encode_tools(tools: tuple[ToolSpec, ...], own: Sequence[Any] = ()) -> bytes:
+    """The functions on offer, after the server's `own` tools that the options name; the last one is marked to be cached."""
     specs = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools]
+    specs = [*own, *specs]
     return b',"tools":%b%b}]' % (encode(specs)[:-2], _MARK)
 
 
@@ -218,6 +270,9 @@ class _Block(Struct):
     input: Any = None
 
 
+_PLAIN = frozenset(("text", "thinking", "redacted_thinking", "tool_use"))  # any other block is the server's own
+
+
 class _Change(Struct):
     text: str | None = None
     thinking: str | None = None
@@ -235,7 +290,7 @@ class _Usage(Struct):
 
 class _Message(Struct):
     type: str = ""
-    content: list[_Block] | None = None
+    content: list[Raw] | None = None
     stop_reason: str | None = None
     usage: _Usage | None = None
     error: Any = None
@@ -243,7 +298,7 @@ class _Message(Struct):
 
 class _Event(Struct):
     type: str = ""
-    content_block: _Block | None = None
+    content_block: Raw = Raw()
     delta: _Change | None = None
     message: _Message | None = None
     usage: _Usage | None = None
@@ -252,12 +307,34 @@ class _Event(Struct):
 
 _decode_event = decoder(_Event)
 _decode_message = decoder(_Message)
+_decode_block = decoder(_Block)
 
 _FINISH: dict[str, Finish] = {
+    "pause_turn": "paused",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "filtered",
 }
+
+
+_CUT = frozenset(("max_tokens", "model_context_window_exceeded", "refusal"))
+
+
+class _OwnBlock:
+    """A block of the server's own as it streams: its input comes in pieces, everything else at once."""
+
+    def __init__(self, raw: Raw) -> None:
+        self._raw = bytes(raw)
+        self._input: list[str] = []
+
+    def add(self, piece: str) -> None:
+        self._input.append(piece)
+
+    def whole(self) -> Opaque:
+        if not self._input:
+            return Opaque(WIRE, self._raw.decode())
+        block = decode_json(self._raw, type=dict[str, Any])
+        return Opaque(WIRE, encode({**block, "input": Raw("".join(self._input).encode())}).decode())
 
 
 class Reply:
@@ -272,6 +349,7 @@ class Reply:
         self._called = False
         self._call: Arriving | None = None  # being written, or written but no JSON: cut off, perhaps
         self._signature = ""
+        self._own: _OwnBlock | None = None  # a block of a tool that the server runs itself
 
     @property
     def finished(self) -> bool:
@@ -316,15 +394,15 @@ class Reply:
             raise unreadable(self._server, body)
         self._reason, self.ended = message.stop_reason, True
         self._count(message.usage)
-        for block in message.content:
-            yield from self._block(block, last=block is message.content[-1])
+        for raw in message.content:
+            yield from self._block(_decode_block(bytes(raw)), raw, last=raw is message.content[-1])
         yield from self.end()
 
     def end(self) -> Iterator[Delta]:
         """What is left when the stream is over."""
         if not self.ended and self._reason is None:
             raise broken(self._server, "it ended without saying why")
-        yield from self._close_call(cut=self._reason is None or self._reason in _FINISH)
+        yield from self._close_call(cut=self._reason is None or self._reason in _CUT)
         yield ReplyEnded(self._finish(), self.usage, self._server.model)
 
     def _event(self, payload: bytes) -> _Event:
@@ -338,8 +416,8 @@ class Reply:
 
     def _heard(self, event: _Event) -> Iterator[Delta]:
         match event.type:
-            case "content_block_start" if event.content_block is not None:
-                yield from self._start(event.content_block)
+            case "content_block_start" if is_there(event.content_block):
+                yield from self._start(_decode_block(bytes(event.content_block)), event.content_block)
             case "content_block_delta" if event.delta is not None:
                 yield from self._change(event.delta)
             case "content_block_stop":
@@ -354,9 +432,11 @@ class Reply:
             case _:  # a ping, or something newer than this
                 pass
 
-    def _start(self, block: _Block) -> Iterator[Delta]:
+    def _start(self, block: _Block, raw: Raw) -> Iterator[Delta]:
         yield from self._close_call(cut=False)  # another block after it: nothing was cut off
         match block.type:
+            case kind if kind not in _PLAIN:
+                self._own = _OwnBlock(raw)
             case "tool_use":
                 self._call = Arriving(self._ids.unique(block.id), block.id or "")
                 yield self._call.named(block.name or "")
@@ -369,12 +449,17 @@ class Reply:
 
     def _change(self, change: _Change) -> Iterator[Delta]:
         yield from _words(change.text, change.thinking)
-        if change.partial_json and self._call is not None:
+        if change.partial_json and self._own is not None:
+            self._own.add(change.partial_json)
+        elif change.partial_json and self._call is not None:
             self._call.add(change.partial_json)
         self._signature += change.signature or ""
 
     def _stop(self) -> Iterator[Delta]:
         """A block is over. Where the reply ran into its limit, that is said only later: a call that is no JSON has to wait."""
+        if self._own is not None:
+            yield self._own.whole()
+            self._own = None
         if self._signature:
             yield ThinkingDelta("", self._signature)
             self._signature = ""
@@ -387,13 +472,15 @@ class Reply:
             self._called = True
             yield call.written(cut=cut)
 
-    def _block(self, block: _Block, *, last: bool) -> Iterator[Delta]:
+    def _block(self, block: _Block, raw: Raw, *, last: bool) -> Iterator[Delta]:
         """A block of a whole reply. Its arguments are an object even where they were cut off, so the last one isn't believed."""
         match block.type:
+            case kind if kind not in _PLAIN:
+                yield Opaque(WIRE, bytes(raw).decode())
             case "tool_use":
                 self._called = True
                 call_id, name = self._ids.unique(block.id), block.name or ""
-                cut = last and self._reason in _FINISH
+                cut = last and self._reason in _CUT
                 yield CallDelta(call_id, name)
                 yield CallDone(Written(call_id, name, encode(block.input or {}).decode(), cut))
             case "redacted_thinking":

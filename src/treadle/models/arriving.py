@@ -6,7 +6,7 @@ Pure. A call that is complete may start while the reply still streams, so `compl
 from msgspec import DecodeError, Raw
 from msgspec.json import Decoder
 
-from treadle.core.calls import Written
+from treadle.core.calls import Opaque, Written
 from treadle.core.requests import CallDelta, CallDone
 
 FREE_TRIES = 8  # readings of growing arguments before each one has to wait until they have doubled
@@ -46,12 +46,13 @@ class Ids:
 class Arriving:
     """One call whose arguments are still coming."""
 
-    __slots__ = ("_depth", "_pieces", "_size", "_tried", "_tries", "complete", "id", "name", "server_id")
+    __slots__ = ("_depth", "_pieces", "_size", "_tried", "_tries", "complete", "id", "name", "opaque", "server_id")
 
     def __init__(self, call_id: str, server_id: str) -> None:
         self.id = call_id
         self.server_id = server_id  # as it came; may be missing or a repeat
         self.name = ""
+        self.opaque: Opaque | None = None
         self.complete = False  # a JSON object with something in it: nothing that belongs to it can follow
         self._pieces: list[str] = []
         self._size = 0
@@ -88,7 +89,7 @@ class Arriving:
         """The call as it is now. `cut` says that the reply ended before its time; a call that is whole wasn't cut."""
         text = self.text
         cut = cut and not (self.complete or is_object(text))
-        return CallDone(Written(self.id, self.name, text if text.strip() or cut else "{}", cut))
+        return CallDone(Written(self.id, self.name, text if text.strip() or cut else "{}", cut, self.opaque))
 
     def _try(self) -> None:
         if self._tries >= FREE_TRIES and self._size < 2 * self._tried:

@@ -59,9 +59,19 @@ def _as_text(payload: bytes) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode(errors="replace")
 
 
+def is_there(value: msgspec.Raw) -> bool:
+    """Whether a field that is kept as it came was sent, and isn't null."""
+    return bytes(value) not in (b"", b"null")
+
+
 def fields(values: dict[str, Any]) -> bytes:
     """The inside of a JSON object, without the values that are None."""
     return encode({name: value for name, value in values.items() if value is not None})[1:-1]
+
+
+def without_tools(extra: dict[str, Any]) -> dict[str, Any]:
+    """Return further fields of a body without `tools`, which join the functions on offer instead of replacing them."""
+    return {name: value for name, value in extra.items() if name != "tools"}
 
 
 def within(text: str) -> bytes:

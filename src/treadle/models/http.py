@@ -1,7 +1,7 @@
 """How a model's server is asked: one POST, and its answer whole or as it streams. Every failure is a `ModelError`.
 
-Nothing is tried again here: the engine decides that. The wires (`openai`, `anthropic`, `ollama`) say what is sent and
-what the answer means.
+Nothing is tried again here, except a request that its server refused for a reason that can be repaired (`repairs`): the engine
+decides about that. The wires say what is sent and what the answer means.
 """
 
 import asyncio
@@ -12,12 +12,14 @@ from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from treadle._version import __version__
-from treadle.core.errors import ModelError, ReplyBroken, SettingsError
-from treadle.core.requests import Delta, Usage
+from treadle.core.errors import ModelError, ModelRefused, ReplyBroken, SettingsError
+from treadle.core.requests import Delta, Notice, Usage
 from treadle.models.exchange import PATIENT, Exchange, Route, Timeouts, close_connections, exchange, route_to
 from treadle.models.refusals import Server, refused
+from treadle.models.repairs import Repair, apply, diagnose, memory
 from treadle.models.splitting import Splitter
 
+MOST_REPAIRS = 5  # of one request; more than one at a time is rare
 MOST_OF_A_REFUSAL = 65536  # bytes read of an answer that is no reply
 
 
@@ -82,10 +84,21 @@ class Endpoint:
         self._head("", "", "", {})  # says now if a header can't be sent
 
     async def reply(
-        self, path: str, body: bytes, reading: Reading, splitter: Splitter | None, headers: Mapping[str, str] | None = None
+        self,
+        path: str,
+        body: bytes,
+        reading: Reading,
+        splitter: Splitter | None,
+        headers: Mapping[str, str] | None = None,
+        rewrite: Callable[[], bytes] | None = None,
     ) -> AsyncIterator[Delta]:
-        """Ask, and give what `reading` makes of the answer: piece by piece as `splitter` cuts it, or all at once without one."""
-        answer = await self._ask(path, body, headers or {})
+        """Ask, and give what `reading` makes of the answer: piece by piece as `splitter` cuts it, or all at once without one.
+
+        `rewrite` writes the body again after a repair that the wire itself takes part in.
+        """
+        answer, changes = await self._accepted(path, body, headers or {}, rewrite)
+        for repair in changes:
+            yield Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} from now on.")
         try:
             if splitter is None or answer.headers.get("content-type", "").startswith("application/json"):
                 rest = reading.whole(await answer.rest())
@@ -103,6 +116,24 @@ class Endpoint:
             raise
         finally:
             answer.leave()
+
+    async def _accepted(
+        self, path: str, body: bytes, headers: Mapping[str, str], rewrite: Callable[[], bytes] | None
+    ) -> tuple[Exchange, list[Repair]]:
+        """Ask, and again where the server's refusal says what to change; what was changed for the first time."""
+        new: list[Repair] = []
+        while True:
+            known = memory.of(self._server.model, self._server.address)
+            sent = apply(body, known)
+            try:
+                return await self._ask(path, sent, headers), new
+            except ModelRefused as refusal:
+                repair = None if len(new) == MOST_REPAIRS else _repair(refusal, sent)
+                if repair is None or repair in known:
+                    raise
+                memory.add(self._server.model, self._server.address, repair)
+                new.append(repair)
+                body = rewrite() if rewrite is not None else body
 
     async def _ask(self, path: str, body: bytes, headers: Mapping[str, str]) -> Exchange:
         route = self._route
@@ -145,6 +176,13 @@ class Endpoint:
         if any("\r" in line or "\n" in line for line in lines) or not all(line.isascii() for line in lines):
             raise SettingsError(f"A header for {self._server.model} has a character that can't be sent; is the key whole?")
         return "\r\n".join([*lines, "content-length: "]).encode()
+
+
+def _repair(refusal: ModelRefused, sent: bytes) -> Repair | None:
+    """What to change, of a refusal of the request itself rather than of the key, the model or its length."""
+    if type(refusal) is not ModelRefused or refusal.status not in (400, 422) or refusal.said is None:
+        return None
+    return diagnose(refusal.said.words, refusal.said.error, sent)
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

@@ -6,12 +6,19 @@ Which fields they go into is the business of each wire. Which models get them at
 from base64 import b64encode
 from collections.abc import Callable
 
-from treadle.core.calls import Media, Result
+from treadle.core.calls import Media, Result, kind_of
 from treadle.core.errors import MediaMissing
 from treadle.core.messages import Message
 from treadle.core.requests import Request
 
 Load = Callable[[str], bytes]
+
+
+def narrow(sent: frozenset[str], known: frozenset[str] | None) -> frozenset[str]:
+    """What may be sent to a model: of what its wire has a form for, what it is known to take, if anything is known."""
+    if known is None:
+        return sent
+    return frozenset([each for each in sent if each in known or kind_of(each) in known])
 
 
 def load(source: Request | Load | None, media: Media) -> bytes:

@@ -85,6 +85,7 @@ class Ollama:
         self._window = min(SMALLEST, self._largest)
         absent = f"Get it with `ollama pull {name}`."
         self._server = Server(self.name, address_of(base_url), remedy="is it running? Start it with `ollama serve`", absent=absent)
+        self.address = self._server.address
         self._endpoint = Endpoint(self._server, headers=headers, timeouts=timeouts)
         self._settings = Kept(self._encode_settings)
         self._options = Kept(_encode_options)

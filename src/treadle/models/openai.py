@@ -1,18 +1,23 @@
 """Models that speak the chat completions of OpenAI: the public endpoint and the many servers compatible with it.
 
-Servers differ in how they number, name and end calls; all of that is evened out here. Thinking isn't sent back.
-Which tools exist and whether a reply is asked for again is the engine's business.
+Servers differ in how they number, name and end calls, and in what they want back. What is known of a server comes in as
+`Quirks`, what is known of a model as a `Profile`. Which tools there are and whether a request is repeated is the engine's business.
 """
 
+import hashlib
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, assert_never, cast
+from urllib.parse import urlsplit
 
-from msgspec import DecodeError, Struct
+from msgspec import DecodeError, Raw, Struct
+from msgspec.structs import replace
 
-from treadle.core.calls import Call, Media, Result, Written
+from treadle.core.calls import Call, Media, Opaque, Result, Written
 from treadle.core.errors import MissingKey
-from treadle.core.messages import Message, text_of
+from treadle.core.messages import Message, Thinking, text_of
 from treadle.core.requests import (
     CallDelta,
     CallDone,
@@ -29,11 +34,26 @@ from treadle.core.requests import (
 from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.chances import Token, chances_of
 from treadle.models.chat_parts import MODALITIES, encode_content, encode_media_of_results
-from treadle.models.encoding import Kept, decoder, encode, encode_functions, fields, with_note
+from treadle.models.encoding import (
+    Kept,
+    decoder,
+    encode,
+    encode_functions,
+    ends_with_user,
+    fields,
+    is_there,
+    with_note,
+    within,
+    without_tools,
+)
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
-from treadle.models.media import Load
+from treadle.models.media import Load, narrow
+from treadle.models.opaque import Details, inside, merged
+from treadle.models.profiles import Profile, profile_of
+from treadle.models.providers import Quirks
 from treadle.models.refusals import Server, broken, told, unreadable
+from treadle.models.repairs import REASONING, memory
 from treadle.models.splitting import Events
 
 PUBLIC = "https://api.openai.com/v1"
@@ -59,9 +79,19 @@ class OpenAI:
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = PATIENT,
         kind: str = "openai",
+        quirks: Quirks | None = None,
+        profile: Profile | None = None,
+        path: str = _PATH,
+        key_variable: str = "OPENAI_API_KEY",
     ) -> None:
         self.name = f"{kind}:{name}"
-        self.traits = Traits(context=context, streams=stream, modalities=MODALITIES)
+        profile = profile or profile_of(kind, name)
+        self.traits = Traits(
+            context=context or profile.context,
+            streams=stream,
+            reasons=profile.reasons,
+            modalities=narrow(MODALITIES, profile.modalities),
+        )
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
         key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
         self._public = base_url == PUBLIC
@@ -71,45 +101,82 @@ class OpenAI:
             )
         self._model = name
         self._stream = stream
-        self._server = _server(self.name, base_url, key)
+        self._path = path
+        self._profile = profile
+        self._quirks = quirks or Quirks(limit="max_completion_tokens" if self._public else "max_tokens", cache_key=self._public)
+        anybody = kind == "openai" and not self._public  # a server that only looks like OpenAI's
+        self._wire = f"chat/{urlsplit(base_url).netloc if anybody else kind}"
+        self._encoder = Encoder(self._wire, self._quirks)
+        self._server = _server(self.name, base_url, key, key_variable)
+        self.address = self._server.address
         authorization = {"authorization": f"Bearer {key}"} if key else {}
         self._endpoint = Endpoint(self._server, headers={**authorization, **(headers or {})}, timeouts=timeouts)
-        self._settings = Kept(self._encode_options)
+        self._settings = Kept(partial(self._encode_options, tools=False))
+        self._settings_with_tools = Kept(partial(self._encode_options, tools=True))
         self._tools = Kept(encode_functions)
         self._instructions = Kept(_encode_instructions)
         self._shape = Kept(_encode_shape)
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
-        history = request.history.encoded("openai", lambda message: encode_message(message, request.blobs))
-        reading = Reply(self._server, Ids(len(request.history)))
-        return self._endpoint.reply(_PATH, self._body(request, history), reading, Events() if self._stream else None)
+        reading = Reply(self._server, Ids(len(request.history)), self._wire)
+        splitter = Events() if self._stream else None
+        write = partial(self._body, request)
+        return self._endpoint.reply(self._path, write(), reading, splitter, request.options.headers, write)
 
-    def _body(self, request: Request, history: bytes) -> bytes:
+    def _body(self, request: Request) -> bytes:
         instructions = self._instructions(request.instructions) if request.instructions else b""
-        messages = [part for part in (instructions, with_note(request, history)) if part]
-        tools = self._tools(request.tools) if request.tools else b""
+        messages = [part for part in (instructions, self._encoding().history(request)) if part]
+        tools = self._encode_tools(request)
         shape = self._shape(request.shape) if request.shape is not None else b""
-        return b'{%b%b%b,"messages":[%b]}' % (self._settings(request.options), tools, shape, b",".join(messages))
+        settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
+        return b'{%b%b%b,"messages":[%b]}' % (settings, tools, shape, b",".join(messages))
 
-    def _encode_options(self, options: Options) -> bytes:
-        limit = "max_completion_tokens" if self._public else "max_tokens"  # the public endpoint has given the other one up
+    def _encode_tools(self, request: Request) -> bytes:
+        """Functions, and the server's own tools that the options name."""
+        own = request.options.extra.get("tools")
+        if not own:
+            return self._tools(request.tools) if request.tools else b""
+        return b',"tools":%b' % encode([*({"type": "function", "function": tool} for tool in request.tools), *own])
+
+    def _encoding(self) -> "Encoder":
+        """The encoder; from the time on that the server asked for it, one that sends reasoning back."""
+        if not self._quirks.reasoning and REASONING in memory.of(self.name, self.address):
+            self._quirks = replace(self._quirks, reasoning="reasoning_content")
+            self._encoder = Encoder(self._wire, self._quirks)
+        return self._encoder
+
+    def _encode_options(self, options: Options, *, tools: bool) -> bytes:
+        quirks, samples = self._quirks, self._profile.samples
         values: dict[str, Any] = {
             "model": self._model,
             "stream": self._stream,
-            "stream_options": {"include_usage": True} if self._stream else None,
-            "temperature": options.temperature,
-            limit: options.max_tokens,
-            "top_p": options.top_p,
-            "seed": options.seed,
+            "stream_options": {"include_usage": True} if self._stream and quirks.stream_usage else None,
+            "temperature": options.temperature if samples else None,
+            quirks.limit: options.max_tokens,
+            "top_p": options.top_p if samples else None,
             "stop": options.stop or None,
+            "tool_choice": _tool_choice(options.tool_choice) if tools else None,
+            "parallel_tool_calls": options.parallel_calls if tools else None,
+            "service_tier": options.service_tier,
+            "prompt_cache_key": options.cache_key if quirks.cache_key else None,
         }
-        return fields({**values, **options.extra, "stream": self._stream})
+        if quirks.seed:
+            values[quirks.seed] = options.seed
+        if quirks.effort and options.reasoning is not None:
+            values[quirks.effort] = {"effort": options.reasoning} if quirks.effort == "reasoning" else options.reasoning
+        return fields({**values, **without_tools(options.extra), "stream": self._stream})
 
 
-def _server(model: str, base_url: str, key: str) -> Server:
+def _tool_choice(choice: str | None) -> str | dict[str, Any] | None:
+    if choice is None or choice in ("auto", "required", "none"):
+        return choice
+    return {"type": "function", "function": {"name": choice}}
+
+
+def _server(model: str, base_url: str, key: str, key_variable: str) -> Server:
     remedy = "is the network up?" if base_url == PUBLIC else "is it running, and is base_url right?"
-    return Server(model, base_url, key_variable="OPENAI_API_KEY", remedy=remedy, secrets=(key,) if key else ())
+    return Server(model, base_url, key_variable=key_variable, remedy=remedy, secrets=(key,) if key else ())
 
 
 # What is sent
@@ -124,37 +191,91 @@ def _encode_instructions(instructions: str) -> bytes:
     return b'{"role":"system","content":%b}' % encode(instructions)
 
 
-def encode_message(message: Message, blobs: Load | None = None) -> bytes:
-    """A message on this wire; results become one message each. Nothing for a model's message without words and calls."""
-    match message.role:
-        case "person":
-            has_media = any(isinstance(part, Media) for part in message.parts)
-            content = encode_content(message.parts, blobs) if has_media else encode(text_of(message.parts))
-            return b'{"role":"user","content":%b}' % content
-        case "model":
-            return _encode_reply(message)
-        case "tools":
-            results = [_encode_result(part) for part in message.parts if isinstance(part, Result)]
-            return b",".join([part for part in (*results, encode_media_of_results(message, blobs)) if part])
-        case _:
-            assert_never(message.role)
+_NINE = re.compile(r"[a-zA-Z0-9]{9}")
+_BETWEEN = b'{"role":"assistant","content":"OK."}'
 
 
-def _encode_reply(message: Message) -> bytes:
-    text = text_of(message.parts)
-    calls = b",".join([_encode_call(part) for part in message.parts if isinstance(part, Call)])
-    if calls:
-        return b'{"role":"assistant","content":%b,"tool_calls":[%b]}' % (encode(text or None), calls)
-    return b'{"role":"assistant","content":%b}' % encode(text) if text else b""
+class Encoder:
+    """Writes messages for one server: with the ids, the reasoning and the provider's own data that it wants back."""
+
+    def __init__(self, wire: str = "chat/openai", quirks: Quirks = Quirks()) -> None:  # noqa: B008 - frozen
+        self._wire = wire
+        self._quirks = quirks
+
+    def history(self, request: Request) -> bytes:
+        """Encode all messages of a request, with its note at the end."""
+        if not self._quirks.strict_roles:
+            form = f"{self._wire} {self._quirks.reasoning}"
+            encode_once = partial(self.message, blobs=request.blobs)
+            return with_note(request, request.history.encoded(form, encode_once))
+        encoded = self._with_strict_roles(request.history, request.blobs)
+        if request.note and request.history and request.history[-1].role == "tools" and not ends_with_user(request.history[-1]):
+            return encoded[:-2] + within(f"\n\n[{request.note}]") + b'"}'  # into the last result, before its closing quote
+        return with_note(request, encoded)
+
+    def _with_strict_roles(self, history: Sequence[Message], blobs: Load | None) -> bytes:
+        """Encode messages for a server that takes no user's message directly after results: something is said in between."""
+        parts: list[bytes] = []
+        before = ""
+        for message in history:
+            if before == "tools" and message.role == "person":
+                parts.append(_BETWEEN)
+            if message.role == "tools" and ends_with_user(message):
+                parts += [self._results(message), _BETWEEN, encode_media_of_results(message, blobs)]
+            else:
+                parts.append(self.message(message, blobs))
+            before = message.role
+        return b",".join([part for part in parts if part])
+
+    def message(self, message: Message, blobs: Load | None = None) -> bytes:
+        """Encode one message; results become one message each. Nothing for a model's message without words and calls."""
+        match message.role:
+            case "person":
+                has_media = any(isinstance(part, Media) for part in message.parts)
+                content = encode_content(message.parts, blobs) if has_media else encode(text_of(message.parts))
+                return b'{"role":"user","content":%b}' % content
+            case "model":
+                return self._reply(message)
+            case "tools":
+                return b",".join(filter(None, (self._results(message), encode_media_of_results(message, blobs))))
+            case _:
+                assert_never(message.role)
+
+    def _results(self, message: Message) -> bytes:
+        return b",".join([self._result(part) for part in message.parts if isinstance(part, Result)])
+
+    def _reply(self, message: Message) -> bytes:
+        text = text_of(message.parts)
+        calls = b",".join([self._call(part) for part in message.parts if isinstance(part, Call)])
+        own = merged([part.json for part in message.parts if isinstance(part, Opaque) and part.wire == self._wire])
+        if calls:
+            reasoning = self._reasoning(message) if self._quirks.reasoning else b""
+            content = encode(text or None)
+            return b'{"role":"assistant","content":%b%b%b,"tool_calls":[%b]}' % (content, reasoning, own, calls)
+        return b'{"role":"assistant","content":%b%b}' % (encode(text), own) if text else b""
+
+    def _reasoning(self, message: Message) -> bytes:
+        thought = "".join([part.text for part in message.parts if isinstance(part, Thinking)])
+        return b',"%b":%b' % (self._quirks.reasoning.encode(), encode(thought))
+
+    def _call(self, call: Call) -> bytes:
+        function = b'{"name":%b,"arguments":%b}' % (encode(call.name), encode(encode(call.arguments).decode()))
+        own = inside(call.opaque.json) if call.opaque is not None and call.opaque.wire == self._wire else b""
+        return b'{"id":%b,"type":"function","function":%b%b}' % (encode(self._id(call.id)), function, own)
+
+    def _result(self, result: Result) -> bytes:
+        return b'{"role":"tool","tool_call_id":%b,"content":%b}' % (encode(self._id(result.call_id)), encode(result.content))
+
+    def _id(self, call_id: str) -> str:
+        return short_id(call_id) if self._quirks.short_ids else call_id
 
 
-def _encode_call(call: Call) -> bytes:
-    function = b'{"name":%b,"arguments":%b}' % (encode(call.name), encode(encode(call.arguments).decode()))
-    return b'{"id":%b,"type":"function","function":%b}' % (encode(call.id), function)
+def short_id(call_id: str) -> str:
+    """Return an id of nine letters or digits. The same id always gives the same one."""
+    return call_id if _NINE.fullmatch(call_id) else hashlib.sha256(call_id.encode()).hexdigest()[:9]
 
 
-def _encode_result(result: Result) -> bytes:
-    return b'{"role":"tool","tool_call_id":%b,"content":%b}' % (encode(result.call_id), encode(result.content))
+encode_message = Encoder().message
 
 
 # What comes back
@@ -169,6 +290,7 @@ class _CallPiece(Struct):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+    extra_content: Raw = Raw()
 
 
 class _Said(Struct):
@@ -178,6 +300,8 @@ class _Said(Struct):
     refusal: str | None = None
     tool_calls: list[_CallPiece] | None = None
     function_call: _Function | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
+    extra_content: Raw = Raw()
 
 
 class _Chances(Struct):
@@ -226,10 +350,12 @@ _NO_FUNCTION = _Function()
 class Reply:
     """Reads one reply: deltas out of the payloads of a stream, or out of a whole body."""
 
-    def __init__(self, server: Server, ids: Ids) -> None:
+    def __init__(self, server: Server, ids: Ids, wire: str = "chat/openai") -> None:
         self.ended = False
         self._server = server
         self._ids = ids
+        self._wire = wire
+        self._details = Details(wire)
         self._reason: str | None = None
         self._counts: _Usage | None = None
         self._called = False
@@ -280,6 +406,7 @@ class Reply:
         if choice.message is not None:
             calls, choice.message.tool_calls = choice.message.tool_calls or (), None
             yield from self._heard(chunk)
+            yield from self._details.take()
             for piece in calls:
                 yield from self._whole_call(piece)
         yield from self.end()
@@ -289,6 +416,7 @@ class Reply:
         if not self.ended and self._reason is None:
             raise broken(self._server, "it ended without saying why")
         yield from self._close_calls()
+        yield from self._details.take()
         yield ReplyEnded(self._finish(), self.usage, self._server.model, self._chances)
 
     def _chunk(self, payload: bytes) -> _Chunk:
@@ -320,6 +448,10 @@ class Reply:
         thought = said.reasoning_content or said.reasoning
         if thought:
             deltas.append(ThinkingDelta(thought))
+        if said.reasoning_details:
+            self._details.add(said.reasoning_details)
+        if is_there(said.extra_content):
+            deltas.append(_extra(self._wire, said.extra_content))
         content = said.content or said.refusal
         if content:
             deltas += (TextDelta(content),) if isinstance(content, str) else _parts(content)
@@ -336,7 +468,10 @@ class Reply:
         if function.name and not call.name:
             deltas.append(call.named(function.name))
         call.add(text)
+        if is_there(piece.extra_content):
+            call.opaque = _extra(self._wire, piece.extra_content)
         while self._open and self._open[0].complete and self._open[0].name:
+            deltas += self._details.take()
             deltas.append(self._done(self._open.pop(0)))
 
     def _whole_call(self, piece: _CallPiece) -> tuple[Delta, Delta]:
@@ -344,7 +479,8 @@ class Reply:
         function = piece.function or _NO_FUNCTION
         call_id, name, text = self._ids.unique(piece.id), function.name or "", _text(function)
         cut = self._cut and not is_object(text)
-        written = Written(call_id, name, text if text.strip() or cut else "{}", cut)
+        extra = _extra(self._wire, piece.extra_content) if is_there(piece.extra_content) else None
+        written = Written(call_id, name, text if text.strip() or cut else "{}", cut, extra)
         return CallDelta(call_id, name), CallDone(written)
 
     def _call(self, piece: _CallPiece, name: str | None, text: str) -> Arriving:
@@ -362,7 +498,7 @@ class Reply:
 
     def _close_calls(self) -> list[Delta]:
         calls, self._open = self._open, []
-        return [self._done(call, cut=self._cut) for call in calls]
+        return [*self._details.take(), *(self._done(call, cut=self._cut) for call in calls)] if calls else []
 
     @property
     def _cut(self) -> bool:
@@ -392,7 +528,7 @@ def _only_text(chunk: _Chunk) -> str | None:
     said = choice.delta
     if said is None or choice.finish_reason is not None or said.tool_calls is not None or said.function_call is not None:
         return None
-    if choice.logprobs is not None:
+    if choice.logprobs is not None or said.reasoning_details is not None or is_there(said.extra_content):
         return None
     plain = said.reasoning_content is None and said.reasoning is None and said.refusal is None
     return said.content if plain and isinstance(said.content, str) else None
@@ -407,6 +543,11 @@ def _is_another(call: Arriving, piece: _CallPiece, name: str | None, text: str) 
     if piece.index is None:
         return call.complete or name != call.name or is_object(call.text)
     return call.complete and bool(text.strip())
+
+
+def _extra(wire: str, content: Raw) -> Opaque:
+    """What a server wants back with a call or a message, such as a thought signature."""
+    return Opaque(wire, f'{{"extra_content":{bytes(content).decode()}}}')
 
 
 def _text(function: _Function) -> str:

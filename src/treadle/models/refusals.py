@@ -10,13 +10,22 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import Struct
 
-from treadle.core.errors import ContextTooLong, ModelError, ModelRefused, ModelUnavailable, ReplyBroken
+from treadle.core.errors import (
+    ContextTooLong,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    ReplyBroken,
+    ToolsRefused,
+    WrongWire,
+)
 from treadle.guard.redaction import Redactor
 
 LONGEST = 300  # characters of a server's own words in a message
 
-_TRY_AGAIN = frozenset((408, 409, 425, 429))
+_TRY_AGAIN = frozenset((408, 409, 424, 425, 429))
 
 # What servers call a failure where no HTTP status says it: inside of a stream.
 _STATUS_OF = {
@@ -34,6 +43,15 @@ _STATUS_OF = {
     "exceed_context_size_error": 400,
     "context_length_exceeded": 400,
     "unavailable_error": 503,
+    "accessdeniedexception": 403,
+    "internalserverexception": 500,
+    "modelerrorexception": 424,
+    "modelstreamerrorexception": 424,
+    "modeltimeoutexception": 408,
+    "resourcenotfoundexception": 404,
+    "serviceunavailableexception": 503,
+    "throttlingexception": 429,
+    "validationexception": 400,
 }
 
 _TOO_LONG = re.compile(
@@ -43,9 +61,13 @@ _TOO_LONG = re.compile(
     r"|exceeds? (the )?(maximum )?(context|model length|max_model_len|number of tokens allowed)"
     r"|context (size|length|window|limit)( has been| was| is)? exceeded"
     r"|exceed(s|ed)? (the )?context|longer than the maximum model length|maximum number of tokens allowed"
-    r"|input token count|too large for model with|reduce the length of|tokens to keep from the initial prompt"
+    r"|input token count|input tokens exceed|too large for model with|reduce the length of|tokens to keep from the initial prompt"
     r"|loaded with context length of only|must have less than \d+ tokens|`inputs` tokens",
     re.IGNORECASE,
+)
+
+_OTHER_WIRE = re.compile(
+    r"use (the )?/?(v1/)?responses|(only )?supported in (the )?/?(v1/)?responses|responses api instead", re.IGNORECASE
 )
 
 _NO_TOOLS = re.compile(
@@ -53,6 +75,16 @@ _NO_TOOLS = re.compile(
     r"|(tool|function) (use|calls?|calling) (is|are) not supported|tools param requires --jinja|requires --enable-auto-tool-choice",
     re.IGNORECASE,
 )
+
+_EXPIRED = re.compile(r"expiredtoken|token included in the request is expired|bearer token has expired", re.IGNORECASE)
+_BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)  # Google says it with status 400
+
+
+class SaidByServer(Struct, frozen=True):
+    """A server's own words, whole, and the object that they came in."""
+
+    words: str
+    error: Any
 
 
 class Server:
@@ -91,7 +123,11 @@ class Server:
 
 def refused(server: Server, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """The error for an HTTP status that isn't a reply."""
-    return _judged(server, status, headers, _parsed(body))
+    error = _parsed(body)
+    kind = headers.get("x-amzn-errortype", "").partition(":")[0]  # AWS names the failure there
+    judged = _judged(server, status, headers, {"type": kind, "error": error} if kind else error)
+    judged.said = SaidByServer(_words(error), error)
+    return judged
 
 
 def told(server: Server, error: Any) -> ModelError:
@@ -131,14 +167,28 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
     said = f" It said: {words}" if words else ""
     if status not in (401, 403, 429) and (status == 413 or _TOO_LONG.search(f"{marks} {words}")):
         return ContextTooLong(f"The conversation is more than {server.model} can read ({status}).{said}", status=status)
+    if "tool_use_failed" in marks:
+        return ReplyBroken(
+            f"{server.model} at {server.host} wrote a call that its server couldn't read ({status}).{said}", status=status
+        )
+    if _OTHER_WIRE.search(words):
+        return WrongWire(f"{server.model} is asked over /v1/responses ({status}).{said}", status=status)
     if _NO_TOOLS.search(words):
-        return ModelRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
+        return ToolsRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
     if "insufficient_quota" in marks:
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
+    if _EXPIRED.search(f"{marks} {words}"):
+        return ModelRefused(f"The session for {server.model} has expired ({status}): refresh the credentials.{said}", status=status)
+    if "accessdenied" in marks:
+        remedy = "check what the account may do, and the region"
+        return ModelRefused(
+            f"{server.host} does not let this account use {server.model} ({status}): {remedy}.{said}", status=status
+        )
     if status in _TRY_AGAIN or status >= 500:
         message = f"{server.model} at {server.host} can't answer now ({status}).{said}"
-        return ModelUnavailable(message, status=status, retry_after=_retry_after(headers))
-    return ModelRefused(_refusal(server, status, headers) + said, status=status)
+        return ModelUnavailable(message, status=status, retry_after=_retry_after(headers, error))
+    refusal = _refusal(server, 401 if _BAD_KEY.search(words) else status, headers)
+    return ModelRefused(refusal + said, status=status)
 
 
 def _without_tools(server: Server) -> str:
@@ -179,7 +229,9 @@ def _words(error: Any) -> str:
             return _words(first)
         case dict():
             inner = cast("dict[str, Any]", error)
-            found = next((inner[name] for name in ("error", "message", "detail", "msg", "errors") if inner.get(name)), "")
+            found = next(
+                (inner[name] for name in ("error", "message", "Message", "detail", "msg", "errors") if inner.get(name)), ""
+            )
             return _words(found)
         case _:
             return ""
@@ -199,8 +251,8 @@ def _status(mark: str) -> int | None:
     return _STATUS_OF.get(mark)
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from whichever header says so."""
+def _retry_after(headers: Mapping[str, str], error: Any) -> float | None:
+    """Seconds to wait, from whichever header says so, or from the error itself."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -208,7 +260,22 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         value = headers.get(name)
         if value and (seconds := _seconds(value)) is not None:
             return max(0.0, seconds)
-    return None
+    return next(_delays(error), None)
+
+
+def _delays(error: Any) -> Iterator[float]:
+    """Seconds to wait that stand among the details of an error, as Google writes them: `{"retryDelay": "17s"}`."""
+    match error:
+        case list():
+            for inner in cast("list[Any]", error):
+                yield from _delays(inner)
+        case {"retryDelay": str(delay)}:
+            if (seconds := _seconds(delay)) is not None:
+                yield seconds
+        case {"error": inner} | {"details": inner}:
+            yield from _delays(inner)
+        case _:
+            pass
 
 
 def _seconds(value: str) -> float | None:

@@ -1,7 +1,13 @@
-"""A stream of bytes cut into what a server meant: the data of server-sent events, or lines of JSON.
+"""A stream of bytes cut into what a server meant: the data of server-sent events, lines of JSON, or the binary frames of AWS.
 
 Pure: pieces in, complete payloads out, in time linear in the length of the stream. What a payload says is the wire's business.
 """
+
+from collections.abc import Iterator
+from struct import Struct, error
+from zlib import crc32
+
+from msgspec.json import encode
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -123,4 +129,102 @@ class Events:
                 pass
 
 
-Splitter = Events | Records
+_PRELUDE = Struct(">III")  # length of the frame, length of its headers, checksum of these two
+_CHECKSUM = Struct(">I")
+_LENGTH = Struct(">H")
+_LARGEST_FRAME = 32 * 1024 * 1024  # bytes; AWS sends none above 24 MB
+_TEXT = 7
+_SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}  # of header values, by their type; the others say their length
+
+
+class EventStream:
+    """The binary event stream of AWS: each frame is a payload, `{EVENT TYPE: PAYLOAD}`. Checksums are verified.
+
+    An exception and an error come out as `{"error": {"type": …}}`. A damaged frame comes out as text that isn't JSON, so that the
+    reader reports it; nothing comes after it.
+    """
+
+    __slots__ = ("_buffer", "_damaged", "_needed")
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._needed = 0  # length of the frame that has begun, once its prelude is there
+        self._damaged = False
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The payloads that this piece completes."""
+        self._buffer += piece
+        payloads: list[bytes] = []
+        while not self._damaged:
+            try:
+                frame = self._take_frame()
+                if frame is None:
+                    break
+                payloads.append(_decode_frame(frame))
+            except (ValueError, IndexError, error) as reason:
+                self._damaged = True
+                payloads.append(f"a damaged frame ({reason})".encode())
+        return payloads
+
+    def close(self) -> list[bytes]:
+        """Nothing: an incomplete frame is no payload, and the reader reports that the end of the stream is missing."""
+        return []
+
+    def _take_frame(self) -> bytes | None:
+        buffer = self._buffer
+        if not self._needed and len(buffer) >= _PRELUDE.size:
+            self._needed = _read_length(bytes(buffer[: _PRELUDE.size]))
+        if not self._needed or len(buffer) < self._needed:
+            return None
+        frame = bytes(buffer[: self._needed])
+        del buffer[: self._needed]
+        self._needed = 0
+        if crc32(frame[: -_CHECKSUM.size]) != _CHECKSUM.unpack_from(frame, len(frame) - _CHECKSUM.size)[0]:
+            raise ValueError("wrong checksum")
+        return frame
+
+
+def _read_length(prelude: bytes) -> int:
+    """The length of a frame. It has a checksum of its own, so that nobody waits for the rest of a damaged length."""
+    total, headers, checksum = _PRELUDE.unpack(prelude)
+    if crc32(prelude[: -_CHECKSUM.size]) != checksum:
+        raise ValueError("wrong checksum of its length")
+    if not _PRELUDE.size + headers + _CHECKSUM.size <= total <= _LARGEST_FRAME:
+        raise ValueError("impossible length")
+    return total
+
+
+def _decode_frame(frame: bytes) -> bytes:
+    end = _PRELUDE.size + _PRELUDE.unpack_from(frame)[1]
+    headers = dict(_read_headers(frame[_PRELUDE.size : end]))
+    payload = frame[end : -_CHECKSUM.size] or b"{}"
+    match headers.get(":message-type"):
+        case "exception":
+            return b'{"error":{"type":%b,"error":%b}}' % (encode(headers.get(":exception-type", "")), payload)
+        case "error":
+            told = {"type": headers.get(":error-code", ""), "message": headers.get(":error-message", "")}
+            return b'{"error":%b}' % encode(told)
+        case _:
+            return b"{%b:%b}" % (encode(headers.get(":event-type", "")), payload)
+
+
+def _read_headers(data: bytes) -> Iterator[tuple[str, str]]:
+    """The headers with text values. Other types are skipped: the headers that describe a frame are text."""
+    place = 0
+    while place < len(data):
+        name = data[place + 1 : place + 1 + data[place]]
+        place += 1 + len(name)
+        kind = data[place]
+        place += 1
+        size = _SIZES.get(kind)
+        if size is None:
+            (size,) = _LENGTH.unpack_from(data, place)
+            place += _LENGTH.size
+        if kind == _TEXT:
+            yield name.decode(), data[place : place + size].decode()
+        place += size
+    if place > len(data):
+        raise ValueError("headers that are too long")
+
+
+Splitter = Events | Records | EventStream

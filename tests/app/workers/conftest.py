@@ -21,7 +21,7 @@ def stage_of(kind, folder, cleanup):
     return stage
 
 
-SETTINGS = "[worker]\nat_once = 6\nlease = 1\nper_user = 2\nper_model = 4\n"
+SETTINGS = "[worker]\nat_once = 6\nlease = 3\nper_user = 2\nper_model = 4\n"
 
 
 @pytest.fixture(scope="module")

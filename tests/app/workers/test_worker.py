@@ -5,7 +5,7 @@ import signal
 
 from treadle.core.entries import Finished, Opened, Replied
 
-LEASE = 1.0
+LEASE = 3.0
 
 
 def most_at_once(stage, runs):

@@ -54,7 +54,7 @@ class Tutor:
             instructions=self._instructions,
             policy=assistant.policy,
             limits=replace(assistant.limits, rounds=settings.rounds),
-            options=Options(temperature=0, max_tokens=800),
+            options=Options(temperature=0, max_tokens=800).suited(model.traits),
             notes=notes(settings.rounds),
         )
 

@@ -32,7 +32,8 @@ async def generate(
     model: Model, description: str, passages: "tuple[Found, ...]" = (), types: tuple[str, ...] = (), facts: str = ""
 ) -> Generated:
     """The best of a few tries: the first without errors, else the one with the fewest."""
-    agent = Agent[str](model, instructions=GENERATE, options=Options(temperature=0.3, max_tokens=3000), name="score")
+    options = Options(temperature=0.3, max_tokens=3000).suited(model.traits)
+    agent = Agent[str](model, instructions=GENERATE, options=options, name="score")
     asked = "\n\n".join([part for part in (documentation(passages) if passages else "", facts, description) if part])
     drafts: list[Draft] = []
     usage, history = Usage(), ()

@@ -97,12 +97,13 @@ async def _whole(folder: Path, files: tuple[FileRead, ...], how: How) -> FolderR
 
 
 async def _asked(files: tuple[FileRead, ...], how: How, spent: Tokens) -> FolderReading:
+    model = await how.model()
     agent: Agent[str] = Agent(
-        await how.model(),
+        model,
         name="reading-folder",
         instructions=_INSTRUCTIONS,
         limits=Limits(rounds=2, tries=3),
-        options=Options(temperature=0.1, max_tokens=2000),
+        options=Options(temperature=0.1, max_tokens=2000).suited(model.traits),
     )
     result = await agent.run("\n".join([_line(file) for file in files[:_MOST_FILES]]))
     answer = json_in(result.output)

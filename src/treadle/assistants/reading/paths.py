@@ -128,7 +128,7 @@ def _agent(model: Model, name: str, instructions: str, shape: type, reads: Reads
         policy=[allow("refer_to_source_code"), allow("give_answer")],
         output_type=shape if _is_held(model) else str,
         limits=_LIMITS,
-        options=_OPTIONS,
+        options=_OPTIONS.suited(model.traits),
         attended=False,
     )
 

@@ -1,7 +1,6 @@
 """Which model the demonstration uses: one that the person has, else the embedded one, fetched while the pages are there already."""
 
 import asyncio
-import os
 from collections.abc import Callable
 
 from treadle.app.models import default_model, settled_model
@@ -10,17 +9,14 @@ from treadle.models.catalogue import LocalModel
 from treadle.models.pull import OnProgress, Progress, pull
 from treadle.server.models import Fetching
 
-KEYS = {"OPENAI_API_KEY": "openai:gpt-4o-mini", "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-4-5"}
-
 
 async def model_here(named: str = "", base_url: str = "") -> tuple[str, str]:
     """The name of a model and the address of its server: the one that was named, or settled, or that there is a key for, or that
     runs here; an empty name where there is none.
     """
     settled, address = (named, "") if named else settled_model()
-    keyed = next((model for variable, model in KEYS.items() if os.environ.get(variable)), "")
     try:
-        return settled or keyed or await default_model(), base_url or address
+        return settled or await default_model(), base_url or address
     except UnknownModel:
         return "", base_url
 

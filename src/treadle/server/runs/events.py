@@ -19,6 +19,7 @@ from treadle.core.events import (
     CallReturned,
     CallStarted,
     ModelAsked,
+    ModelNoticed,
     ModelRetried,
     ReplyArrived,
     RunStarted,
@@ -81,6 +82,7 @@ Told = (
     | PersonSaid
     | ModelAsked
     | ModelRetried
+    | ModelNoticed
     | TextArrived
     | ThinkingArrived
     | CallArrived

@@ -36,6 +36,7 @@ from treadle.core.events import (
     CallReturned,
     CallStarted,
     ModelAsked,
+    ModelNoticed,
     ReplyArrived,
     RunStarted,
     TextArrived,
@@ -192,6 +193,8 @@ class _Teller:
         if not before.reply_open:
             model = before.opened.model if before.opened else ""
             yield ModelAsked(run_id=self._run_id, round=before.spent.rounds + 1, model=model)
+        for notice in entry.notices:
+            yield ModelNoticed(run_id=self._run_id, text=notice)
         for part in entry.parts:
             if (told := self._part(part)) is not None:
                 yield told

@@ -57,7 +57,7 @@ class Desk:
             raise refused_by(error) from error
 
     async def meant(self, name: str) -> tuple[Assistant, str, Model | None]:
-        """What a name such as `courses@openai:gpt-4o-mini` means: an assistant, and a model by its name; empty is the default."""
+        """What a name such as `courses@openai:gpt-5-mini` means: an assistant, and a model by its name; empty is the default."""
         assistant, (named, _, chosen) = self.assistant_of(name), name.partition("@")
         if not chosen:
             return assistant, "", None

@@ -1,0 +1,322 @@
+"""Models on AWS Bedrock, through its Converse API.
+
+Requests are signed with credentials (`aws`), or carry a Bedrock API key. Which fields a family of models takes is
+`bedrock_families`. Signed reasoning is sent back unchanged. The API has no place for `seed` and `parallel_calls`.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from hashlib import sha256
+from typing import Any, assert_never
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Call, Media, Opaque, Result
+from treadle.core.errors import MissingKey, SettingsError
+from treadle.core.messages import History, Message, Part, Text, Thinking
+from treadle.core.requests import Delta, Options, Request, ToolSpec, Traits
+from treadle.models.arriving import Ids
+from treadle.models.aws import Credentials, Signer, load_credentials, load_region
+from treadle.models.bedrock_families import Family, build_reasoning, find_family
+from treadle.models.bedrock_reply import WIRE, Reply
+from treadle.models.encoding import Kept, encode
+from treadle.models.exchange import PATIENT, Timeouts
+from treadle.models.http import Endpoint
+from treadle.models.refusals import Server
+from treadle.models.splitting import EventStream
+
+_KEYS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_BEARER = "AWS_BEARER_TOKEN_BEDROCK"
+_TRAITS = Traits()
+_CACHE_POINT = b'{"cachePoint":{"type":"default"}}'
+_LONGEST_ID = 64  # of a call; names of tools have the same limit
+
+# Fields of the request body. Other fields in `Options.extra` are parameters of the model itself.
+_OWN_FIELDS = "additionalModelRequestFields"
+_BODY_FIELDS = frozenset(
+    (
+        "additionalModelResponseFieldPaths",
+        "guardrailConfig",
+        "outputConfig",
+        "performanceConfig",
+        "promptVariables",
+        "requestMetadata",
+        "serviceTier",
+    )
+)
+
+
+def from_name(name: str, **settings: Any) -> "Bedrock":
+    """The model behind `bedrock:NAME`; what isn't given comes from the environment and the shared files of AWS."""
+    environment = os.environ
+    bearer, credentials = settings.pop("bearer", ""), settings.pop("credentials", None)
+    if not bearer and credentials is None:
+        bearer = environment.get(_BEARER, "").strip()
+        credentials = None if bearer else load_credentials(environment)
+    base_url = settings.pop("base_url", "") or environment.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "")
+    region = settings.pop("region", "") or load_region(environment)
+    return Bedrock(name, region=region, credentials=credentials, bearer=bearer, base_url=base_url, **settings)
+
+
+class Bedrock:
+    """A model on Bedrock, by its id, its inference profile or an ARN. A `bearer` key is used instead of credentials."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        region: str,
+        credentials: Credentials | None = None,
+        bearer: str = "",
+        base_url: str = "",
+        stream: bool = True,
+        traits: Traits = _TRAITS,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = PATIENT,
+        kind: str = "bedrock",
+        max_output: int | None = None,
+    ) -> None:
+        self.name = f"{kind}:{name}"
+        self.traits = replace(traits, streams=stream)
+        _check_settings(self.name, region, base_url, credentials, bearer)
+        self._server = _make_server(self.name, region, base_url, credentials, bearer)
+        signer = (
+            Signer(credentials, host=self._server.host, region=region, service="bedrock") if credentials and not bearer else None
+        )
+        fixed = {"authorization": f"Bearer {bearer}"} if bearer else {}
+        self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=signer)
+        self._stream = stream
+        self._path = f"/model/{quote(name, safe='')}/converse{'-stream' if stream else ''}"
+        self._max_output = max_output
+        self._family = family = find_family(name)
+        self._form = f"{WIRE}{family.json_results:d}{family.result_status:d}{family.returns_reasoning:d}"
+        self._settings = Kept(self._encode_options)
+        self._settings_without_calls = Kept(partial(self._encode_options, forbid=family.forbids_calls))
+        self._tools = Kept(partial(_encode_tools, family))
+        self._instructions = Kept(partial(_encode_instructions, family))
+
+    def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """The reply, piece by piece."""
+        history = request.history.encoded(self._form, partial(encode_message, self._family))
+        reading = Reply(self._server, Ids(len(request.history)))
+        splitter = EventStream() if self._stream else None
+        return self._endpoint.reply(self._path, self._body(request, history), reading, splitter, request.options.headers)
+
+    def _body(self, request: Request, history: bytes) -> bytes:
+        options = request.options
+        instructions = self._instructions(request.instructions) if request.instructions.strip() else b""
+        messages = _join_messages(self._family, history, request.note)
+        if request.tools and options.tool_choice != "none":
+            choice = _encode_choice(self._family, options.tool_choice)
+            tools = b',"toolConfig":{"tools":[%b]%b}' % (self._tools(request.tools), choice)
+            settings = self._settings(options)
+        else:
+            tools = self._encode_unused_tools(request)
+            settings = (self._settings_without_calls if tools else self._settings)(options)
+        return b'{"messages":[%b]%b%b%b}' % (messages, instructions, tools, settings)
+
+    def _encode_unused_tools(self, request: Request) -> bytes:
+        """The field `toolConfig` of a request without callable tools: a history with calls is refused without the field."""
+        called = _collect_names(request.history)
+        if not called:
+            return b""
+        tools = request.tools or tuple([ToolSpec(name, "", {"type": "object", "properties": {}}) for name in called])
+        return b',"toolConfig":{"tools":[%b]}' % self._tools(tools)
+
+    def _encode_options(self, options: Options, *, forbid: bool = False) -> bytes:
+        """The fields that come from options, each with the comma before it. `forbid` adds the model's own way to forbid calls."""
+        limit = _find_limit(options.max_tokens, self._max_output)
+        own = {**build_reasoning(self._family, options, limit), **({"tool_choice": {"type": "none"}} if forbid else {})}
+        own |= {name: value for name, value in options.extra.items() if name not in _BODY_FIELDS and name != _OWN_FIELDS}
+        own |= options.extra.get(_OWN_FIELDS, {})
+        values: dict[str, Any] = {
+            "inferenceConfig": _build_inference(self._family, options, limit, own),
+            _OWN_FIELDS: own,
+            "serviceTier": {"type": options.service_tier} if options.service_tier else None,
+            **{name: value for name, value in options.extra.items() if name in _BODY_FIELDS},
+        }
+        return b"".join([b",%b:%b" % (encode(name), encode(value)) for name, value in values.items() if value])
+
+
+def _check_settings(model: str, region: str, base_url: str, credentials: Credentials | None, bearer: str) -> None:
+    if not region and (credentials is not None or not base_url):
+        raise SettingsError(f"{model} needs a region: set AWS_REGION, such as us-east-1.")
+    if credentials is None and not bearer and not base_url:
+        raise MissingKey(
+            f"{model} needs credentials: set {_KEYS}, or {_BEARER}, or AWS_PROFILE to a profile in ~/.aws/credentials. "
+            "For a profile that logs in, `aws configure export-credentials --format env` writes the variables."
+        )
+
+
+def _make_server(model: str, region: str, base_url: str, credentials: Credentials | None, bearer: str) -> Server:
+    secrets = (bearer, *((credentials.secret_access_key, credentials.session_token) if credentials else ()))
+    return Server(
+        model,
+        base_url.rstrip("/") or f"https://bedrock-runtime.{region}.amazonaws.com",
+        key_variable=_BEARER if bearer else _KEYS,
+        remedy="is it running, and is base_url right?" if base_url else "is the network up, and is the region right?",
+        absent="Check the model's id, and that it is offered in this region.",
+        secrets=tuple([secret for secret in secrets if secret]),
+    )
+
+
+# What is sent: options, instructions and tools
+
+
+def _find_limit(*limits: int | None) -> int | None:
+    return min([limit for limit in limits if limit is not None], default=None)
+
+
+def _build_inference(family: Family, options: Options, limit: int | None, own: dict[str, Any]) -> dict[str, Any]:
+    """The field `inferenceConfig`, without the settings that the model refuses in general or together with its own fields."""
+    samples = family.samples and "thinking" not in own
+    if own.get("reasoningConfig", {}).get("maxReasoningEffort") == "high":  # then Nova sets all of them itself
+        samples, limit = False, None
+    values = {
+        "maxTokens": limit,
+        "temperature": options.temperature if samples else None,
+        "topP": options.top_p if samples else None,
+        "stopSequences": [word for word in options.stop if word] or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _encode_instructions(family: Family, instructions: str) -> bytes:
+    return b',"system":[{"text":%b}%b]' % (encode(instructions), b"," + _CACHE_POINT if family.caches else b"")
+
+
+def _encode_tools(family: Family, tools: tuple[ToolSpec, ...]) -> bytes:
+    specs = [b'{"toolSpec":%b}' % encode(_build_spec(tool)) for tool in tools]
+    return b",".join([*specs, _CACHE_POINT] if family.caches_tools else specs)
+
+
+def _build_spec(tool: ToolSpec) -> dict[str, Any]:
+    """The specification of a tool. An empty description is refused, so the name stands in for it."""
+    description = tool.description.strip() or tool.name
+    return {
+        "name": _clean_name(tool.name),
+        "description": description,
+        "inputSchema": {"json": {"type": "object", **tool.parameters}},
+    }
+
+
+def _encode_choice(family: Family, choice: str | None) -> bytes:
+    """The field `toolChoice`, with the comma before it; nothing if the model decides, or its family doesn't take the field."""
+    if choice in (None, "auto") or not family.choices:
+        return b""
+    if choice != "required" and "tool" in family.choices:
+        return b',"toolChoice":{"tool":{"name":%b}}' % encode(_clean_name(choice))
+    return b',"toolChoice":{"any":{}}'
+
+
+def _collect_names(history: History) -> list[str]:
+    """The names of the tools in the history, each once, in order."""
+    names = {_clean_name(part.name): None for message in history for part in message.parts if isinstance(part, Call | Result)}
+    return list(names)
+
+
+# What is sent: messages
+#
+# Roles have to alternate in this API, while consecutive messages of a history may have the same role: the results of a round and
+# the next message of the person are both the user's. So `encode_message` gives the blocks of a message only, behind a separator
+# and a letter for its role in the history, and `_join_messages` adds the roles. The separator is a control character, which JSON
+# never contains, so no text can forge a boundary, and each message is still encoded once.
+
+_SEPARATOR = b"\x1e"
+_LETTERS = {"person": b"P", "tools": b"T", "model": b"M"}
+_OPENINGS = {b"P": b'{"role":"user","content":[', b"T": b'{"role":"user","content":[', b"M": b'{"role":"assistant","content":['}
+_FIRST = b'{"text":"(The conversation so far.)"}'  # a user message before a history that begins with the model's
+_BETWEEN = b'{"text":"OK."}'  # an assistant message between results and text, for families that refuse both in one message
+
+
+def encode_message(family: Family, message: Message) -> bytes:
+    """The content blocks of a message, behind the separator and its role; nothing if there are no blocks."""
+    blocks = b",".join([block for part in message.parts if (block := _encode_part(family, part))])
+    return b"%b%b%b" % (_SEPARATOR, _LETTERS[message.role], blocks) if blocks else b""
+
+
+def _join_messages(family: Family, history: bytes, note: str) -> bytes:
+    """The messages of a request with alternating roles, a cache point at their end, and the note after it."""
+    turns = _Turns(family)
+    for chunk in history.split(_SEPARATOR)[1:]:
+        turns.add(chunk[:1], chunk[1:].removesuffix(b","))  # a history puts commas between its messages
+    if family.caches:
+        turns.add_cache_point()
+    if note:
+        turns.add(b"P", b'{"text":%b}' % encode(f"[{note}]"))
+    return turns.close()
+
+
+class _Turns:
+    """Builds messages with alternating roles from the blocks of consecutive messages."""
+
+    __slots__ = ("_family", "_last", "_pieces")
+
+    def __init__(self, family: Family) -> None:
+        self._family = family
+        self._last = b""
+        self._pieces: list[bytes] = []
+
+    def add(self, letter: bytes, blocks: bytes) -> None:
+        """Add the blocks of a message with this role to the open turn, or begin another one."""
+        if not self._last and letter == b"M":
+            self.add(b"P", _FIRST)
+        if self._last == b"T" and letter == b"P" and self._family.lone_results:
+            self.add(b"M", _BETWEEN)
+        if self._last and _OPENINGS[self._last] == _OPENINGS[letter]:
+            self._pieces.append(b",")
+        else:
+            self._pieces += (b"]}," if self._last else b"", _OPENINGS[letter])
+        self._pieces.append(blocks)
+        self._last = letter
+
+    def add_cache_point(self) -> None:
+        """Mark everything up to here to be cached, if the open turn is the user's."""
+        if self._last not in (b"", b"M"):
+            self._pieces += (b",", _CACHE_POINT)
+
+    def close(self) -> bytes:
+        """The encoded messages."""
+        return b"".join([*self._pieces, b"]}"]) if self._last else b""
+
+
+def _encode_part(family: Family, part: Part) -> bytes:
+    match part:
+        case Text():
+            return b'{"text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
+        case Thinking():
+            return b""  # reasoning that has to be sent back is an opaque part
+        case Opaque():
+            return part.json.encode() if part.wire == WIRE and family.returns_reasoning else b""
+        case Media():
+            return b'{"text":%b}' % encode(part.label)
+        case Call():
+            named = encode(_clean_id(part.id)), encode(_clean_name(part.name)), encode(part.arguments)
+            return b'{"toolUse":{"toolUseId":%b,"name":%b,"input":%b}}' % named
+        case Result():
+            return _encode_result(family, part)
+        case _:
+            assert_never(part)
+
+
+def _encode_result(family: Family, result: Result) -> bytes:
+    texts = [result.content if result.content.strip() else "(empty)", *[media.label for media in result.media]]
+    content = [{"json": {"result": "\n".join(texts)}}] if family.json_results else [{"text": text} for text in texts]
+    status = b',"status":"%b"' % (b"error" if result.problem else b"success") if family.result_status else b""
+    return b'{"toolResult":{"toolUseId":%b,"content":%b%b}}' % (encode(_clean_id(result.call_id)), encode(content), status)
+
+
+def _clean_id(call_id: str) -> str:
+    """A valid `toolUseId`. Other providers' ids may have other characters or be longer; a digest keeps them distinct."""
+    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
+        return call_id
+    digest = sha256(call_id.encode()).hexdigest()[:16]
+    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', call_id)[: _LONGEST_ID - len(digest) - 1]}_{digest}"
+
+
+def _clean_name(name: str) -> str:
+    """A valid tool name: a model may have called a tool that doesn't exist, by any name."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST_ID] or "unknown"

@@ -1,0 +1,161 @@
+"""Models with another one behind them: the next model when one is down, another API of its provider, calls in text instead.
+
+What is switched to says so with a `Notice`. Nothing is switched once a reply has begun: the engine decides about broken replies.
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from msgspec.structs import replace
+
+from treadle.core.errors import MissingKey, ModelError, ModelRefused, ToolsRefused, WrongWire
+from treadle.core.requests import Delta, Notice, Request, Traits
+from treadle.core.seams import Model
+from treadle.models.repairs import IN_TEXT, memory
+
+REST = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
+_NO_SUCH_PATH = (404, 405)
+_PAID = (402, 429)  # no credit, or too many requests
+
+
+class Fallback:
+    """Several models as one: the first that answers. One whose key is missing, or that is down or over its limits, is passed over.
+
+    `makers` give the models, or raise `MissingKey`. Traits are what all of them can do.
+    """
+
+    def __init__(self, makers: Sequence[Callable[[], Model]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.models: list[Model] = []
+        self._missing: list[str] = []
+        last: MissingKey | None = None
+        for make in makers:
+            try:
+                self.models.append(make())
+            except MissingKey as missing:
+                last = missing
+                self._missing.append(str(missing))
+        if not self.models:
+            raise last or MissingKey("A list of models needs at least one.")
+        self._rests: dict[int, float] = {}
+
+    @property
+    def name(self) -> str:
+        """The first model's."""
+        return self.models[0].name
+
+    @property
+    def traits(self) -> Traits:
+        """The first model's, with a window that all of them have."""
+        windows = [model.traits.context for model in self.models if model.traits.context is not None]
+        return replace(self.models[0].traits, context=min(windows, default=None))
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Give the reply of the first model that has one."""
+        for missing in self._missing:
+            yield Notice(f"{missing} Going on with {self.name}.")
+        self._missing = []
+        waiting = self._order()
+        while waiting:
+            number = waiting.pop(0)
+            begun = False
+            try:
+                async for delta in self.models[number].reply(request):
+                    begun = begun or not isinstance(delta, Notice)
+                    yield delta
+            except ModelError as error:
+                if begun or not waiting or not _may_pass(error):
+                    raise
+                self._rests[number] = self._clock() + (error.retry_after or REST)
+                yield Notice(f"{error} Going on with {self.models[waiting[0]].name}.")
+            else:
+                return
+
+    def _order(self) -> list[int]:
+        """The models to ask, those first that haven't just failed."""
+        now = self._clock()
+        return sorted(range(len(self.models)), key=lambda number: (self._rests.get(number, 0.0) > now, number))
+
+
+def _may_pass(error: ModelError) -> bool:
+    return error.retryable or error.status in _PAID
+
+
+class EitherWire:
+    """A model that is asked over one API until its server says that it belongs to another, or has only the other.
+
+    `absent` says that a 404 counts too: servers that look like a provider's often have one API of it.
+    """
+
+    def __init__(self, first: Model, other: Callable[[], Model], *, absent: bool = False) -> None:
+        self._model = first
+        self._other: Callable[[], Model] | None = other
+        self._absent = absent
+        self.address = str(getattr(first, "address", ""))
+
+    @property
+    def name(self) -> str:
+        """As it was named."""
+        return self._model.name
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the API in use."""
+        return self._model.traits
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Give the reply, over the other API from the first time on that the server asks for it."""
+        try:
+            async for delta in self._model.reply(request):
+                yield delta
+        except ModelRefused as refusal:
+            other = self._other
+            if other is None or not (isinstance(refusal, WrongWire) or (self._absent and refusal.status in _NO_SUCH_PATH)):
+                raise
+            model = other()
+            async for delta in model.reply(request):
+                if model is not self._model:  # it answers: this is the API to use
+                    self._model, self._other = model, None
+                    yield Notice(f"{self.name} is asked over another API of its provider from now on, as its server has no other.")
+                yield delta
+
+
+class ToolFallback:
+    """A model with native calls until its server refuses tools; from then on calls are asked for in its text.
+
+    That is remembered with the other repairs, for the same model at the same address.
+    """
+
+    def __init__(self, native: Model, prompted: Callable[[], Model]) -> None:
+        self._native = native
+        self._make = prompted
+        self._address = str(getattr(native, "address", ""))
+        refused = IN_TEXT in memory.of(native.name, self._address)
+        self._prompted: Model | None = prompted() if refused else None
+
+    @property
+    def name(self) -> str:
+        """As it was named."""
+        return self._native.name
+
+    @property
+    def traits(self) -> Traits:
+        """Those of the way in use."""
+        return (self._prompted or self._native).traits
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Give the reply, with calls as the server can have them."""
+        if self._prompted is None:
+            try:
+                async for delta in self._native.reply(request):
+                    yield delta
+            except ToolsRefused:
+                if not request.tools:
+                    raise
+                self._prompted = self._make()
+                memory.add(self.name, self._address, IN_TEXT)
+                yield Notice(f"{self.name} takes no tools: calls are asked for in its text from now on.")
+            else:
+                return
+        async for delta in self._prompted.reply(request):
+            yield delta

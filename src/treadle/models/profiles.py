@@ -1,0 +1,142 @@
+"""What is known of a model by its name: its context window, its largest output, which parameters it takes, whether it reasons.
+
+Windows come from packaged data (`windows.json`, written by scripts/profiles.py); rules for families of models are here. A name
+that nothing is known of gets a stated default, so that a window is never unknown.
+"""
+
+import re
+from functools import cache
+
+import msgspec
+from msgspec import Struct
+
+from treadle.models.providers import PROVIDERS
+
+DEFAULT_WINDOW = 128_000  # tokens, for a model of a hosted provider that nothing is known of
+DEFAULT_LOCAL_WINDOW = 32_768  # the same for a server of one's own that doesn't say
+
+IMAGES = frozenset(("image",))
+PICTURES_AND_PAGES = frozenset(("image", "document"))
+EVERYTHING = frozenset(("image", "audio", "document"))
+
+
+class Profile(Struct, frozen=True):
+    """What one model takes and gives.
+
+    context     tokens that it reads at once; `known` says that this is more than a default
+    max_output  tokens of one response at most; None where nothing is known, and the server decides
+    reasons     it thinks before it answers, and takes an effort for that
+    samples     it takes `temperature` and `top_p`
+    responses   it is asked over OpenAI's Responses API, where its provider has that
+    modalities  kinds of media it takes; None where nothing is known
+    """
+
+    context: int = DEFAULT_WINDOW
+    known: bool = False
+    max_output: int | None = None
+    reasons: bool = False
+    samples: bool = True
+    responses: bool = False
+    modalities: frozenset[str] | None = None
+
+
+class _Family(Struct, frozen=True):
+    """What models whose names match a pattern have in common."""
+
+    pattern: str
+    max_output: int | None = None
+    reasons: bool = False
+    samples: bool = True
+    responses: bool = False
+    modalities: frozenset[str] | None = None
+    context: int | None = None
+
+
+# The first that matches counts. Patterns are searched for in the name without its vendor, in lower case.
+_FAMILIES = (
+    # OpenAI
+    _Family(r"^gpt-5(\.\d+)?-chat", 16_384, responses=True, modalities=IMAGES),
+    _Family(r"^(gpt-([5-9]|\d\d)|codex|computer-use)", 128_000, True, False, True, PICTURES_AND_PAGES, 400_000),
+    _Family(r"^o\d", 100_000, True, False, True, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^gpt-(4o-(mini-)?)?audio", 16_384, modalities=frozenset(("audio",))),
+    _Family(r"^gpt-4\.1", 32_768, modalities=PICTURES_AND_PAGES),
+    _Family(r"^(chatgpt-)?gpt-4o|^chatgpt", 16_384, modalities=PICTURES_AND_PAGES),
+    _Family(r"^gpt-oss", None, True),
+    # Anthropic
+    _Family(r"^claude-(opus|sonnet|haiku|fable)-([5-9]|\d\d)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^claude-opus-4-([789]|\d\d\b)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^claude-opus-4-6", 128_000, True, True, False, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^claude-(opus-4-5|sonnet-4|haiku-4|3-7)", 64_000, True, True, False, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^claude-opus-4", 32_000, True, True, False, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^claude-3-5", 8_192, modalities=PICTURES_AND_PAGES),
+    _Family(r"^claude-(3|2|v1|instant)", 4_096),
+    _Family(r"^claude", 64_000, True, False, False, PICTURES_AND_PAGES, 200_000),
+    # Google
+    _Family(r"^gemini-(1|2\.0)", 8_192, modalities=EVERYTHING),
+    _Family(r"^gemini", 65_536, True, True, False, EVERYTHING, 1_048_576),
+    # Others
+    _Family(r"^deepseek-(reasoner|r1|v4|flash)", None, True),
+    _Family(r"^(kimi-k[3-9]|kimi.*thinking|glm-[5-9]|glm-4\.[5-9]|minimax-m|grok-(3-mini|4|5)|qwen3|magistral)", None, True),
+    _Family(r"^(pixtral|mistral-(medium|small|large-[3-9])|llama-4|.*vision|.*-vl)", modalities=IMAGES),
+)
+_BEDROCK = re.compile(r"^(?:(?:global|us|eu|apac|jp|au|us-gov)\.)?(?:[a-z0-9-]+)\.(.+?)(?:-\d{8})?(?:-v\d+(?::\d+)?)?$")
+
+
+def profile_of(kind: str, name: str) -> Profile:
+    """Return what is known of a model of a provider; of one that isn't known, the defaults."""
+    provider = PROVIDERS.get(kind)
+    plain = _plain(kind, name)
+    family = next((family for family in _FAMILIES if re.search(family.pattern, plain)), _Family(""))
+    window = _window(provider.prices if provider else "", name.lower(), plain)
+    fallback = DEFAULT_LOCAL_WINDOW if provider is None or provider.local else DEFAULT_WINDOW
+    facts = family.max_output, family.reasons, family.samples, family.responses, family.modalities
+    return Profile(window or family.context or fallback, window is not None or family.context is not None, *facts)
+
+
+def _plain(kind: str, name: str) -> str:
+    """A name as its maker writes it: without the vendor, the region and the version that others put around it."""
+    name = name.lower()
+    if kind == "bedrock" and (found := _BEDROCK.match(name.rpartition("/")[2])):
+        return found.group(1)
+    return name.rpartition("/")[2].partition("@")[0].removesuffix(":free")
+
+
+def _window(provider: str, name: str, plain: str) -> int | None:
+    """The window of a model, or of the longest name that it begins with: releases have dates behind their names."""
+    windows = _windows()
+    own = windows.get(provider, {})
+    for known, wanted in ((own, name), (own, plain), *((each, plain) for each in _makers(windows, plain))):
+        if (found := known.get(wanted)) is not None:
+            return found
+        begins = [known_name for known_name in known if len(known_name) > 2 and wanted.startswith(f"{known_name}-")]
+        if begins:
+            return known[max(begins, key=len)]
+    return None
+
+
+_MAKERS = {
+    "gpt": "openai",
+    "o": "openai",
+    "claude": "anthropic",
+    "gemini": "google",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+} | {
+    "grok": "x-ai",
+    "kimi": "moonshotai",
+    "glm": "zai",
+}
+
+
+def _makers(windows: dict[str, dict[str, int]], plain: str) -> list[dict[str, int]]:
+    """The models of whoever made this one, whatever it is reached through."""
+    maker = _MAKERS.get(re.split(r"[\d.-]", plain, maxsplit=1)[0])
+    return [windows[maker]] if maker in windows else []
+
+
+@cache
+def _windows() -> dict[str, dict[str, int]]:
+    from importlib.resources import files  # slow to import, and only models need it
+
+    data = files("treadle.models").joinpath("windows.json").read_bytes()
+    return msgspec.json.decode(data, type=dict[str, dict[str, int]])

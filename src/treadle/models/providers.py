@@ -1,0 +1,188 @@
+"""The providers that Treadle knows by name, as data: where each is reached, which variables hold its key, how its server differs.
+
+Values only. What a single model takes is `profiles`; how a request is written is the wire's business; `factory` puts both together.
+A server that isn't here is reached as `openai:NAME` with a base URL of its own.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+Wire = Literal["chat", "openai", "anthropic", "google", "vertex", "bedrock", "azure", "ollama", "llamacpp"]
+
+
+class Quirks(Struct, frozen=True):
+    """How a server on the chat completions wire differs from OpenAI's.
+
+    limit          name of the field that limits the output
+    seed           name of the field for the seed; empty where there is none
+    effort         field that takes the reasoning effort: `reasoning_effort`, `reasoning` ({"effort": …}), empty for none
+    reasoning      field in which the reasoning of an assistant's message with calls has to come back; empty where none has
+    short_ids      call ids have nine letters or digits
+    strict_roles   no user message may follow tool results directly
+    stream_usage   whether `stream_options` is accepted
+    cache_key      whether `prompt_cache_key` is accepted
+    holds          whether `response_format` with a JSON schema is honoured
+    """
+
+    limit: str = "max_tokens"
+    seed: str = "seed"
+    effort: str = "reasoning_effort"
+    reasoning: str = ""
+    short_ids: bool = False
+    strict_roles: bool = False
+    stream_usage: bool = True
+    cache_key: bool = False
+    holds: bool = True
+
+
+class Provider(Struct, frozen=True):
+    """One provider.
+
+    keys           variables that may hold its key, in order
+    base_urls      variables that may hold its base URL, in order
+    default_model  the model that is used where only a key is set
+    prices         its id in the price data; empty where there are none
+    local          a server on one's own machine: no key is needed, and the context window is its own
+    """
+
+    kind: str
+    title: str
+    wire: Wire
+    base_url: str = ""
+    keys: tuple[str, ...] = ()
+    base_urls: tuple[str, ...] = ()
+    default_model: str = ""
+    model_variables: tuple[str, ...] = ()
+    prices: str = ""
+    quirks: Quirks = Quirks()
+    local: bool = False
+
+
+def _chat(
+    kind: str,
+    title: str,
+    base_url: str,
+    default_model: str = "",
+    *,
+    prices: str = "",
+    quirks: Quirks = Quirks(),  # noqa: B008 - frozen
+    keys: tuple[str, ...] = (),
+    local: bool = False,
+) -> Provider:
+    """A provider on the chat completions wire, with the variables that it has by its name."""
+    upper = kind.upper()
+    named = (f"{upper}_API_KEY", *keys), (f"{upper}_BASE_URL",), default_model, (f"{upper}_MODEL",)
+    return Provider(kind, title, "chat", base_url, *named, prices, quirks, local)
+
+
+_THINKS = Quirks(reasoning="reasoning_content", effort="", holds=False)
+
+PROVIDERS: dict[str, Provider] = {
+    provider.kind: provider
+    for provider in (
+        Provider(
+            "openai",
+            "OpenAI",
+            "openai",
+            "https://api.openai.com/v1",
+            ("OPENAI_API_KEY",),
+            ("OPENAI_BASE_URL",),
+            "gpt-5-mini",
+            ("OPENAI_MODEL",),
+            "openai",
+            Quirks(limit="max_completion_tokens", cache_key=True),
+        ),
+        Provider(
+            "anthropic",
+            "Anthropic",
+            "anthropic",
+            "https://api.anthropic.com",
+            ("ANTHROPIC_API_KEY",),
+            ("ANTHROPIC_BASE_URL",),
+            "claude-sonnet-5-5",
+            ("ANTHROPIC_MODEL", "CLAUDE_MODEL"),
+            "anthropic",
+        ),
+        Provider(
+            "google",
+            "Google Gemini",
+            "google",
+            "https://generativelanguage.googleapis.com",
+            ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+            ("GOOGLE_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL"),
+            "gemini-3.8-flash",
+            ("GOOGLE_MODEL", "GEMINI_MODEL"),
+            "google",
+        ),
+        Provider(
+            "vertex",
+            "Google Vertex AI",
+            "vertex",
+            "",
+            ("VERTEX_API_KEY", "GOOGLE_VERTEX_ACCESS_TOKEN"),
+            ("VERTEX_BASE_URL",),
+            "gemini-3.8-flash",
+            ("VERTEX_MODEL",),
+            "google",
+        ),
+        Provider(
+            "bedrock",
+            "AWS Bedrock",
+            "bedrock",
+            "",
+            ("BEDROCK_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"),
+            ("BEDROCK_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
+            "global.anthropic.claude-sonnet-5-5-v1:0",
+            ("BEDROCK_MODEL",),
+            "aws",
+        ),
+        Provider(
+            "azure",
+            "Azure OpenAI",
+            "azure",
+            "",
+            ("AZURE_API_KEY", "AZURE_OPENAI_API_KEY"),
+            ("AZURE_BASE_URL", "AZURE_OPENAI_ENDPOINT"),
+            "",
+            ("AZURE_MODEL", "AZURE_OPENAI_DEPLOYMENT"),
+            "azure",
+            Quirks(limit="max_completion_tokens", cache_key=True),
+        ),
+        _chat(
+            "mistral",
+            "Mistral",
+            "https://api.mistral.ai/v1",
+            "mistral-medium-latest",
+            prices="mistral",
+            quirks=Quirks(seed="random_seed", effort="", short_ids=True, strict_roles=True, stream_usage=False),
+        ),
+        _chat("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat", prices="deepseek", quirks=_THINKS),
+        _chat(
+            "openrouter",
+            "OpenRouter",
+            "https://openrouter.ai/api/v1",
+            "openai/gpt-5-mini",
+            prices="openrouter",
+            quirks=Quirks(effort="reasoning"),
+        ),
+        _chat("groq", "Groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", prices="groq"),
+        _chat("xai", "xAI", "https://api.x.ai/v1", "grok-4.7", prices="x-ai"),
+        _chat("together", "Together", "https://api.together.xyz/v1", "deepseek-ai/DeepSeek-V4.1-Flash", prices="together"),
+        _chat(
+            "fireworks",
+            "Fireworks",
+            "https://api.fireworks.ai/inference/v1",
+            "accounts/fireworks/models/gpt-oss-120b",
+            prices="fireworks",
+        ),
+        _chat("cerebras", "Cerebras", "https://api.cerebras.ai/v1", "gpt-oss-120b", prices="cerebras"),
+        _chat("perplexity", "Perplexity", "https://api.perplexity.ai", "sonar-pro", prices="perplexity", keys=("PPLX_API_KEY",)),
+        _chat("moonshot", "Moonshot", "https://api.moonshot.ai/v1", "kimi-k3", prices="moonshotai", quirks=_THINKS),
+        _chat("zai", "Z.ai", "https://api.z.ai/api/paas/v4", "glm-5.3", prices="zai", quirks=_THINKS, keys=("ZHIPUAI_API_KEY",)),
+        _chat("vllm", "vLLM", "http://127.0.0.1:8000/v1", "", local=True),
+        _chat("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", "", local=True, quirks=Quirks(effort="")),
+        Provider("ollama", "Ollama", "ollama", "", ("OLLAMA_API_KEY",), ("OLLAMA_BASE_URL", "OLLAMA_HOST"), local=True),
+        Provider("llamacpp", "llama.cpp", "llamacpp", "", ("LLAMACPP_API_KEY",), ("LLAMACPP_BASE_URL",), local=True),
+    )
+}

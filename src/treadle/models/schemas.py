@@ -1,0 +1,195 @@
+"""JSON schemas as OpenAI's strict mode takes them: a subset of which a server can guarantee that every reply fits.
+
+Pure. `strict_schema` says whether a schema can be written in that subset, and how. It makes no property optional, nullable or
+required that wasn't, and inlines nothing.
+"""
+
+from typing import Any, cast
+
+Schema = dict[str, Any]
+
+# The lowest limits that are documented for any server with this mode.
+MOST_PROPERTIES = 100
+MOST_LEVELS = 5
+MOST_VALUES = 500  # of all enums together
+MOST_CHARACTERS = 15_000  # in names of properties and definitions, and in values of enums and constants
+
+_FORMATS = frozenset(("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"))
+_DEFINITIONS = ("$defs", "definitions")
+_BESIDE_CHOICES = frozenset(("title", "description", *_DEFINITIONS))
+_DROPPED = frozenset(("$schema", "$id", "$comment", "default", "examples", "example", "deprecated", "readOnly", "writeOnly"))
+_BY_TYPE = {
+    "string": ("pattern", "format"),
+    "number": ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "integer": ("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    "boolean": (),
+    "null": (),
+    "array": ("items", "minItems", "maxItems"),
+    "object": ("properties", "required", "additionalProperties"),
+}
+
+
+class _NotStrict(Exception):
+    """The schema can't be written in the subset."""
+
+
+def strict_schema(schema: Schema) -> Schema | None:
+    """The schema as strict mode takes it; None where that would change what it means.
+
+    Annotations that the mode refuses, such as defaults, are left out. An object that lists its properties and says nothing about
+    others is closed, so whatever fits the result fits the schema.
+    """
+    conversion = _Conversion(schema)
+    try:
+        strict = conversion.convert(schema, 1)
+    except (_NotStrict, RecursionError, TypeError):  # the last for values that no schema has, such as a list of lists as `required`
+        return None
+    return strict if strict.get("type") == "object" and conversion.within_limits else None
+
+
+class _Conversion:
+    """Converts one schema, and counts what there are limits for."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._properties = 0
+        self._values = 0
+        self._characters = 0
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether what was converted so far isn't too large."""
+        return self._properties <= MOST_PROPERTIES and self._values <= MOST_VALUES and self._characters <= MOST_CHARACTERS
+
+    def convert(self, schema: Any, level: int) -> Schema:
+        """A schema with all that is in it; `level` says how deep inside of the root it is."""
+        given = {name: value for name, value in _object(schema).items() if name not in _DROPPED}
+        given = self._replace_one_of(_replace_all_of(given))
+        given |= {name: self._convert_named(given[name], level) for name in _DEFINITIONS if name in given}
+        if "anyOf" in given:
+            _expect(set(given) <= _BESIDE_CHOICES | {"anyOf"} and bool(given["anyOf"]))
+            return {**given, "anyOf": [self.convert(one, level) for one in _list(given["anyOf"])]}
+        if "$ref" in given:
+            _expect(set(given) <= _BESIDE_CHOICES | {"$ref"} and self._resolve(given["$ref"]) is not None)
+            return _isolate_reference(given)
+        return self._convert_typed(given, level)
+
+    def _convert_typed(self, given: Schema, level: int) -> Schema:
+        """A schema that says itself what fits it. It has a type, which follows from its values if it isn't given."""
+        values = [*_list(given.get("enum", [])), *([given["const"]] if "const" in given else [])]
+        self._values += len(_list(given.get("enum", [])))
+        self._characters += sum(len(value) for value in values if isinstance(value, str))
+        types = _list_types(given) or list(dict.fromkeys(map(_type_of, values)))
+        _expect(bool(types) and set(types) <= set(_BY_TYPE))
+        known = {"type", "enum", "const", *_BESIDE_CHOICES, *[name for one in types for name in _BY_TYPE[one]]}
+        _expect(set(given) <= known and given.get("format", "date") in _FORMATS)
+        strict = {"type": types[0] if len(types) == 1 else types, **given}
+        if "object" in types:
+            strict |= self._close_object(given, level)
+        if "array" in types:
+            _expect("items" in given and level <= MOST_LEVELS)
+            strict["items"] = self.convert(given["items"], level + 1)
+        return strict
+
+    def _close_object(self, given: Schema, level: int) -> Schema:
+        """The fields of an object that has all the properties it lists, and no others. Without a list it could have any."""
+        properties = _object(given.get("properties"))
+        closed = given["additionalProperties"] is False if "additionalProperties" in given else bool(properties)
+        _expect(closed and set(_list(given.get("required", []))) == set(properties) and level <= MOST_LEVELS)
+        self._properties += len(properties)
+        named = self._convert_named(properties, level + 1)
+        return {"properties": named, "required": list(properties), "additionalProperties": False}
+
+    def _convert_named(self, schemas: Any, level: int) -> Schema:
+        self._characters += sum(map(len, _object(schemas)))
+        return {name: self.convert(one, level) for name, one in _object(schemas).items()}
+
+    def _replace_one_of(self, given: Schema) -> Schema:
+        """The same with `anyOf` for `oneOf`, which is the same where nothing fits two of the schemas."""
+        if "oneOf" not in given:
+            return given
+        _expect("anyOf" not in given and self._are_exclusive(_list(given["oneOf"])))
+        rest = {name: value for name, value in given.items() if name not in ("oneOf", "discriminator")}
+        return {**rest, "anyOf": given["oneOf"]}
+
+    def _are_exclusive(self, schemas: list[Any]) -> bool:
+        resolved = [self._resolve(schema.get("$ref")) or schema for schema in map(_object, schemas)]
+        types = [_list_types(schema) for schema in resolved]
+        if _are_disjoint(types) or any(one != ["object"] for one in types):
+            return _are_disjoint(types)
+        properties = [_object(schema.get("properties", {})) for schema in resolved]
+        shared = [name for name in properties[0] if all(name in schema.get("required", []) for schema in resolved)]
+        return any(_are_disjoint([_list_values(one.get(name, {})) for one in properties]) for name in shared)
+
+    def _resolve(self, reference: Any) -> Schema | None:
+        """The schema that a reference leads to: the root, or one of its definitions."""
+        if reference == "#":
+            return self._root
+        parts = str(reference).split("/")
+        if len(parts) != 3 or parts[0] != "#" or parts[1] not in _DEFINITIONS:
+            return None
+        return _object(self._root.get(parts[1], {})).get(parts[2])
+
+
+def _expect(fine: bool) -> None:
+    if not fine:
+        raise _NotStrict
+
+
+def _object(value: Any) -> Schema:
+    _expect(isinstance(value, dict))
+    return cast("Schema", value)
+
+
+def _list(value: Any) -> list[Any]:
+    _expect(isinstance(value, list))
+    return cast("list[Any]", value)
+
+
+def _list_types(schema: Schema) -> list[str]:
+    types = schema.get("type", [])
+    return cast("list[str]", types) if isinstance(types, list) else [str(types)]
+
+
+def _type_of(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case _:
+            raise _NotStrict
+
+
+def _replace_all_of(given: Schema) -> Schema:
+    """The same with `anyOf` for an `allOf` of one schema, which may have annotations beside it."""
+    if "allOf" not in given:
+        return given
+    _expect("anyOf" not in given and len(_list(given["allOf"])) == 1)
+    return {**{name: value for name, value in given.items() if name != "allOf"}, "anyOf": given["allOf"]}
+
+
+def _isolate_reference(given: Schema) -> Schema:
+    """A reference, which must have nothing beside it: a choice of one reference may."""
+    if len(given) == 1:
+        return given
+    return {**{name: value for name, value in given.items() if name != "$ref"}, "anyOf": [{"$ref": given["$ref"]}]}
+
+
+def _list_values(schema: Any) -> list[str]:
+    """The only texts that fit a schema; none where it doesn't list them."""
+    given = _object(schema)
+    values = [given["const"]] if "const" in given else _list(given.get("enum", []))
+    return [value for value in values if isinstance(value, str)] if all(isinstance(value, str) for value in values) else []
+
+
+def _are_disjoint(lists: list[list[str]]) -> bool:
+    """Whether each has something, and nothing is in two of them. An integer is a number too."""
+    names = [name for one in lists for name in {"integer" if name == "number" else name for name in one}]
+    return all(lists) and len(names) == len(set(names))

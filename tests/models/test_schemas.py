@@ -1,0 +1,294 @@
+"""Which schemas strict mode takes, how others are written for it, and which it can't have without a change of meaning."""
+
+from enum import Enum
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from openai.lib._pydantic import to_strict_json_schema
+from pydantic import BaseModel, Field
+
+from treadle.models.schemas import MOST_CHARACTERS, MOST_LEVELS, MOST_PROPERTIES, MOST_VALUES, strict_schema
+
+TEXT = {"type": "string"}
+
+
+def of(required=None, /, **properties):
+    names = list(properties) if required is None else required
+    return {"type": "object", "properties": properties, "required": names}
+
+
+def closed(**properties):
+    return {**of(**properties), "additionalProperties": False}
+
+
+def strict_property(schema, **definitions):
+    """How a schema is written as a property; None where it can't be."""
+    strict = strict_schema({**of(x=schema), **definitions})
+    return strict and strict["properties"]["x"]
+
+
+# What it takes as it is
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string", "description": "A name.", "title": "Name"},
+        {"type": "string", "pattern": "^a", "format": "date-time"},
+        {"type": ["string", "null"], "enum": ["a", None]},
+        {"type": "integer", "minimum": 1, "maximum": 5, "multipleOf": 2},
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": "string", "const": "a"},
+        {"type": "array", "items": TEXT, "minItems": 1, "maxItems": 3},
+        {"anyOf": [TEXT, {"type": "null"}], "description": "Perhaps."},
+        {"$ref": "#"},
+        closed(y=TEXT),
+        {**closed(y=TEXT), "type": ["object", "null"]},
+        {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+    ],
+)
+def test_what_is_in_the_subset_stays_as_it_is(schema):
+    assert strict_property(schema) == schema
+
+
+def test_definitions_stay_where_they_are():
+    schema = {
+        **closed(x={"$ref": "#/$defs/Node"}),
+        "$defs": {"Node": closed(next={"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]})},
+    }
+    assert strict_schema(schema) == schema
+    older = {**closed(x={"$ref": "#/definitions/Text"}), "definitions": {"Text": TEXT}}
+    assert strict_schema(older) == older
+
+
+def test_a_schema_is_not_changed_by_asking():
+    schema = {**of(x={"type": "string", "default": "a"}), "$defs": {"A": of(y=TEXT)}}
+    before = repr(schema)
+    strict_schema(schema)
+    assert repr(schema) == before
+
+
+# What is written otherwise
+
+
+@pytest.mark.parametrize(
+    ("schema", "written"),
+    [
+        (of(y=TEXT), closed(y=TEXT)),
+        (of(["b", "a"], a=TEXT, b=TEXT), closed(a=TEXT, b=TEXT)),
+        ({"type": "array", "items": of(y=TEXT)}, {"type": "array", "items": closed(y=TEXT)}),
+        ({"type": "string", "default": "a", "examples": ["b"], "$comment": "?", "deprecated": True}, TEXT),
+        ({"enum": ["a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"enum": ["a", 1, None, True]}, {"type": ["string", "integer", "null", "boolean"], "enum": ["a", 1, None, True]}),
+        ({"const": 1.5}, {"type": "number", "const": 1.5}),
+        ({"allOf": [TEXT], "description": "A name."}, {"anyOf": [TEXT], "description": "A name."}),
+        ({"$ref": "#", "description": "Again."}, {"anyOf": [{"$ref": "#"}], "description": "Again."}),
+        ({"$ref": "#", "default": None}, {"$ref": "#"}),
+        ({"oneOf": [TEXT, {"type": "integer"}]}, {"anyOf": [TEXT, {"type": "integer"}]}),
+    ],
+)
+def test_what_means_the_same_is_written_for_the_subset(schema, written):
+    assert strict_property(schema) == written
+
+
+def test_properties_may_be_called_like_keywords():
+    schema = closed(default=TEXT, allOf=TEXT, examples=TEXT)
+    assert strict_schema(schema) == schema
+
+
+# What would mean something else
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        of(["a"], a=TEXT, b=TEXT),  # an optional property
+        of(["a", "b"], a=TEXT),
+        {**of(a=TEXT), "additionalProperties": True},
+        {**of(a=TEXT), "additionalProperties": TEXT},
+        {"type": "object"},
+        {"type": "object", "properties": {}},
+        {"type": "object", "additionalProperties": TEXT},
+        {"type": "array"},
+        {"type": "array", "items": True},
+        {"type": "array", "items": [TEXT]},
+        {"type": "array", "prefixItems": [TEXT], "items": TEXT},
+        {"type": "array", "items": TEXT, "uniqueItems": True},
+        {"type": "string", "minLength": 1},
+        {"type": "string", "format": "uri"},
+        {"type": "string", "items": TEXT},
+        {"type": "integer", "pattern": "1"},
+        {"type": "file"},
+        {},
+        True,
+        {"description": "Anything."},
+        {"enum": [["a"]]},
+        {"enum": "a"},
+        {"not": TEXT},
+        {"allOf": [TEXT, {"pattern": "^a"}]},
+        {"anyOf": [TEXT, {}]},
+        {"anyOf": [TEXT], "type": "string"},
+        {"anyOf": [TEXT], "allOf": [TEXT]},
+        {"oneOf": [TEXT, {"type": "string", "pattern": "^a"}]},
+        {"oneOf": [{"type": "integer"}, {"type": "number"}]},
+        {"oneOf": [{"enum": ["a"]}, TEXT]},
+        {"oneOf": [{**closed(k={"const": name}), "type": ["object", "null"]} for name in "ab"]},  # null fits both
+        {"oneOf": []},
+        {"anyOf": []},
+        {"if": TEXT, "then": TEXT},
+        {"$ref": "#/$defs/Missing"},
+        {"$ref": "other.json"},
+        {"$ref": "#", "minLength": 1},
+        {"type": "object", "properties": [], "required": [], "additionalProperties": False},
+        {"type": "string", "nullable": True},
+        {"type": "string", "something_newer": 1},
+    ],
+)
+def test_what_would_change_its_meaning_is_not_written_for_it(schema):
+    assert strict_property(schema) is None
+
+
+@pytest.mark.parametrize("schema", [TEXT, {"anyOf": [closed(a=TEXT)]}, {"type": "array", "items": TEXT}, {"$ref": "#"}, {}])
+def test_the_root_is_an_object(schema):
+    assert strict_schema(schema) is None
+
+
+def nested(levels):
+    return closed(x=TEXT) if levels == 1 else closed(x=nested(levels - 1))
+
+
+def values(count):
+    return closed(x={"type": "integer", "enum": list(range(count))})
+
+
+def properties(count):
+    return closed(**{f"p{number}": TEXT for number in range(count)})
+
+
+def constant(length):
+    return closed(x={"type": "string", "const": "a" * length})
+
+
+@pytest.mark.parametrize(
+    ("make", "most"),
+    [(nested, MOST_LEVELS), (properties, MOST_PROPERTIES), (values, MOST_VALUES), (constant, MOST_CHARACTERS - len("x"))],
+)
+def test_it_has_limits(make, most):
+    assert strict_schema(make(most)) == make(most)
+    assert strict_schema(make(most + 1)) is None
+
+
+def test_a_schema_of_any_depth_is_no_trouble():
+    deep = TEXT
+    for _ in range(100_000):
+        deep = {"anyOf": [deep]}
+    assert strict_property(deep) is None
+
+
+KEYWORDS = st.sampled_from(
+    [
+        "type",
+        "enum",
+        "const",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "$ref",
+        "$defs",
+        "format",
+    ]
+)
+LEAVES = st.sampled_from(["object", "string", "array", "#", "#/$defs/a", "a", 1, True, False, None])
+ANYTHING = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYWORDS | st.just("a"), inner, max_size=4)
+)
+
+
+@given(ANYTHING, st.dictionaries(st.just("a"), ANYTHING))
+def test_nothing_that_is_called_a_schema_is_any_trouble(schema, definitions):
+    strict = strict_schema({**of(a=schema), "$defs": definitions})
+    if strict is not None:
+        assert strict_schema(strict) == strict
+
+
+# Schemas of real models
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    colour: Colour = Field(description="Of its coat.")
+
+
+class Owner(BaseModel):
+    name: str | None
+    pets: list[Annotated[Cat | Dog, Field(discriminator="kind")]]
+    friends: list["Owner"]
+
+
+class Household(BaseModel):
+    owner: Owner
+
+
+class Loose(BaseModel):
+    name: str = "nobody"
+
+
+class Twice(BaseModel):
+    either: Annotated[Cat | Dog, Field(discriminator="kind")]
+    count: int
+
+
+GOOD = {"name": None, "pets": [{"kind": "cat", "lives": 9}, {"kind": "dog", "colour": "red"}], "friends": []}
+
+
+def test_a_model_without_optional_fields_can_be_strict():
+    strict = strict_schema(Household.model_json_schema())
+    assert strict is not None
+    assert strict["additionalProperties"] is False
+    assert "oneOf" not in repr(strict)
+    for value, fine in (
+        (GOOD, True),
+        ({**GOOD, "friends": [GOOD]}, True),
+        ({**GOOD, "more": 1}, False),
+        ({**GOOD, "pets": [{"kind": "cat", "colour": "red"}]}, False),
+        ({**GOOD, "friends": [{**GOOD, "name": 1}]}, False),
+    ):
+        assert Draft202012Validator(strict).is_valid({"owner": value}) is fine
+
+
+def test_it_asks_for_what_the_client_of_openai_asks_for():
+    ours, theirs = strict_schema(Cat.model_json_schema()), to_strict_json_schema(Cat)
+    assert ours == theirs
+
+
+def test_a_model_with_an_optional_field_cannot():
+    assert strict_schema(Loose.model_json_schema()) is None
+
+
+def test_a_choice_by_a_shared_constant_is_a_choice():
+    schema = Twice.model_json_schema()
+    assert "oneOf" in schema["properties"]["either"]
+    assert strict_schema(schema) is not None
+    schema["$defs"]["Dog"]["properties"]["kind"]["const"] = "cat"  # now both might fit
+    assert strict_schema(schema) is None
+    schema["$defs"]["Dog"]["properties"]["kind"] = {"type": "string"}
+    assert strict_schema(schema) is None
