@@ -34,6 +34,7 @@ def test_media_are_called_what_models_call_them():
     kinds = {kind: Media(kind, "", 0).kind for kind in ("image/png", "audio/wav", "application/pdf", "text/plain")}
     assert kinds == {"image/png": "image", "audio/wav": "audio", "application/pdf": "document", "text/plain": "document"}
     assert [Media("image/png", "", 0, name).label for name in ("plan.png", "")] == ["[image plan.png]", "[image image/png]"]
+    assert size_of(Message("person", (Media("image/png", "hash", 9), Media("text/plain", "hash", 70_000)))) == 5_000 + 70_000
 
 
 def test_a_longer_history_leaves_the_shorter_one_as_it_was():

@@ -1,4 +1,4 @@
-"""Usage adds up, options are merged, and traits say what a model takes."""
+"""Usage adds up, and options are merged."""
 
 import pytest
 

@@ -53,18 +53,6 @@ def test_a_turn_begins_with_what_a_person_said():
     assert state.opened == ASKED[0]
 
 
-def test_what_a_person_shows_is_in_the_message_and_the_state_knows_of_it():
-    image = Media("image/png", "hash", 9, "a.png")
-    state = replay([Opened(), Said(text="What? [image a.png]", parts=(Text("What?"), image))])
-    assert (list(state.history), state.has_media) == ([Message("person", (Text("What?"), image))], True)
-    assert not replay(ASKED).has_media
-    called = [*ASKED, Replied(parts=(written(),)), judged(), Returned(result=Result("c1", "look", "x", media=(image,)))]
-    assert replay(called).has_media
-    for part in (image, Result("c1", "look", "x", media=(image,))):
-        assert replay([Opened(history=(Message("person", (Text("a"), part)),))]).has_media
-    assert not replay([Opened(history=(person("a"), Message("tools", (Result("c1", "look", "x"),))))]).has_media
-
-
 def test_data_of_a_provider_stays_where_it_was_and_with_the_call_it_came_with():
     item, signature = Opaque("responses", '{"id": "rs_1"}'), Opaque("google", '{"thoughtSignature": "x"}')
     reply = Replied(parts=(item, Written("c1", "look", "{}", opaque=signature), Text("So."), item), usage=Usage(requests=1))
@@ -86,6 +74,18 @@ def test_an_empty_reply_that_was_filtered_is_told_apart():
     assert (held.empties, held.filtered) == (1, True)
     assert not apply(held, Resumed()).filtered
     assert replay([*ASKED, Replied(parts=(Text("A bit."),), finish="filtered")]).answer == "A bit."
+
+
+def test_what_a_person_shows_is_in_the_message_and_the_state_knows_of_it():
+    image = Media("image/png", "hash", 9, "a.png")
+    state = replay([Opened(), Said(text="What? [image a.png]", parts=(Text("What?"), image))])
+    assert (list(state.history), state.has_media) == ([Message("person", (Text("What?"), image))], True)
+    assert not replay(ASKED).has_media
+    called = [*ASKED, Replied(parts=(written(),)), judged(), Returned(result=Result("c1", "look", "x", media=(image,)))]
+    assert replay(called).has_media
+    for part in (image, Result("c1", "look", "x", media=(image,))):
+        assert replay([Opened(history=(Message("person", (Text("a"), part)),))]).has_media
+    assert not replay([Opened(history=(person("a"), Message("tools", (Result("c1", "look", "x"),))))]).has_media
 
 
 def test_an_earlier_conversation_comes_before_the_first_words():

@@ -10,7 +10,6 @@ from treadle.core.errors import MissingKey
 from treadle.core.messages import Message, Text, Thinking, person
 from treadle.core.requests import Options, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.models.anthropic import Anthropic, from_name
-from treadle.models.profiles import PICTURES_AND_PAGES
 from wire import ADD, WireServer, ask, calls_in, raw, request, say, text_in, think
 
 MARK = {"type": "ephemeral"}
@@ -163,7 +162,7 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch, path):
         model = from_name("claude")
         ask(model)
     assert model.name == "anthropic:claude"
-    assert model.traits == Traits(context=200_000, reasons=True, modalities=PICTURES_AND_PAGES)
+    assert model.traits == Traits(context=200_000, reasons=True, modalities=frozenset(("image", "document")))
     assert server.requests[0].path == "/v1/messages"
     assert server.requests[0].headers["x-api-key"] == "from-environment"
 

@@ -309,7 +309,7 @@ def test_a_file_that_is_of_no_use_says_why(write, values, sentence):
         read_credentials(write(values))
 
 
-@pytest.mark.parametrize("pem", ["nonsense", PEM[:100]])
+@pytest.mark.parametrize("pem", ["nonsense", PEM[:100]], ids=["nonsense", "half of one"])
 def test_a_key_that_is_none_is_not_shown(write, pem):
     with TokenEndpoint() as endpoint, pytest.raises(SettingsError, match="no RSA key") as raised:
         headers_of(read_credentials(write(account(endpoint.url, private_key=pem))))

@@ -267,7 +267,8 @@ def pattern_of(key: str) -> str:
     parts = key.split(".")
     if parts[0] == "assistants" and len(parts) == 2:
         return "assistants.NAME"
-    return f"{parts[0]}.NAME.{parts[-1]}" if parts[0] in NAMED and len(parts) > 2 else key
+    named = parts[0] in NAMED and (len(parts) == 3 or (parts[0] == "prices" and len(parts) > 3))  # a model's name may have dots
+    return f"{parts[0]}.NAME.{parts[-1]}" if named else key
 
 
 def default_of(key: str) -> Any:

@@ -25,6 +25,7 @@ from treadle.models.bedrock_reply import WIRE, Reply
 from treadle.models.encoding import Kept, encode
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
+from treadle.models.media import Load, base64_of, load
 from treadle.models.refusals import Server
 from treadle.models.splitting import EventStream
 
@@ -100,7 +101,7 @@ class Bedrock:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
-        history = request.history.encoded(self._form, partial(encode_message, self._family))
+        history = request.history.encoded(self._form, partial(encode_message, self._family, blobs=request.blobs))
         reading = Reply(self._server, Ids(len(request.history)))
         splitter = EventStream() if self._stream else None
         return self._endpoint.reply(self._path, self._body(request, history), reading, splitter, request.options.headers)
@@ -232,9 +233,9 @@ _FIRST = b'{"text":"(The conversation so far.)"}'  # a user message before a his
 _BETWEEN = b'{"text":"OK."}'  # an assistant message between results and text, for families that refuse both in one message
 
 
-def encode_message(family: Family, message: Message) -> bytes:
+def encode_message(family: Family, message: Message, blobs: Load | None = None) -> bytes:
     """The content blocks of a message, behind the separator and its role; nothing if there are no blocks."""
-    blocks = b",".join([block for part in message.parts if (block := _encode_part(family, part))])
+    blocks = b",".join([block for part in message.parts if (block := _encode_part(family, part, blobs))])
     return b"%b%b%b" % (_SEPARATOR, _LETTERS[message.role], blocks) if blocks else b""
 
 
@@ -283,7 +284,27 @@ class _Turns:
         return b"".join([*self._pieces, b"]}"]) if self._last else b""
 
 
-def _encode_part(family: Family, part: Part) -> bytes:
+_FORMATS = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"} | {
+    "text/plain": "txt",
+    "text/markdown": "md",
+    "text/html": "html",
+    "text/csv": "csv",
+}
+
+
+def _media_block(media: Media, blobs: Load | None) -> dict[str, Any]:
+    """An image or a document as a content block; what this API has no format for is named by its label."""
+    form = _FORMATS.get(media.media_type)
+    if blobs is None or form is None:
+        return {"text": media.label}
+    source = {"bytes": base64_of(media, load(blobs, media))}
+    if media.kind == "image":
+        return {"image": {"format": form, "source": source}}
+    name = " ".join(re.sub(r"[^a-zA-Z0-9\s()\[\]-]", " ", media.name).split()) or "document"
+    return {"document": {"format": form, "name": name, "source": source}}
+
+
+def _encode_part(family: Family, part: Part, blobs: Load | None) -> bytes:
     match part:
         case Text():
             return b'{"text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
@@ -292,19 +313,20 @@ def _encode_part(family: Family, part: Part) -> bytes:
         case Opaque():
             return part.json.encode() if part.wire == WIRE and family.returns_reasoning else b""
         case Media():
-            return b'{"text":%b}' % encode(part.label)
+            return encode(_media_block(part, blobs))
         case Call():
             named = encode(_clean_id(part.id)), encode(_clean_name(part.name)), encode(part.arguments)
             return b'{"toolUse":{"toolUseId":%b,"name":%b,"input":%b}}' % named
         case Result():
-            return _encode_result(family, part)
+            return _encode_result(family, part, blobs)
         case _:
             assert_never(part)
 
 
-def _encode_result(family: Family, result: Result) -> bytes:
-    texts = [result.content if result.content.strip() else "(empty)", *[media.label for media in result.media]]
-    content = [{"json": {"result": "\n".join(texts)}}] if family.json_results else [{"text": text} for text in texts]
+def _encode_result(family: Family, result: Result, blobs: Load | None) -> bytes:
+    text = result.content if result.content.strip() else "(empty)"
+    content: list[dict[str, Any]] = [{"json": {"result": text}}] if family.json_results else [{"text": text}]
+    content += [_media_block(media, blobs) for media in result.media]
     status = b',"status":"%b"' % (b"error" if result.problem else b"success") if family.result_status else b""
     return b'{"toolResult":{"toolUseId":%b,"content":%b%b}}' % (encode(_clean_id(result.call_id)), encode(content), status)
 

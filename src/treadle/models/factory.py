@@ -242,7 +242,8 @@ def _llamacpp(provider: Provider, name: str, connection: Connection, _: Mapping[
 
 
 def _traits(connection: Connection, profile: Profile) -> Traits:
-    return Traits(context=connection.context or profile.context, streams=connection.stream, reasons=profile.reasons)
+    context = connection.context or profile.context
+    return Traits(context=context, streams=connection.stream, reasons=profile.reasons, modalities=profile.modalities)
 
 
 _Maker = Callable[[Provider, str, Connection, Mapping[str, str]], Model]

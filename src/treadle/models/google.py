@@ -35,6 +35,7 @@ from treadle.models.encoding import Kept, decoder, encode
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.google_schema import convert_parameters, convert_schema
 from treadle.models.http import Authorize, Endpoint
+from treadle.models.media import Load, base64_of, introduce, load, results_with_media
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Events
 
@@ -99,7 +100,7 @@ class Google:
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
         """The reply, piece by piece."""
-        history = request.history.encoded(self._form, self._encode_message)
+        history = request.history.encoded(self._form, partial(self._encode_message, blobs=request.blobs))
         head = self._head(request)
         body = b'{%b"contents":[%b]}' % (head.encoded, _contents(history, request.note))
         reading = Reply(self._server, Ids(len(request.history)), head.names)
@@ -245,20 +246,29 @@ def _user_text(text: str) -> bytes:
     return b'%b{"text":%b}%b' % (_USER, encode(text), _USER_END)
 
 
-def encode_message(message: Message, *, call_ids: bool, signs: bool) -> bytes:
+def encode_message(message: Message, *, call_ids: bool, signs: bool, blobs: Load | None = None) -> bytes:
     """A message as the beginning of a content, closed by the mark of its role; nothing where it has no parts.
 
     `signs` gives the first call of a message a signature where it has none of its own, which Gemini 3 refuses.
     """
     first = next((index for index, part in enumerate(message.parts) if isinstance(part, Call)), -1) if signs else -1
-    encoded = [_encode_part(part, call_ids=call_ids, signs=index == first) for index, part in enumerate(message.parts)]
+    encoded = [_encode_part(part, blobs, call_ids=call_ids, signs=index == first) for index, part in enumerate(message.parts)]
+    for result in results_with_media(message):
+        encoded += [b'{"text":%b}' % encode(introduce(result)), *[_encode_media(media, blobs) for media in result.media]]
     parts = b",".join(filter(None, encoded))
     if not parts:
         return b""
     return _MODEL + parts + _MODEL_END if message.role == "model" else _USER + parts + _USER_END
 
 
-def _encode_part(part: Part, *, call_ids: bool, signs: bool) -> bytes:
+def _encode_media(media: Media, blobs: Load | None) -> bytes:
+    if blobs is None:
+        return b'{"text":%b}' % encode(media.label)
+    inline = encode(media.media_type), encode(base64_of(media, load(blobs, media)))
+    return b'{"inlineData":{"mimeType":%b,"data":%b}}' % inline
+
+
+def _encode_part(part: Part, blobs: Load | None, *, call_ids: bool, signs: bool) -> bytes:
     match part:
         case Text():
             return b'{"text":%b}' % encode(part.text) if part.text else b""
@@ -267,7 +277,7 @@ def _encode_part(part: Part, *, call_ids: bool, signs: bool) -> bytes:
         case Opaque():
             return part.json.encode() if part.wire == WIRE else b""
         case Media():
-            return b'{"text":%b}' % encode(part.label)
+            return _encode_media(part, blobs)
         case Call():
             function = _id(part.id, call_ids), encode(plain_name(part.name)), encode(part.arguments)
             return b'{"functionCall":{%b"name":%b,"args":%b}%b}' % (*function, _signature(part, signs=signs))

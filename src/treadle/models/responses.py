@@ -7,6 +7,7 @@ It reads no environment variables: addresses and keys are given by whoever makes
 
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from functools import partial
 from hashlib import sha256
 from typing import Any, assert_never, cast
 
@@ -22,6 +23,7 @@ from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.encoding import decoder, encode, fields
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
+from treadle.models.media import Load, data_url, load
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.schemas import strict_schema
 from treadle.models.splitting import Events
@@ -84,8 +86,9 @@ class Responses:
 
     def _encode_history(self, request: Request) -> bytes:
         if self._reasons:
-            return request.history.encoded(WIRE, encode_message)
-        return request.history.encoded(f"{WIRE} without reasoning", _encode_without_reasoning)
+            return request.history.encoded(WIRE, partial(encode_message, blobs=request.blobs))
+        form = f"{WIRE} without reasoning"  # a model that doesn't reason refuses the reasoning items of one that does
+        return request.history.encoded(form, partial(encode_message, reasoning=False, blobs=request.blobs))
 
     def _encode_head(self, request: Request) -> bytes:
         """The body up to its input. A run asks with the very same values each round, so the last one is kept."""
@@ -169,27 +172,36 @@ def _append_note(request: Request, history: bytes) -> bytes:
     return b"%b%b%b" % (history, b"," if history else b"", _encode_user_message(note))
 
 
-def encode_message(message: Message, *, reasoning: bool = True) -> bytes:
+def encode_message(message: Message, *, reasoning: bool = True, blobs: Load | None = None) -> bytes:
     """A message as items of this wire, joined by commas; nothing where there is none. Without `reasoning`, no such items."""
     match message.role:
         case "person":
-            return _encode_person(message.parts)
+            return _encode_person(message.parts, blobs)
         case "model":
             return b",".join(_encode_reply_items(message.parts, reasoning=reasoning))
         case "tools":
-            return b",".join([_encode_result(part) for part in message.parts if isinstance(part, Result)])
+            return b",".join([_encode_result(part, blobs) for part in message.parts if isinstance(part, Result)])
         case _:
             assert_never(message.role)
 
 
-def _encode_without_reasoning(message: Message) -> bytes:
-    """A message for a model that doesn't reason: it refuses the reasoning items of one that does."""
-    return encode_message(message, reasoning=False)
+def _encode_person(parts: Iterable[Part], blobs: Load | None) -> bytes:
+    shown = [
+        _encode_media(part, blobs) if isinstance(part, Media) else _encode_input_text(part.text)
+        for part in parts
+        if isinstance(part, Text | Media)
+    ]
+    return _encode_user_message(b",".join(shown or [_encode_input_text("")]))
 
 
-def _encode_person(parts: Iterable[Part]) -> bytes:
-    texts = [part.label if isinstance(part, Media) else part.text for part in parts if isinstance(part, Text | Media)]
-    return _encode_user_message(b",".join([_encode_input_text(text) for text in texts or [""]]))
+def _encode_media(media: Media, blobs: Load | None) -> bytes:
+    """An image or a document as this wire has it; anything else, and what there are no bytes for, by its label."""
+    if blobs is None or media.kind == "audio":
+        return _encode_input_text(media.label)
+    url = encode(data_url(media, load(blobs, media)))
+    if media.kind == "image":
+        return b'{"type":"input_image","detail":"auto","image_url":%b}' % url
+    return b'{"type":"input_file","filename":%b,"file_data":%b}' % (encode(media.name or "document"), url)
 
 
 def _encode_user_message(content: bytes) -> bytes:
@@ -200,8 +212,11 @@ def _encode_input_text(text: str) -> bytes:
     return b'{"type":"input_text","text":%b}' % encode(text)
 
 
-def _encode_result(result: Result) -> bytes:
+def _encode_result(result: Result, blobs: Load | None) -> bytes:
     call_id, output = encode(_convert_call_id(result.call_id)), encode(result.content)
+    if result.media:
+        shown = [_encode_input_text(result.content), *[_encode_media(media, blobs) for media in result.media]]
+        output = b"[%b]" % b",".join(shown)
     return b'{"type":"function_call_output","call_id":%b,"output":%b}' % (call_id, output)
 
 
