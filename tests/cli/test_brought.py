@@ -155,7 +155,7 @@ def test_the_model_is_the_default_where_none_was_named(home, path):
     nowhere = {"TREADLE_MODELS": str(home / "models"), "HF_ENDPOINT": "http://127.0.0.1:9", "PIP_INDEX_URL": "http://127.0.0.1:9"}
     ran = treadle(home, "think", **path, **nowhere)
     assert ran.code == 2
-    assert ran.err.startswith("treadle: No model was named, and no Ollama is running here.")
+    assert ran.err.startswith("treadle: No model was named, no provider's key is set, and no Ollama is running here.")
 
 
 def test_an_address_is_for_models_that_have_a_server(home, path):

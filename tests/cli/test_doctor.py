@@ -24,7 +24,7 @@ def kept(home):
 def test_a_new_home_has_nothing_wrong_but_that_no_model_was_chosen(home):
     found = wrong(home)
     assert [about for about, _, _ in found] == ["model"]
-    assert "TREADLE_MODEL" in found[0][2]
+    assert "OPENAI_API_KEY" in found[0][2]
     assert not (home / "data").exists()  # looking makes nothing
 
 

@@ -218,7 +218,7 @@ def test_the_model_is_what_was_named_else_settled_else_keyed_and_else_there_is_n
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
     assert found() == ("anthropic:claude-sonnet-5-5", "")
     monkeypatch.setenv("OPENAI_API_KEY", "x")
-    assert found() == ("openai:gpt-4o-mini", "")
+    assert found() == ("openai:gpt-5-mini", "")
     (nothing / "treadle.toml").write_text('[model]\nname = "openai:other"\nbase_url = "http://localhost:1/v1"\n')
     assert found() == ("openai:other", "http://localhost:1/v1")
     monkeypatch.setenv("TREADLE_MODEL", "ollama:mine")

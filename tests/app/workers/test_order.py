@@ -56,10 +56,10 @@ def test_the_same_agent_is_made_of_it_and_its_model_once(home, tmp_path):
     async def story():
         models = Models()
         async with agent_for(ORDER, home, "anna", models) as agent:
-            first = agent.setup.model, agent.setup.instructions
+            first = agent.setup.model._native, agent.setup.instructions
         other = Order("steps", "stepping:a", workspace=str(tmp_path / "work"))
         async with agent_for(other, home, "ben", models) as agent:
-            return first, agent.setup.model, agent.name
+            return first, agent.setup.model._native, agent.name
 
     (model, told), again, name = asyncio.run(story())
     assert model is again
