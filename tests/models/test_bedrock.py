@@ -16,7 +16,7 @@ from treadle.core.errors import ContextTooLong, MissingKey, ModelRefused, ModelU
 from treadle.core.messages import History, Message, Text, Thinking, person
 from treadle.core.requests import Options, Request, ToolSpec, Traits
 from treadle.models.aws import Credentials, Signer
-from treadle.models.bedrock import Bedrock, from_name
+from treadle.models.bedrock import MODALITIES, Bedrock, from_name
 from wire import ADD, WireServer, ask, collect, hear, refuse, request, said
 from wire.converse import problems_of_request
 
@@ -498,8 +498,8 @@ def test_the_address_goes_by_the_region(monkeypatch):
 
 
 def test_traits():
-    assert Bedrock(CLAUDE, region="r", bearer="k", traits=Traits(context=5)).traits == Traits(context=5)
-    assert Bedrock(CLAUDE, region="r", bearer="k", stream=False).traits == Traits(streams=False)
+    assert Bedrock(CLAUDE, region="r", bearer="k", traits=Traits(context=5)).traits == Traits(context=5, modalities=MODALITIES)
+    assert Bedrock(CLAUDE, region="r", bearer="k", stream=False).traits == Traits(streams=False, modalities=MODALITIES)
     assert Bedrock(CLAUDE, region="r", bearer="k", kind="aws").name == f"aws:{CLAUDE}"
 
 

@@ -404,7 +404,9 @@ def test_the_public_endpoint_needs_a_key(monkeypatch):
     monkeypatch.setenv("GEMINI_API_KEY", "not-read")
     with pytest.raises(MissingKey, match="MY_KEY"):
         Google("gemini-2.5-pro", key_variable="MY_KEY")
-    assert Google("gemini-2.5-pro", api_key="k", traits=Traits(context=1_000_000)).traits == Traits(context=1_000_000)
+    assert Google("gemini-2.5-pro", api_key="k", traits=Traits(context=1_000_000)).traits == Traits(
+        context=1_000_000, modalities=frozenset(("image", "audio", "document"))
+    )
     assert Google("gemini-2.5-pro", api_key="k", kind="gemini", stream=False).name == "gemini:gemini-2.5-pro"
     assert not Google("gemini-2.5-pro", api_key="k", stream=False).traits.streams
 

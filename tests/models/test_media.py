@@ -16,11 +16,14 @@ from treadle.core.messages import History, Message, Text
 from treadle.core.requests import Request, Traits
 from treadle.dialects import auto
 from treadle.models.anthropic import encode_message as encode_for_anthropic
+from treadle.models.chat_parts import MODALITIES
+from treadle.models.fallback import Fallback
 from treadle.models.flat import Flat
 from treadle.models.held import Held
 from treadle.models.led import Led
 from treadle.models.media import base64_of, data_url, load, text_of_media
 from treadle.models.plaintext import prompt_of
+from treadle.models.providers import Quirks
 from treadle.models.spoken import Spoken
 from treadle.stores.blobs import MemoryBlobs
 from wire import WireServer, ask, reply, request
@@ -85,6 +88,47 @@ def test_on_anthropics_wire_they_are_blocks():
         },
         {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "# A"}, "title": "a.md"},
         {"type": "text", "text": "[audio audio/wav]", "cache_control": {"type": "ephemeral"}},
+    ]
+
+
+def test_on_the_responses_wire_they_are_inputs():
+    with WireServer(["fine"]) as server:
+        ask(wire.model(server, "responses"), request(shows("What?", IMAGE, PAPER, TEXT, SOUND), blobs=BLOBS.get))
+    (item,) = server.requests[0].body["input"]
+    pdf = f"data:application/pdf;base64,{b64encode(PDF).decode()}"
+    assert item["content"] == [
+        {"type": "input_text", "text": "What?"},
+        {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{ENCODED}"},
+        {"type": "input_file", "filename": "p.pdf", "file_data": pdf},
+        {"type": "input_text", "text": "[document a.md]\n# A"},
+        {"type": "input_text", "text": "[audio audio/wav]"},
+    ]
+
+
+def test_on_googles_wire_they_are_inline_data():
+    with WireServer(["fine"]) as server:
+        ask(wire.model(server, "google"), request(shows("What?", IMAGE, SOUND, PAPER, TEXT), blobs=BLOBS.get))
+    (content,) = server.requests[0].body["contents"]
+    assert content["parts"] == [
+        {"text": "What?"},
+        {"inlineData": {"mimeType": "image/png", "data": ENCODED}},
+        {"inlineData": {"mimeType": "audio/wav", "data": b64encode(wav()).decode()}},
+        {"inlineData": {"mimeType": "application/pdf", "data": b64encode(PDF).decode()}},
+        {"text": "[document a.md]\n# A"},
+    ]
+
+
+def test_on_bedrock_they_are_blocks_with_names_that_it_takes():
+    with WireServer(["fine"]) as server:
+        ask(wire.model(server, "bedrock"), request(shows("What?", IMAGE, PAPER, TEXT, SOUND), blobs=BLOBS.get))
+    (message,) = server.requests[0].body["messages"]
+    named = [f"p pdf {PAPER.sha256[:8]}", f"a md {TEXT.sha256[:8]}"]
+    assert message["content"] == [
+        {"text": "What?"},
+        {"image": {"format": "png", "source": {"bytes": ENCODED}}},
+        {"document": {"format": "pdf", "name": named[0], "source": {"bytes": b64encode(PDF).decode()}}},
+        {"document": {"format": "md", "name": named[1], "source": {"bytes": b64encode(b"# A").decode()}}},
+        {"text": "[audio audio/wav]"},
     ]
 
 
@@ -164,6 +208,44 @@ def test_the_mark_for_the_cache_fits_behind_a_result_with_an_image():
     assert (result["cache_control"], result["content"][1]["type"]) == ({"type": "ephemeral"}, "image")
 
 
+def test_on_the_responses_wire_results_carry_their_images():
+    blank = Result("c4", "look", "", media=(IMAGE,))
+    with WireServer(["fine"]) as server:
+        asked = request("Go.", *round_with(SECOND, THIRD, blank), blobs=BLOBS.get, note="Be brief.")
+        ask(wire.model(server, "responses"), asked)
+    *_, second, third, fourth, note = server.requests[0].body["input"]
+    assert [part["type"] for part in second["output"]] == ["input_text", "input_file", "input_image"]
+    assert (third["output"], [part["type"] for part in fourth["output"]]) == ("noon", ["input_image"])
+    assert note["role"] == "user"
+
+
+def test_on_googles_wire_images_of_results_come_after_all_of_them():
+    with WireServer(["fine"]) as server:
+        ask(wire.model(server, "google"), request("Go.", *round_with(FIRST, THIRD), blobs=BLOBS.get))
+    parts = server.requests[0].body["contents"][-1]["parts"]
+    assert [next(iter(part)) for part in parts] == ["functionResponse", "functionResponse", "text", "inlineData"]
+    assert parts[2] == {"text": "[image a.png] from the result of chart (c1):"}
+
+
+def test_on_bedrock_results_carry_their_images():
+    for name, kinds in (("anthropic.claude-sonnet-4-5", ["text", "image"]), ("mistral.mistral-large", ["json", "image"])):
+        with WireServer(["fine"]) as server:
+            ask(wire.model(server, "bedrock", name=name), request("Go.", *round_with(FIRST), blobs=BLOBS.get))
+        content = server.requests[0].body["messages"][-1]["content"][0]["toolResult"]["content"]
+        assert [next(iter(part)) for part in content] == kinds
+
+
+def test_a_server_with_strict_roles_gets_words_between_results_and_their_images():
+    with WireServer(["fine", "fine"]) as server:
+        model = wire.model(server, "openai", quirks=Quirks(strict_roles=True))
+        ask(model, request("Go.", *round_with(FIRST), blobs=BLOBS.get, note="Be brief."))
+        ask(model, request("Go.", *round_with(THIRD), blobs=BLOBS.get, note="Be brief."))
+    messages, plain = [received.body["messages"] for received in server.requests]
+    assert [message["role"] for message in messages[-3:]] == ["tool", "assistant", "user"]
+    assert messages[-1]["content"][-1] == {"type": "text", "text": "[Be brief.]"}
+    assert plain[-1]["content"] == "noon\n\n[Be brief.]"
+
+
 def test_in_ollama_images_of_results_come_in_a_message_after_all_of_them():
     messages = sent("ollama", "Go.", *round_with(FIRST, THIRD))
     assert [message["role"] for message in messages[-3:]] == ["tool", "tool", "user"]
@@ -173,7 +255,7 @@ def test_in_ollama_images_of_results_come_in_a_message_after_all_of_them():
 # From an agent to a server, and what is encoded once
 
 
-@pytest.mark.parametrize("name", ["openai", "anthropic", "ollama"])
+@pytest.mark.parametrize("name", ["openai", "anthropic", "ollama", "responses", "google", "bedrock"])
 def test_what_a_person_and_a_tool_show_reaches_the_server(name):
     @tool(effect="read")
     def chart() -> Image:
@@ -239,6 +321,30 @@ def test_what_a_wire_has_no_form_for_is_refused_before_anything_is_sent(name, gi
             with pytest.raises(BadMedia, match=f"{name}:wired doesn't take {given.media_type}, only text, "):
                 asyncio.run(agent.run(["What?", given]))
     assert len(server.requests) == int(taken)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "taken"),
+    [
+        ("openai", "gpt-4o", {"image", "document"}),
+        ("openai", "gpt-4o-audio-preview", {"audio/wav", "audio/mpeg"}),
+        ("openai", "unheard-of", set(MODALITIES)),
+        ("anthropic", "claude-sonnet-4-5", {"image", "document"}),
+        ("openai", "pixtral-12b", {"image"}),
+    ],
+)
+def test_what_is_known_of_a_model_narrows_what_its_wire_can_send(name, model, taken):
+    with WireServer() as server:
+        assert wire.model(server, name, name=model).traits.modalities == taken
+
+
+def test_models_behind_each_other_take_what_all_of_them_take():
+    def made(*modalities):
+        return [lambda known=known: Scripted("x", traits=Traits(modalities=known)) for known in modalities]
+
+    both = Fallback(made(frozenset(("image", "audio/wav")), None, frozenset(("image", "audio"))))
+    assert both.traits.modalities == {"image", "audio/wav"}
+    assert Fallback(made(None, None)).traits.modalities is None
 
 
 @pytest.mark.parametrize(

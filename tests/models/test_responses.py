@@ -30,7 +30,7 @@ from treadle.core.requests import (
     Usage,
 )
 from treadle.models.llamacpp.child import Settings, close_children, running
-from treadle.models.responses import Responses, encode_message
+from treadle.models.responses import MODALITIES, Responses, encode_message
 from wire import (
     ADD,
     WireServer,
@@ -358,7 +358,7 @@ def test_a_server_without_a_key_gets_none():
         model = Responses("m", base_url=f"{server.url}/", kind="own", traits=Traits(context=9), stream=False)
         ask(model)
     assert "authorization" not in server.requests[0].headers
-    assert (model.name, model.traits) == ("own:m", Traits(context=9, streams=False))
+    assert (model.name, model.traits) == ("own:m", Traits(context=9, streams=False, modalities=MODALITIES))
 
 
 def test_a_key_that_is_refused_is_named():

@@ -25,13 +25,14 @@ from treadle.models.bedrock_reply import WIRE, Reply
 from treadle.models.encoding import Kept, encode
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
-from treadle.models.media import Load, base64_of, load
+from treadle.models.media import Load, base64_of, load, narrow
 from treadle.models.refusals import Server
 from treadle.models.splitting import EventStream
 
 _KEYS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 _BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 _TRAITS = Traits()
+MODALITIES = frozenset(("image", "document"))  # results take no recordings
 _CACHE_POINT = b'{"cachePoint":{"type":"default"}}'
 _LONGEST_ID = 64  # of a call; names of tools have the same limit
 
@@ -81,7 +82,7 @@ class Bedrock:
         max_output: int | None = None,
     ) -> None:
         self.name = f"{kind}:{name}"
-        self.traits = replace(traits, streams=stream)
+        self.traits = replace(traits, streams=stream, modalities=narrow(MODALITIES, traits.modalities))
         _check_settings(self.name, region, base_url, credentials, bearer)
         self._server = _make_server(self.name, region, base_url, credentials, bearer)
         signer = (
@@ -294,14 +295,14 @@ _FORMATS = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image
 
 def _media_block(media: Media, blobs: Load | None) -> dict[str, Any]:
     """An image or a document as a content block; what this API has no format for is named by its label."""
-    form = _FORMATS.get(media.media_type)
+    form = _FORMATS.get(media.media_type, "txt" if media.is_text else None)
     if blobs is None or form is None:
         return {"text": media.label}
     source = {"bytes": base64_of(media, load(blobs, media))}
     if media.kind == "image":
         return {"image": {"format": form, "source": source}}
     name = " ".join(re.sub(r"[^a-zA-Z0-9\s()\[\]-]", " ", media.name).split()) or "document"
-    return {"document": {"format": form, "name": name, "source": source}}
+    return {"document": {"format": form, "name": f"{name} {media.sha256[:8]}", "source": source}}  # names have to differ
 
 
 def _encode_part(family: Family, part: Part, blobs: Load | None) -> bytes:

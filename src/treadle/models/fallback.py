@@ -5,12 +5,14 @@ What is switched to says so with a `Notice`. Nothing is switched once a reply ha
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import reduce
 
 from msgspec.structs import replace
 
 from treadle.core.errors import MissingKey, ModelError, ModelRefused, ToolsRefused, WrongWire
 from treadle.core.requests import Delta, Notice, Request, Traits
 from treadle.core.seams import Model
+from treadle.models.media import narrow
 from treadle.models.repairs import IN_TEXT, memory
 
 REST = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
@@ -46,9 +48,11 @@ class Fallback:
 
     @property
     def traits(self) -> Traits:
-        """The first model's, with a window that all of them have."""
+        """The first model's, with a window that all of them have, and media that all of them take."""
         windows = [model.traits.context for model in self.models if model.traits.context is not None]
-        return replace(self.models[0].traits, context=min(windows, default=None))
+        known = [model.traits.modalities for model in self.models if model.traits.modalities is not None]
+        modalities = reduce(narrow, known) if known else None
+        return replace(self.models[0].traits, context=min(windows, default=None), modalities=modalities)
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Give the reply of the first model that has one."""

@@ -35,7 +35,7 @@ from treadle.models.encoding import Kept, decoder, encode
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.google_schema import convert_parameters, convert_schema
 from treadle.models.http import Authorize, Endpoint
-from treadle.models.media import Load, base64_of, introduce, load, results_with_media
+from treadle.models.media import Load, base64_of, introduce, load, narrow, results_with_media, text_of_media
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.splitting import Events
 
@@ -44,6 +44,7 @@ WIRE = "google"
 NO_SIGNATURE = "skip_thought_signature_validator"  # Google's own value for calls that another model wrote
 LONGEST_NAME = 64
 DEFAULT_TRAITS = Traits()
+MODALITIES = frozenset(("image", "audio", "document"))
 
 _OPENING = "[The conversation begins here.]"  # a history must not begin with the model
 _UNFIT = re.compile(r"[^a-zA-Z0-9_.:-]")
@@ -79,7 +80,7 @@ class Google:
         absent: str = "Check the model's name and the base_url.",
     ) -> None:
         self.name = f"{kind}:{name}"
-        self.traits = replace(traits, streams=traits.streams and stream)
+        self.traits = replace(traits, streams=traits.streams and stream, modalities=narrow(MODALITIES, traits.modalities))
         base_url, key = base_url.rstrip("/").removesuffix("/v1beta"), api_key.strip()
         if base_url == PUBLIC and not key and authorize is None:
             raise MissingKey(f"{self.name} needs a key: set {key_variable}. For a server of your own, set base_url.")
@@ -262,8 +263,8 @@ def encode_message(message: Message, *, call_ids: bool, signs: bool, blobs: Load
 
 
 def _encode_media(media: Media, blobs: Load | None) -> bytes:
-    if blobs is None:
-        return b'{"text":%b}' % encode(media.label)
+    if blobs is None or media.is_text:
+        return b'{"text":%b}' % encode(text_of_media(blobs, media))
     inline = encode(media.media_type), encode(base64_of(media, load(blobs, media)))
     return b'{"inlineData":{"mimeType":%b,"data":%b}}' % inline
 

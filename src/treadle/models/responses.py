@@ -23,12 +23,13 @@ from treadle.models.arriving import Arriving, Ids, is_object
 from treadle.models.encoding import decoder, encode, fields
 from treadle.models.exchange import PATIENT, Timeouts
 from treadle.models.http import Endpoint
-from treadle.models.media import Load, data_url, load
+from treadle.models.media import Load, data_url, load, narrow, text_of_media
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.schemas import strict_schema
 from treadle.models.splitting import Events
 
 WIRE = "responses"
+MODALITIES = frozenset(("image", "document"))  # messages have no form for recordings
 FEWEST_TOKENS = 16  # the API refuses a lower max_output_tokens
 LONGEST_NAME = 64  # characters of a call's id, and of a tool's name
 _PATH = "/responses"
@@ -61,7 +62,7 @@ class Responses:
         reasons: bool = True,
     ) -> None:
         self.name = f"{kind}:{name}"
-        self.traits = replace(traits, streams=stream)
+        self.traits = replace(traits, streams=stream, modalities=narrow(MODALITIES, traits.modalities))
         self._model = name
         self._stream = stream
         self._max_output = max_output
@@ -195,13 +196,13 @@ def _encode_person(parts: Iterable[Part], blobs: Load | None) -> bytes:
 
 
 def _encode_media(media: Media, blobs: Load | None) -> bytes:
-    """An image or a document as this wire has it; anything else, and what there are no bytes for, by its label."""
-    if blobs is None or media.kind == "audio":
-        return _encode_input_text(media.label)
+    """An image or a document as this wire has it, a text as text; anything else, and what there are no bytes for, by its label."""
+    if blobs is None or media.is_text or media.kind == "audio":
+        return _encode_input_text(text_of_media(blobs, media))
     url = encode(data_url(media, load(blobs, media)))
     if media.kind == "image":
         return b'{"type":"input_image","detail":"auto","image_url":%b}' % url
-    return b'{"type":"input_file","filename":%b,"file_data":%b}' % (encode(media.name or "document"), url)
+    return b'{"type":"input_file","filename":%b,"file_data":%b}' % (encode(media.name or "document.pdf"), url)
 
 
 def _encode_user_message(content: bytes) -> bytes:
@@ -215,7 +216,8 @@ def _encode_input_text(text: str) -> bytes:
 def _encode_result(result: Result, blobs: Load | None) -> bytes:
     call_id, output = encode(_convert_call_id(result.call_id)), encode(result.content)
     if result.media:
-        shown = [_encode_input_text(result.content), *[_encode_media(media, blobs) for media in result.media]]
+        words = [_encode_input_text(result.content)] if result.content else []
+        shown = [*words, *[_encode_media(media, blobs) for media in result.media]]
         output = b"[%b]" % b",".join(shown)
     return b'{"type":"function_call_output","call_id":%b,"output":%b}' % (call_id, output)
 
