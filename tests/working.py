@@ -32,10 +32,11 @@ from pathlib import Path
 from treadle import Assistant, Functions, RunContext, Scripted, ask, allow, tool
 from treadle.models.scripted import calls
 
-DONE = Path(os.environ["STEPS_DONE"])
+def done():
+    return Path(os.environ["STEPS_DONE"])  # looked up each time: the module outlives the test that imported it
 
 def note(what, run_id, key):
-    with DONE.open("a") as file:
+    with done().open("a") as file:
         file.write(f"{what} {run_id} {key} {os.getpid()}\\n")
 
 @tool(effect="write", retry="keyed")
@@ -43,7 +44,7 @@ async def mark(ctx: RunContext, number: int, seconds: float) -> str:
     '''One step. Whoever gets it knows it by its key.'''
     note("try", ctx.run_id, ctx.key)
     await asyncio.sleep(seconds)
-    if f"step {ctx.run_id} {ctx.key} " not in DONE.read_text():
+    if f"step {ctx.run_id} {ctx.key} " not in done().read_text():
         note("step", ctx.run_id, ctx.key)
     return "marked"
 
