@@ -4,7 +4,8 @@ import asyncio
 import itertools
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,14 @@ class Gate:
         return deltas()
 
 
+def eventually(true: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.02)
+
+
 def named(answer: Any) -> Any:
     """A reply whose calls have ids of their own, wherever in a script it stands."""
     return replace(answer, calls=tuple(replace(call, id=f"own_{next(_numbers)}") for call in answer.calls))
@@ -91,11 +100,11 @@ class Table:
         assert events[-1] == {"event": "over"}
         return [event["job"] for event in events if event["event"] == "job"][-1]
 
-    def events(self, job: str, until: str = "over") -> list[dict[str, Any]]:
-        """What is told of a job until it is over, or waits."""
+    def events(self, job: str, into: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+        """What is told of a job until it is over, or waits; put `into` a list as it comes."""
+        found: list[dict[str, Any]] = [] if into is None else into
 
         async def heard() -> list[dict[str, Any]]:
-            found: list[dict[str, Any]] = []
             async with aiohttp.ClientSession() as session, session.get(f"{self.url}/api/coding/jobs/{job}/events") as answer:
                 async for line in answer.content:
                     if line.startswith(b"data:"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, project, reports
-from assistants.coding.table import PATIENCE, Gate, Table, must_contain, named, served
+from assistants.coding.table import PATIENCE, Gate, Table, eventually, must_contain, named, served
 from treadle import ModelError, UnknownModel
 from treadle.app.home import close_home, open_home
 from treadle.core.entries import Approved, Finished, Resumed, Started, Unclear
@@ -88,10 +88,12 @@ def test_events_tell_of_a_job_while_it_works_and_the_diff_grows(tmp_path: Path, 
         assert first.reached.wait(PATIENCE)
         empty = table.ask("GET", f"/api/coding/jobs/{job}/diff")[1]
         heard: list[dict] = []
-        listening = threading.Thread(target=lambda: heard.extend(table.events(job)))
+        listening = threading.Thread(target=table.events, args=(job, heard))
         listening.start()
+        eventually(lambda: len(versions(heard)) == 1)
         first.open()
         assert second.reached.wait(PATIENCE)
+        eventually(lambda: len(versions(heard)) > 1)
         grown = table.ask("GET", f"/api/coding/jobs/{job}/diff")[1]
         running = table.ask("GET", f"/api/coding/jobs/{job}")[1]["job"]
         second.open()
@@ -109,7 +111,11 @@ def test_events_tell_of_a_job_while_it_works_and_the_diff_grows(tmp_path: Path, 
     assert {"Wrote shop.py", "Reported", "Sent back: the tests say otherwise"} <= {
         event["step"]["title"] for event in heard if event["event"] == "step"
     }
-    assert len({event["version"] for event in heard if event["event"] == "job"}) > 1
+    assert len(versions(heard)) > 2
+
+
+def versions(heard: list[dict]) -> set[str]:
+    return {event["version"] for event in heard if event["event"] == "job"}
 
 
 def test_what_a_job_changed_is_taken_back_step_by_step_and_whole(tmp_path: Path, shop: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_child_killed_over_one_file_twice_is_said_in_a_sentence():
 
 
 def test_a_crash_is_said_in_a_sentence_and_the_next_file_is_read():
-    with Outliner(memory=220 << 20) as outliner:
+    with Outliner(memory=220 << 20, seconds=100) as outliner:
         with pytest.raises(OutlineFailed, match=r"crashed on it, twice|not enough memory"):
             outliner.outline_sync("x = [" + "1, " * 3_000_000 + "]", "python")
         assert outliner.outline_sync("y = 1", "python").nodes[0].name == "y"
