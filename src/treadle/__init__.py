@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
+    from treadle.core.events import OutputArrived, TextArrived
     from treadle.core.media import Audio, Document, Image
     from treadle.core.messages import History, Message, Text
     from treadle.core.requests import CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Traits, Usage
@@ -75,6 +76,7 @@ _HOMES = {
     "ModelError": "core.errors",
     "Move": "models.led",
     "Options": "core.requests",
+    "OutputArrived": "core.events",
     "Panel": "app.assistant",
     "Plan": "models.led",
     "Preview": "core.calls",
@@ -96,6 +98,7 @@ _HOMES = {
     "Talk": "app.talk",
     "Terminal": "app.assistant",
     "Text": "core.messages",
+    "TextArrived": "core.events",
     "TextDelta": "core.requests",
     "Tool": "core.tool",
     "ToolProblem": "core.errors",
@@ -159,6 +162,7 @@ __all__ = [
     "ModelError",
     "Move",
     "Options",
+    "OutputArrived",
     "Panel",
     "Plan",
     "Preview",
@@ -180,6 +184,7 @@ __all__ = [
     "Talk",
     "Terminal",
     "Text",
+    "TextArrived",
     "TextDelta",
     "Tool",
     "ToolProblem",

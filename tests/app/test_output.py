@@ -1,12 +1,16 @@
 """Answers with a shape."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import TypedDict
 
+import msgspec
 import pytest
 from pydantic import BaseModel
 
-from treadle import Agent, Limits, RunFailed, Scripted, tool
+from treadle import Agent, Limits, RunFailed, Scripted, SettingsError, tool
+from treadle.core.events import OutputArrived, TextArrived
+from treadle.core.requests import Traits
 from treadle.models.scripted import calls
 
 
@@ -115,3 +119,128 @@ def test_other_calls_of_the_same_reply_still_run():
 )
 def test_a_shape_may_be_a_json_schema(schema, given, answer):
     assert ask(schema, calls(("give_answer", given)))[0].output == answer
+
+
+# Native structured output: the server is given the schema
+
+
+NATIVE = Traits(structured_output="yes")
+ALONE = Traits(structured_output="without_tools")
+
+
+@tool(effect="read")
+async def look() -> str:
+    """Look."""
+    return "5"
+
+
+def native(output_type, *replies, traits=NATIVE, chunk=None, **settings):
+    model = Scripted(*replies, traits=traits, chunk=chunk)
+    return Agent(model, output_type=output_type, **settings).run_sync("Go."), model
+
+
+def streamed(agent):
+    async def collect():
+        return [event async for event in agent.stream("Go.")]
+
+    return asyncio.run(collect())
+
+
+def test_a_server_that_takes_schemas_is_given_the_schema_instead_of_a_tool():
+    result, model = native(Point, calls(("look", {})), '{"x": 5, "y": 1}', tools=[look])
+    assert result.output == Point(5, 1)
+    for request in model.requests:
+        assert [spec.name for spec in request.tools] == ["look"]
+        assert request.shape is not None
+        assert request.shape["required"] == ["x", "y"]
+        assert not request.must_call
+
+
+def test_one_that_takes_them_without_tools_is_given_it_only_then():
+    result, model = native(Point, calls(("look", {})), calls(("give_answer", {"x": 5})), traits=ALONE, tools=[look])
+    assert result.output == Point(5)
+    assert [spec.name for spec in model.requests[0].tools] == ["look", "give_answer"]
+    assert model.requests[0].shape is None
+    _, model = native(Point, '{"x": 5, "y": 0}', traits=ALONE)
+    assert (model.requests[0].tools, model.requests[0].shape is not None) == ((), True)
+
+
+def test_the_last_request_at_a_limit_has_the_schema_too():
+    result, model = native(Point, calls(("look", {})), '{"x": 5, "y": 0}', traits=ALONE, tools=[look], limits=Limits(rounds=1))
+    assert (result.stopped, result.output) == ("limit", Point(5))
+    assert model.requests[1].shape is not None
+
+
+def test_a_server_that_ignored_the_schema_is_shown_it():
+    result, model = native(Point, "It is five.", '{"x": 5, "y": 0}')
+    assert result.output == Point(5)
+    assert '"required":["x","y"]' in model.requests[1].note
+    assert "give_answer" not in model.requests[1].note
+
+
+def test_a_native_answer_that_the_type_refuses_is_sent_back():
+    class Even(BaseModel):
+        number: int
+
+        def model_post_init(self, context: object) -> None:
+            if self.number % 2:
+                raise ValueError("odd")
+
+    result, model = native(Even, '{"number": 3}', '{"number": 4}')
+    assert result.output == Even(number=4)
+    assert "odd" in model.requests[1].note
+
+
+class Tree(TypedDict):
+    name: str
+    children: list["Tree"]
+
+
+@pytest.mark.parametrize("output_type", [dict[str, int], Tree])
+def test_what_no_such_schema_can_express_is_asked_for_as_a_call(output_type):
+    arguments = {"value": {"a": 1}} if output_type is not Tree else {"name": "a", "children": []}
+    _, model = native(output_type, calls(("give_answer", arguments)))
+    assert (model.requests[0].shape, model.requests[0].must_call) == (None, True)
+    with pytest.raises(SettingsError, match="written as native"):
+        Agent(Scripted("x", traits=NATIVE), output_type=output_type, output_mode="native")
+
+
+def test_the_mode_can_be_chosen():
+    _, model = native(Point, calls(("give_answer", {"x": 5})), output_mode="tool")
+    assert model.requests[0].shape is None
+    assert native(Point, '{"x": 5, "y": 0}', output_mode="native")[0].output == Point(5)
+    with pytest.raises(SettingsError, match='output_mode="tool"'):
+        Agent(Scripted("x"), output_type=Point, output_mode="native")
+
+
+def test_a_native_answer_is_told_of_as_it_grows():
+    answer = '{"name": "Ann and Bob", "age": 40}'
+    agent = Agent(Scripted(answer, traits=NATIVE, chunk=3), output_type=Person)
+    events = streamed(agent)
+    told = [event.output for event in events if isinstance(event, OutputArrived)]
+    assert told[0] == {}
+    assert told[-1] == {"name": "Ann and Bob", "age": 40}
+    assert {"name": "Ann and "} in told
+    assert not [event for event in events if isinstance(event, TextArrived)]
+
+
+def test_a_long_answer_is_not_read_again_for_each_piece():
+    answer = msgspec.json.encode({"name": "n" * 20_000, "age": 1}).decode()
+    agent = Agent(Scripted(answer, traits=NATIVE, chunk=4), output_type=Person)
+    told = [event for event in streamed(agent) if isinstance(event, OutputArrived)]
+    assert 50 < len(told) < 200
+
+
+def test_words_before_a_call_are_words():
+    model = Scripted(calls(("look", {}), text="Let me look."), '{"x": 5, "y": 0}', traits=NATIVE)
+    events = streamed(Agent(model, tools=[look], output_type=Point))
+    assert [event.text for event in events if isinstance(event, TextArrived)] == ["Let me look."]
+    assert [event.output for event in events if isinstance(event, OutputArrived)] == [{"x": 5, "y": 0}]
+
+
+def test_secrets_are_not_told_with_it():
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
+    agent = Agent(Scripted(f'{{"name": "{secret}", "age": 1}}', traits=NATIVE), output_type=Person)
+    told = [event.output for event in streamed(agent) if isinstance(event, OutputArrived)]
+    assert told
+    assert secret not in str(told)

@@ -40,6 +40,20 @@ def over(reason="end_turn"):
 # What is sent
 
 
+SHAPE = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
+
+
+def test_the_schema_of_an_answer_and_the_effort_are_one_field():
+    held = {"format": {"type": "json_schema", "schema": SHAPE}}
+    assert sent(request(shape=SHAPE, tools=(ADD,)))["output_config"] == held
+    newer = sent(request(shape=SHAPE, options=Options(reasoning="minimal")), name="claude-opus-5-5")
+    assert (newer["output_config"], newer["thinking"]) == ({"effort": "low", **held}, {"type": "adaptive"})
+    older = sent(request(options=Options(reasoning="low")), name="claude-sonnet-4-5")
+    assert ("output_config" in older, older["thinking"]) == (False, {"type": "enabled", "budget_tokens": 4096})
+    own = Options(extra={"output_config": {"effort": "max"}}, reasoning="low")
+    assert sent(request(options=own, shape=SHAPE), name="claude-opus-5-5")["output_config"] == {"effort": "max", **held}
+
+
 def test_messages_as_this_wire_has_them():
     history = (
         person("Add 1 and 2."),
@@ -150,7 +164,7 @@ def test_the_public_endpoint_needs_a_key(monkeypatch):
     with pytest.raises(MissingKey, match="ANTHROPIC_API_KEY"):
         from_name("claude")
     assert Anthropic("claude", api_key="k").traits == Traits(
-        context=200_000, reasons=True, modalities=frozenset(("image", "document"))
+        context=200_000, reasons=True, modalities=frozenset(("image", "document")), structured_output="yes"
     )
 
 
@@ -162,7 +176,8 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch, path):
         model = from_name("claude")
         ask(model)
     assert model.name == "anthropic:claude"
-    assert model.traits == Traits(context=200_000, reasons=True, modalities=frozenset(("image", "document")))
+    expected = Traits(context=200_000, reasons=True, modalities=frozenset(("image", "document")), structured_output="yes")
+    assert model.traits == expected
     assert server.requests[0].path == "/v1/messages"
     assert server.requests[0].headers["x-api-key"] == "from-environment"
 

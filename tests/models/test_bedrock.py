@@ -45,6 +45,13 @@ def roles(body):
     return [message["role"] for message in body["messages"]]
 
 
+def test_the_schema_of_an_answer_is_a_text():
+    shape = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    form = sent(request(shape=shape), name="anthropic.claude-opus-5-5")["outputConfig"]["textFormat"]
+    assert form["type"] == "json_schema"
+    assert json.loads(form["structure"]["jsonSchema"]["schema"]) == shape
+
+
 # Messages
 
 

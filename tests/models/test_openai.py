@@ -126,7 +126,8 @@ def test_the_key_and_the_address_come_from_the_environment(monkeypatch):
         model = from_name("gpt-5", context=1000)
         ask(model)
     assert model.name == "openai:gpt-5"
-    assert model.traits == Traits(context=1000, reasons=True, modalities=frozenset(("image", "document")))
+    expected = Traits(context=1000, reasons=True, modalities=frozenset(("image", "document")), structured_output="yes")
+    assert model.traits == expected
     assert server.requests[0].path == "/v9/chat/completions"
     assert server.requests[0].headers["authorization"] == "Bearer from-environment"
 
@@ -350,6 +351,8 @@ def test_a_reply_can_be_held_to_a_shape():
         "type": "json_schema",
         "json_schema": {"name": "reply", "schema": shape},
     }
+    closed = {**shape, "required": ["answer"], "additionalProperties": False}
+    assert sent(request(shape=closed))["response_format"]["json_schema"] == {"name": "reply", "schema": closed, "strict": True}
     assert "response_format" not in sent(request())
 
 

@@ -205,6 +205,40 @@ def test_what_families_of_models_take():
     assert profile_of("anthropic", "claude-opus-4-1").max_output == 32_000
 
 
+@pytest.mark.parametrize(
+    ("model", "structured"),
+    [
+        ("openai:gpt-5-mini", "yes"),
+        ("openai:gpt-4o", "yes"),
+        ("openai:o1-mini", "no"),
+        ("openai:gpt-4-turbo", "no"),
+        ("anthropic:claude-opus-4-8", "yes"),
+        ("anthropic:claude-sonnet-4-5-20250929", "yes"),
+        ("anthropic:claude-sonnet-4-20250514", "no"),
+        ("anthropic:claude-3-5-haiku-latest", "no"),
+        ("google:gemini-3.8-flash", "yes"),
+        ("google:gemini-2.5-pro", "without_tools"),
+        ("bedrock:global.anthropic.claude-sonnet-5-5-v1:0", "yes"),
+        ("bedrock:us.anthropic.claude-3-7-sonnet-20250219-v1:0", "no"),
+        ("bedrock:openai.gpt-oss-120b-1:0", "no"),
+        ("mistral:mistral-medium-latest", "without_tools"),
+        ("deepseek:deepseek-chat", "no"),
+        ("openrouter:openai/gpt-5-mini", "yes"),
+        ("vllm:qwen", "without_tools"),
+        ("ollama:qwen3", "without_tools"),
+    ],
+)
+def test_whether_a_server_takes_the_schema_of_an_answer(model, structured):
+    kind, _, name = model.partition(":")
+    made = make_model(kind, name, Connection(api_key="k", region="us-east-1"), {})
+    assert made.traits.structured_output == structured
+
+
+def test_an_unknown_server_is_not_thought_to_take_one():
+    made = make_model("openai", "qwen", Connection(base_url="http://127.0.0.1:9/v1"), {})
+    assert made.traits.structured_output == "no"
+
+
 # how servers differ
 
 

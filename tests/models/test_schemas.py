@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from openai.lib._pydantic import to_strict_json_schema
 from pydantic import BaseModel, Field
 
-from treadle.models.schemas import MOST_CHARACTERS, MOST_LEVELS, MOST_PROPERTIES, MOST_VALUES, strict_schema
+from treadle.models.schemas import MOST_CHARACTERS, MOST_LEVELS, MOST_PROPERTIES, MOST_VALUES, answer_schema, strict_schema
 
 TEXT = {"type": "string"}
 
@@ -292,3 +292,62 @@ def test_a_choice_by_a_shared_constant_is_a_choice():
     assert strict_schema(schema) is None
     schema["$defs"]["Dog"]["properties"]["kind"] = {"type": "string"}
     assert strict_schema(schema) is None
+
+
+# Schemas of answers
+
+
+class Item(BaseModel):
+    label: str = Field(max_length=3, description="Short.")
+    weight: float = Field(1.0, ge=0)
+    tags: list[str] = Field(default_factory=list, max_length=5)
+    home: str = Field("", json_schema_extra={"format": "iri"})
+
+
+def test_all_properties_of_an_answer_are_required_and_constraints_are_told():
+    shape = answer_schema(Item.model_json_schema())
+    assert shape is not None
+    assert (shape["required"], shape["additionalProperties"]) == (["label", "weight", "tags", "home"], False)
+    properties = shape["properties"]
+    assert properties["label"] == {"description": "Short. (maxLength: 3)", "title": "Label", "type": "string"}
+    assert properties["weight"] == {"description": "minimum: 0", "title": "Weight", "type": "number"}
+    assert properties["tags"]["description"] == "maxItems: 5"
+    assert properties["home"]["description"] == 'format: "iri"'
+
+
+def test_what_fits_the_schema_of_an_answer_fits_the_schema_but_for_constraints():
+    shape = answer_schema(Item.model_json_schema())
+    full = {"label": "abc", "weight": 2, "tags": [], "home": ""}
+    assert Draft202012Validator(shape).is_valid(full)
+    assert Draft202012Validator(Item.model_json_schema()).is_valid(full)
+    assert strict_schema(shape) == shape  # so that OpenAI's strict mode takes it too
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        {"type": "object", "properties": {}},
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+        {"type": "object", "properties": {"a": {"type": "object", "additionalProperties": {"type": "string"}}}},
+        {"type": "object", "properties": {"a": {"$ref": "#"}}},
+        {
+            "type": "object",
+            "properties": {"a": {"$ref": "#/$defs/A"}},
+            "$defs": {"A": {"type": "array", "items": {"$ref": "#/$defs/A"}}},
+        },
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/B"}}, "$defs": {}},
+        {"type": "object", "properties": {"a": {}}},
+        {"type": "string"},
+    ],
+)
+def test_an_answer_that_servers_cannot_be_held_to_has_no_such_schema(schema):
+    assert answer_schema(schema) is None
+
+
+def test_a_choice_need_not_be_exclusive_in_an_answer():
+    one = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    two = {"type": "object", "properties": {"b": {"type": "string"}}}
+    shape = answer_schema({"type": "object", "properties": {"value": {"oneOf": [one, two]}}})
+    assert shape is not None
+    assert len(shape["properties"]["value"]["anyOf"]) == 2

@@ -11,7 +11,7 @@ from msgspec import Struct
 from treadle.app.home import open_home
 from treadle.app.models import ModelLike, model_of
 from treadle.app.nested import NestedAgent
-from treadle.app.output import output_of
+from treadle.app.output import OutputMode, choose_output
 from treadle.app.prices import price, require_price
 from treadle.app.ways import able, is_native
 from treadle.core.calls import Settling
@@ -73,6 +73,8 @@ class Agent(Generic[OutputT]):
     toolsets       sources of tools
     instructions   what it is told; or a function of the `RunContext` that says it
     output_type    the type of the answer; text unless you say otherwise
+    output_mode    how it is asked for: `native`, by a schema that the server holds the answer to, or `tool`, by a call whose
+                   arguments are the answer; natively where the model's server can unless you say otherwise
     limits         ceilings on a turn, and what happens at one
     options        temperature, max_tokens and the like
     policy         `[allow("stock"), ask("order_*"), deny("delete_*")]`, or anything that judges
@@ -91,6 +93,7 @@ class Agent(Generic[OutputT]):
         toolsets: Iterable[Toolset] = (),
         instructions: Instructions = "",
         output_type: type[OutputT] | Any = str,
+        output_mode: OutputMode = "auto",
         name: str = "agent",
         limits: Limits | None = None,
         options: Options | None = None,
@@ -115,7 +118,7 @@ class Agent(Generic[OutputT]):
         found = able(model, dialect)
         if limits.cost is not None:
             require_price(found.name, limits.cost)
-        output = output_of(output_type)
+        output = choose_output(output_type, found, output_mode)
         window = window_of(found.traits.context, (options.max_tokens or 1024) + 1024)
         self.setup = Setup(
             name=name,

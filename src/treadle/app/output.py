@@ -1,15 +1,42 @@
-"""Structured output: a type, or a JSON schema, becomes a tool whose arguments are the answer: any model that calls can give it."""
+"""Structured output: a type, or a JSON schema, becomes a schema for the servers that can be given one, and a tool for all others.
 
-from typing import Any
+The tool's arguments are the answer, so that any model that calls can give it.
+"""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec.structs import replace
+
+from treadle.core.errors import SettingsError
 from treadle.core.requests import ToolSpec
+from treadle.core.seams import Model
 from treadle.core.tool import Tool
 from treadle.engine.setup import Output
+from treadle.models.schemas import answer_schema
 from treadle.tools.readers import reader_of
 from treadle.tools.schema import type_schema
 from treadle.tools.values import as_object
 
 NAME = "give_answer"
+
+OutputMode = Literal["auto", "native", "tool"]
+
+
+def choose_output(wanted: Any, model: Model, mode: OutputMode = "auto") -> Output | None:
+    """How a model is asked for an answer of this type: natively where its server takes the schema, unless `mode` says otherwise."""
+    output = output_of(wanted)
+    if output is None or mode == "auto":
+        return output
+    if mode == "tool":
+        return replace(output, shape=None)
+    if model.traits.structured_output == "no":
+        raise SettingsError(f'{model.name} has no native structured output; use output_mode="tool", or leave it out.')
+    if output.shape is None:
+        raise SettingsError(
+            f'{wanted!r} can\'t be written as native structured output takes it; use output_mode="tool", or leave it out.'
+        )
+    return output
 
 
 def output_of(wanted: Any) -> Output | None:
@@ -19,7 +46,7 @@ def output_of(wanted: Any) -> Output | None:
     given = as_object(wanted)
     schema, read = (type_schema(wanted), reader_of(wanted)) if given is None else (given, _as_it_is)
     if schema.get("type") == "object" and ("properties" in schema or given is not None):
-        return Output(_tool(schema), read)
+        return _output(schema, read)
     wrapped = {
         "type": "object",
         "properties": {"value": _without_defs(schema)},
@@ -28,7 +55,11 @@ def output_of(wanted: Any) -> Output | None:
     }
     if "$defs" in schema:
         wrapped["$defs"] = schema["$defs"]
-    return Output(_tool(wrapped), lambda arguments: read(arguments["value"]))
+    return _output(wrapped, lambda arguments: read(arguments["value"]))
+
+
+def _output(schema: dict[str, Any], read: Callable[[Any], Any]) -> Output:
+    return Output(_tool(schema), read, answer_schema(schema))
 
 
 def _as_it_is(value: Any) -> Any:

@@ -45,6 +45,12 @@ class TextArrived(_Event, frozen=True, tag="text_arrived"):
     text: str
 
 
+class OutputArrived(_Event, frozen=True, tag="output_arrived"):
+    """The structured answer so far, as JSON data: what has been written of it, with strings and lists that may still grow."""
+
+    output: Any
+
+
 class ThinkingArrived(_Event, frozen=True, tag="thinking_arrived"):
     """A piece of what the model thinks."""
 
@@ -117,6 +123,7 @@ Event = (
     | ModelRetried
     | ModelNoticed
     | TextArrived
+    | OutputArrived
     | ThinkingArrived
     | CallArrived
     | ReplyArrived

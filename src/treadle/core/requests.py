@@ -14,6 +14,7 @@ from treadle.core.messages import History
 
 Finish = Literal["done", "calls", "length", "filtered", "broken", "paused"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+Structured = Literal["no", "without_tools", "yes"]
 
 
 class ToolSpec(Struct, frozen=True):
@@ -121,6 +122,9 @@ class Traits(Struct, frozen=True):
     `holds` that its server can hold a reply to a JSON schema, `flat` that it does better with a tool for each action.
     `reasons` says that it thinks before it answers, and that this counts against the output's limit.
 
+    `structured_output` says whether its server can be given the schema of the answer (`Request.shape`), so that no tool has to
+    stand in for it: always, or only where no tools are on offer.
+
     `modalities` are the kinds of media ("image", "audio", "document") or the media types ("audio/wav") that may be sent to it
     besides text. None where that isn't known: then they are sent, and its server answers.
     """
@@ -134,6 +138,7 @@ class Traits(Struct, frozen=True):
     flat: bool = False
     reasons: bool = False
     modalities: frozenset[str] | None = None
+    structured_output: Structured = "no"
 
     def takes(self, media_type: str) -> bool:
         """Whether media of this type may be sent to it. A model without native calls reads text alone unless it says otherwise."""
@@ -144,7 +149,7 @@ class Traits(Struct, frozen=True):
     def through_text(self) -> "Traits":
         """The traits of this model once calls are read out of its words: it then calls by itself, to everybody else."""
         modalities = self.modalities if self.native_calls or self.modalities is not None else frozenset[str]()
-        return replace(self, native_calls=True, modalities=modalities)
+        return replace(self, native_calls=True, modalities=modalities, structured_output="no")
 
 
 class TextDelta(Struct, frozen=True):

@@ -10,11 +10,21 @@ from msgspec.structs import replace
 from treadle.core.calls import Opaque, Written
 from treadle.core.entries import Noted, Replied
 from treadle.core.errors import ModelError, ReplyBroken
-from treadle.core.events import CallArrived, ModelAsked, ModelNoticed, ModelRetried, ReplyArrived, TextArrived, ThinkingArrived
+from treadle.core.events import (
+    CallArrived,
+    ModelAsked,
+    ModelNoticed,
+    ModelRetried,
+    OutputArrived,
+    ReplyArrived,
+    TextArrived,
+    ThinkingArrived,
+)
 from treadle.core.log import log
 from treadle.core.messages import ReplyPart, Text, Thinking
 from treadle.core.requests import CallDelta, CallDone, Delta, Finish, Notice, ReplyEnded, Request, TextDelta, ThinkingDelta, Usage
 from treadle.core.seams import Heard, Parser
+from treadle.dialects.partial_json import read_partial
 from treadle.engine.live import LiveRun
 from treadle.engine.media import make_readable
 from treadle.engine.offer import offer
@@ -89,9 +99,9 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
 
 
 def _request(run: LiveRun, step: AskModel) -> Request:
-    tools = offer(run, step)
-    must_call = run.setup.output is not None and bool(tools)
-    request = Request(run.instructions, run.state.history, tools, step.note, run.setup.options, must_call=must_call)
+    tools, shape = offer(run, step)
+    must_call = run.setup.output is not None and shape is None and bool(tools)
+    request = Request(run.instructions, run.state.history, tools, step.note, run.setup.options, shape, must_call=must_call)
     return _with_media(run, request) if run.state.has_media else request
 
 
@@ -111,14 +121,17 @@ class Listener:
         "_flush",
         "_ids",
         "_notices",
+        "_output",
         "_parser",
         "_parts",
         "_recorded",
         "_request",
         "_run",
+        "_shown",
         "_step",
         "_text",
         "_wasted",
+        "_written",
     )
 
     def __init__(self, run: LiveRun, step: AskModel, request: Request, wasted: Usage) -> None:
@@ -129,6 +142,8 @@ class Listener:
         self._parser: Parser | None = None
         self._parts: list[ReplyPart] = []  # complete, and not recorded yet
         self._text: list[str] = []
+        self._output: object = None  # the structured answer, as far as it was told of
+        self._written = self._shown = 0  # characters of it that came, and those that were told of
         self._calls = 0  # calls in `_parts`
         self._ids: dict[str, str] = {}  # of calls that have begun: the model's, and ours
         self._notices: list[str] = []
@@ -189,8 +204,29 @@ class Listener:
 
     def _say(self, text: str) -> None:
         self._text.append(text)
-        if self._run.watched:
+        if not self._run.watched:
+            return
+        if self._writes_json():
+            self._written += len(text)
+            if self._written > self._shown + self._shown // 16:  # reading it again costs: not for every piece
+                self._show_output()
+        else:
             self._run.emit(TextArrived(run_id=self._run.id, text=text))
+
+    def _writes_json(self) -> bool:
+        """Whether the text is the structured answer, which is an object, rather than words before a call."""
+        if self._request.shape is None:
+            return False
+        first = next((piece.lstrip() for piece in self._text if not piece.isspace()), "")
+        return first.startswith("{")
+
+    def _show_output(self) -> None:
+        """Tell what there is of a structured answer."""
+        self._shown = self._written
+        output = read_partial("".join(self._text))
+        if output is not None and output != self._output:
+            self._output = output
+            self._run.emit(OutputArrived(run_id=self._run.id, output=self._run.redactor.value(output)))
 
     def _think(self, text: str, signature: str = "") -> None:
         last = self._parts[-1] if self._parts else None
@@ -265,6 +301,8 @@ class Listener:
         elif self._parser is not None:
             self._add_heard(self._parser.close())
             self.stop()
+        if run.watched and self._written > self._shown:
+            self._show_output()
         self._end_text()
         entry = Replied(
             parts=tuple(self._parts),

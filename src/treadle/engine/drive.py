@@ -3,14 +3,19 @@
 import asyncio
 from typing import assert_never
 
+import msgspec
+
 from treadle.core.calls import Result
 from treadle.core.entries import Noted, Replied, Returned, Shortened
+from treadle.core.errors import ToolProblem
 from treadle.dialects.mend import Read, read_json
 from treadle.engine.ask import ask
 from treadle.engine.judge import misfit
 from treadle.engine.live import LiveRun
+from treadle.engine.offer import answer_schema
 from treadle.engine.people import ask_inline, preview_calls
 from treadle.engine.perform import call_tools, judge_calls, land, recover_calls, start_early
+from treadle.engine.setup import Output
 from treadle.loop.decide import (
     MOST_NOTES,
     AskModel,
@@ -112,8 +117,15 @@ def _read_output(run: LiveRun, text: str) -> None:
     elif run.state.notes >= MOST_NOTES:
         run.finish("failed", text=text, reason=f"The model's answer doesn't have the shape that was asked for: {problem}")
     else:
-        tool = run.setup.output.tool.name
-        run.record(Noted(text=f"Give your answer by calling {tool}, or as JSON that fits its arguments. {problem}", at=run.now()))
+        run.record(Noted(text=f"{_how_to_answer(run, run.setup.output)} {problem}", at=run.now()))
+
+
+def _how_to_answer(run: LiveRun, output: Output) -> str:
+    """What a model is told whose answer didn't fit. Without a tool for it, the schema: its server may have ignored that."""
+    shape = answer_schema(run, has_tools=bool(run.offered) and not run.state.last)
+    if shape is None:
+        return f"Give your answer by calling {output.tool.name}, or as JSON that fits its arguments."
+    return f"Give your answer as JSON alone, which fits this schema: {msgspec.json.encode(shape).decode()}"
 
 
 def _misfit(run: LiveRun, text: str) -> str | None:
@@ -124,7 +136,13 @@ def _misfit(run: LiveRun, text: str) -> str | None:
     if not isinstance(read, Read):
         return "What came was not JSON."
     checked = run.catalog.validator(output.tool.name).check(read.value)
-    return misfit(checked, output.tool.name, read.value, run.catalog, run.redactor) if isinstance(checked, Invalid) else None
+    if isinstance(checked, Invalid):
+        return misfit(checked, output.tool.name, read.value, run.catalog, run.redactor)
+    try:
+        output.convert(read.value)
+    except (ToolProblem, ValueError, TypeError) as error:
+        return run.redactor.text(f"Not accepted: {error}")
+    return None
 
 
 async def _stop_calls(run: LiveRun) -> None:

@@ -1,6 +1,10 @@
-"""Which tools a model is told of with a request. With many tools it sees a few, and `find_tools` to find the others."""
+"""Which tools a model is told of with a request, and how it is asked for a structured answer.
+
+With many tools it sees a few, and `find_tools` to find the others.
+"""
 
 from collections.abc import Iterable
+from typing import Any
 
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
@@ -11,16 +15,23 @@ from treadle.tools.search import best
 FOUND = 8  # how many tools one search shows
 
 
-def offer(run: LiveRun, step: AskModel) -> tuple[ToolSpec, ...]:
-    """The tools for one request, in a stable order."""
-    if step.last:
-        return ()
-    names = list(_visible(run))
-    if run.state.keeps:
+def offer(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dict[str, Any] | None]:
+    """The tools for one request, in a stable order, and the schema of the answer where the model's server takes one."""
+    names = [] if step.last else list(_visible(run))
+    if run.state.keeps and not step.last:
         names.append("read_result")
-    if run.setup.output is not None:
+    shape = answer_schema(run, has_tools=bool(names))
+    if run.setup.output is not None and shape is None and not step.last:
         names.append(run.setup.output.tool.name)
-    return run.catalog.specs(names)
+    return run.catalog.specs(names), shape
+
+
+def answer_schema(run: LiveRun, *, has_tools: bool) -> dict[str, Any] | None:
+    """The schema that the model's server is given; None where there is none, or the answer has to be a call."""
+    output, structured = run.setup.output, run.setup.model.traits.structured_output
+    if output is None or structured == "no" or (has_tools and structured == "without_tools"):
+        return None
+    return output.shape
 
 
 def _visible(run: LiveRun) -> Iterable[str]:

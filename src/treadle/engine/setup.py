@@ -56,10 +56,14 @@ Approver = Callable[[Approval], Awaitable[Answer | bool] | Answer | bool]
 
 
 class Output(Struct, frozen=True):
-    """The shape an answer must have: a tool whose arguments are the answer, and how to make the value of them."""
+    """The shape an answer must have: a tool whose arguments are the answer, and how to make the value of them.
+
+    `shape` is the same as a schema for servers that can be given one; None where it can't be written as they take it.
+    """
 
     tool: Tool
     convert: Callable[[dict[str, Any]], Any]
+    shape: dict[str, Any] | None = None
 
 
 class Setup(Struct, frozen=True):

@@ -42,6 +42,7 @@ from treadle.models.splitting import Events
 PUBLIC = "https://api.anthropic.com"
 MAX_TOKENS = 8_192  # this wire wants a limit, always; this one where nothing is known of the model
 BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 16_384, "high": 32_768, "xhigh": 65_536}  # tokens to think, by effort
+_EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 _VERSION = "2023-06-01"
 _PATH = "/v1/messages"
 _MARK = b',"cache_control":{"type":"ephemeral"}'
@@ -88,6 +89,7 @@ class Anthropic:
             streams=stream,
             reasons=profile.reasons,
             modalities=narrow(_MODALITIES, profile.modalities),
+            structured_output=profile.structured or "no",
         )
         key = (api_key or os.environ.get("ANTHROPIC_API_KEY") or "").strip() if authorize is None else ""
         if public and not key:
@@ -115,6 +117,7 @@ class Anthropic:
 
     def _body(self, request: Request, history: bytes) -> bytes:
         settings = (self._settings_with_tools if request.tools else self._settings)(request.options)
+        settings += self._encode_output_config(request.options, request.shape)
         instructions = self._instructions(request.instructions) if request.instructions else b""
         own = request.options.extra.get("tools")
         tools = _encode_tools(request.tools, own) if own else self._tools(request.tools) if request.tools else b""
@@ -135,14 +138,26 @@ class Anthropic:
             "tool_choice": _tool_choice(options) if tools else None,
             "service_tier": options.service_tier,
         }
-        return fields({**values, **without_tools(options.extra), "stream": self._stream})
+        extra = {name: value for name, value in without_tools(options.extra).items() if name != "output_config"}
+        return fields({**values, **extra, "stream": self._stream})
 
     def _thinking(self, options: Options, limit: int) -> dict[str, Any] | None:
         """How much it may think, which is part of the limit; a wish for none is no wish on this wire."""
         budget = options.reasoning_budget or BUDGETS.get(options.reasoning or "none")
         if budget is None or not self._profile.reasons:
             return None
+        if not self._profile.samples:  # newer models decide themselves how much they think, and refuse a budget
+            return {"type": "adaptive"}
         return {"type": "enabled", "budget_tokens": max(min(budget, limit - 1_024), 1_024)}
+
+    def _encode_output_config(self, options: Options, shape: dict[str, Any] | None) -> bytes:
+        """How much effort an answer is worth and the schema that it has to fit, in one field, with the comma before it."""
+        values = dict[str, Any](options.extra.get("output_config", {}))
+        if options.reasoning in _EFFORTS and self._profile.reasons and not self._profile.samples:
+            values.setdefault("effort", _EFFORTS[options.reasoning])
+        if shape is not None:
+            values["format"] = {"type": "json_schema", "schema": shape}
+        return b',"output_config":%b' % encode(values) if values else b""
 
 
 def _server(model: str, base_url: str, key: str, key_variable: str) -> Server:

@@ -82,7 +82,10 @@ class Bedrock:
         max_output: int | None = None,
     ) -> None:
         self.name = f"{kind}:{name}"
-        self.traits = replace(traits, streams=stream, modalities=narrow(MODALITIES, traits.modalities))
+        structured = traits.structured_output if find_family(name).structured else "no"
+        self.traits = replace(
+            traits, streams=stream, modalities=narrow(MODALITIES, traits.modalities), structured_output=structured
+        )
         _check_settings(self.name, region, base_url, credentials, bearer)
         self._server = _make_server(self.name, region, base_url, credentials, bearer)
         signer = (
@@ -118,7 +121,8 @@ class Bedrock:
         else:
             tools = self._encode_unused_tools(request)
             settings = (self._settings_without_calls if tools else self._settings)(options)
-        return b'{"messages":[%b]%b%b%b}' % (messages, instructions, tools, settings)
+        shape = _encode_shape(request.shape) if request.shape is not None else b""
+        return b'{"messages":[%b]%b%b%b%b}' % (messages, instructions, tools, settings, shape)
 
     def _encode_unused_tools(self, request: Request) -> bytes:
         """The field `toolConfig` of a request without callable tools: a history with calls is refused without the field."""
@@ -184,6 +188,12 @@ def _build_inference(family: Family, options: Options, limit: int | None, own: d
         "stopSequences": [word for word in options.stop if word] or None,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _encode_shape(shape: dict[str, Any]) -> bytes:
+    """The field that holds the answer to a schema, with the comma before it. The schema is a text here."""
+    structure = {"jsonSchema": {"name": "reply", "schema": encode(shape).decode()}}
+    return b',"outputConfig":%b' % encode({"textFormat": {"type": "json_schema", "structure": structure}})
 
 
 def _encode_instructions(family: Family, instructions: str) -> bytes:

@@ -32,6 +32,7 @@ class Family(Struct, frozen=True):
     lone_results       tool results only in a message without other content
     json_results       tool results as JSON objects, not text
     result_status      the status of a tool result
+    structured         the schema of an answer in `outputConfig`, for models that are known to take one
     """
 
     caches: bool = False
@@ -45,6 +46,7 @@ class Family(Struct, frozen=True):
     lone_results: bool = False
     json_results: bool = False
     result_status: bool = True
+    structured: bool = False
 
 
 _BOTH = ("any", "tool")
@@ -101,6 +103,7 @@ def _describe_claude(model: str) -> Family:
         reasoning="adaptive" if version >= (4, 6) else "budget" if version >= (3, 7) else "",
         most_effort="xhigh" if version >= (4, 7) else "high",
         returns_reasoning=True,
+        structured=version >= (4, 5),
     )
 
 

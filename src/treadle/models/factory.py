@@ -243,7 +243,14 @@ def _llamacpp(provider: Provider, name: str, connection: Connection, _: Mapping[
 
 def _traits(connection: Connection, profile: Profile) -> Traits:
     context = connection.context or profile.context
-    return Traits(context=context, streams=connection.stream, reasons=profile.reasons, modalities=profile.modalities)
+    structured = profile.structured or "no"
+    return Traits(
+        context=context,
+        streams=connection.stream,
+        reasons=profile.reasons,
+        modalities=profile.modalities,
+        structured_output=structured,
+    )
 
 
 _Maker = Callable[[Provider, str, Connection, Mapping[str, str]], Model]

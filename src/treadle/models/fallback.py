@@ -10,13 +10,14 @@ from functools import reduce
 from msgspec.structs import replace
 
 from treadle.core.errors import MissingKey, ModelError, ModelRefused, ToolsRefused, WrongWire
-from treadle.core.requests import Delta, Notice, Request, Traits
+from treadle.core.requests import Delta, Notice, Request, Structured, Traits
 from treadle.core.seams import Model
 from treadle.models.media import narrow
 from treadle.models.repairs import IN_TEXT, memory
 
 REST = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
 _NO_SUCH_PATH = (404, 405)
+_STRUCTURED: tuple[Structured, ...] = ("no", "without_tools", "yes")
 _PAID = (402, 429)  # no credit, or too many requests
 
 
@@ -48,11 +49,14 @@ class Fallback:
 
     @property
     def traits(self) -> Traits:
-        """The first model's, with a window that all of them have, and media that all of them take."""
+        """The first model's, with a window that all of them have, and media and answers that all of them take."""
         windows = [model.traits.context for model in self.models if model.traits.context is not None]
         known = [model.traits.modalities for model in self.models if model.traits.modalities is not None]
         modalities = reduce(narrow, known) if known else None
-        return replace(self.models[0].traits, context=min(windows, default=None), modalities=modalities)
+        structured = min([model.traits.structured_output for model in self.models], key=_STRUCTURED.index)
+        return replace(
+            self.models[0].traits, context=min(windows, default=None), modalities=modalities, structured_output=structured
+        )
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Give the reply of the first model that has one."""

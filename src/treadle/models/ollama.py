@@ -78,7 +78,9 @@ class Ollama:
         timeouts: Timeouts = PATIENT,
     ) -> None:
         self.name = f"ollama:{name}"
-        self.traits = Traits(context=context or LARGEST, streams=stream, modalities=frozenset(("image",)))
+        self.traits = Traits(
+            context=context or LARGEST, streams=stream, modalities=frozenset(("image",)), structured_output="without_tools"
+        )
         self._model = name
         self._stream = stream
         self._largest = context or LARGEST

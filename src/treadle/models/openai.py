@@ -54,6 +54,7 @@ from treadle.models.profiles import Profile, profile_of
 from treadle.models.providers import Quirks
 from treadle.models.refusals import Server, broken, told, unreadable
 from treadle.models.repairs import REASONING, memory
+from treadle.models.schemas import strict_schema
 from treadle.models.splitting import Events
 
 PUBLIC = "https://api.openai.com/v1"
@@ -91,6 +92,7 @@ class OpenAI:
             streams=stream,
             reasons=profile.reasons,
             modalities=narrow(MODALITIES, profile.modalities),
+            structured_output=profile.structured or ("without_tools" if quirks is not None and quirks.holds else "no"),
         )
         base_url = (base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC).rstrip("/")
         key = (api_key or os.environ.get("OPENAI_API_KEY") or "").strip()
@@ -184,7 +186,9 @@ def _server(model: str, base_url: str, key: str, key_variable: str) -> Server:
 
 def _encode_shape(shape: dict[str, Any]) -> bytes:
     """The field that holds a reply to a schema, with the comma before it."""
-    return b',"response_format":%b' % encode({"type": "json_schema", "json_schema": {"name": "reply", "schema": shape}})
+    strict = strict_schema(shape)
+    form = {"name": "reply", "schema": strict or shape, **({} if strict is None else {"strict": True})}
+    return b',"response_format":%b' % encode({"type": "json_schema", "json_schema": form})
 
 
 def _encode_instructions(instructions: str) -> bytes:

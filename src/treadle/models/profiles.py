@@ -10,6 +10,7 @@ from functools import cache
 import msgspec
 from msgspec import Struct
 
+from treadle.core.requests import Structured
 from treadle.models.providers import PROVIDERS
 
 DEFAULT_WINDOW = 128_000  # tokens, for a model of a hosted provider that nothing is known of
@@ -29,6 +30,7 @@ class Profile(Struct, frozen=True):
     samples     it takes `temperature` and `top_p`
     responses   it is asked over OpenAI's Responses API, where its provider has that
     modalities  kinds of media it takes; None where nothing is known
+    structured  whether its maker's server takes the schema of an answer; None where nothing is known
     """
 
     context: int = DEFAULT_WINDOW
@@ -38,6 +40,7 @@ class Profile(Struct, frozen=True):
     samples: bool = True
     responses: bool = False
     modalities: frozenset[str] | None = None
+    structured: Structured | None = None
 
 
 class _Family(Struct, frozen=True):
@@ -50,30 +53,37 @@ class _Family(Struct, frozen=True):
     responses: bool = False
     modalities: frozenset[str] | None = None
     context: int | None = None
+    structured: Structured | None = None
 
 
 # The first that matches counts. Patterns are searched for in the name without its vendor, in lower case.
 _FAMILIES = (
     # OpenAI
-    _Family(r"^gpt-5(\.\d+)?-chat", 16_384, responses=True, modalities=IMAGES),
-    _Family(r"^(gpt-([5-9]|\d\d)|codex|computer-use)", 128_000, True, False, True, PICTURES_AND_PAGES, 400_000),
-    _Family(r"^o\d", 100_000, True, False, True, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^gpt-5(\.\d+)?-chat", 16_384, responses=True, modalities=IMAGES, structured="yes"),
+    _Family(r"^(gpt-([5-9]|\d\d)|codex|computer-use)", 128_000, True, False, True, PICTURES_AND_PAGES, 400_000, "yes"),
+    _Family(r"^o1-(mini|preview)", 65_536, True, False, True, frozenset(), 128_000, "no"),
+    _Family(r"^o\d", 100_000, True, False, True, PICTURES_AND_PAGES, 200_000, "yes"),
     _Family(r"^gpt-(4o-(mini-)?)?audio", 16_384, modalities=frozenset(("audio",))),
-    _Family(r"^gpt-4\.1", 32_768, modalities=PICTURES_AND_PAGES),
-    _Family(r"^(chatgpt-)?gpt-4o|^chatgpt", 16_384, modalities=PICTURES_AND_PAGES),
+    _Family(r"^gpt-4\.1", 32_768, modalities=PICTURES_AND_PAGES, structured="yes"),
+    _Family(r"^(chatgpt-)?gpt-4o-2024-05", 4_096, modalities=PICTURES_AND_PAGES, structured="no"),
+    _Family(r"^(chatgpt-)?gpt-4o|^chatgpt", 16_384, modalities=PICTURES_AND_PAGES, structured="yes"),
+    _Family(r"^gpt-[34]", structured="no"),
     _Family(r"^gpt-oss", None, True),
     # Anthropic
-    _Family(r"^claude-(opus|sonnet|haiku|fable)-([5-9]|\d\d)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000),
-    _Family(r"^claude-opus-4-([789]|\d\d\b)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000),
-    _Family(r"^claude-opus-4-6", 128_000, True, True, False, PICTURES_AND_PAGES, 200_000),
-    _Family(r"^claude-(opus-4-5|sonnet-4|haiku-4|3-7)", 64_000, True, True, False, PICTURES_AND_PAGES, 200_000),
-    _Family(r"^claude-opus-4", 32_000, True, True, False, PICTURES_AND_PAGES, 200_000),
-    _Family(r"^claude-3-5", 8_192, modalities=PICTURES_AND_PAGES),
-    _Family(r"^claude-(3|2|v1|instant)", 4_096),
-    _Family(r"^claude", 64_000, True, False, False, PICTURES_AND_PAGES, 200_000),
+    _Family(r"^claude-(opus|sonnet|haiku|fable)-([5-9]|\d\d)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000, "yes"),
+    _Family(r"^claude-opus-4-([789]|\d\d\b)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000, "yes"),
+    _Family(r"^claude-opus-4-6", 128_000, True, True, False, PICTURES_AND_PAGES, 200_000, "yes"),
+    _Family(r"^claude-(opus|sonnet|haiku)-4-[5-9]", 64_000, True, True, False, PICTURES_AND_PAGES, 200_000, "yes"),
+    _Family(r"^claude-(sonnet-4|haiku-4|3-7)", 64_000, True, True, False, PICTURES_AND_PAGES, 200_000, "no"),
+    _Family(r"^claude-opus-4-1", 32_000, True, True, False, PICTURES_AND_PAGES, 200_000, "yes"),
+    _Family(r"^claude-opus-4", 32_000, True, True, False, PICTURES_AND_PAGES, 200_000, "no"),
+    _Family(r"^claude-3-5", 8_192, modalities=PICTURES_AND_PAGES, structured="no"),
+    _Family(r"^claude-(3|2|v1|instant)", 4_096, structured="no"),
+    _Family(r"^claude", 64_000, True, False, False, PICTURES_AND_PAGES, 200_000, "yes"),
     # Google
-    _Family(r"^gemini-(1|2\.0)", 8_192, modalities=EVERYTHING),
-    _Family(r"^gemini", 65_536, True, True, False, EVERYTHING, 1_048_576),
+    _Family(r"^gemini-(1|2\.0)", 8_192, modalities=EVERYTHING, structured="without_tools"),
+    _Family(r"^gemini-2", 65_536, True, True, False, EVERYTHING, 1_048_576, "without_tools"),
+    _Family(r"^gemini", 65_536, True, True, False, EVERYTHING, 1_048_576, "yes"),
     # Others
     _Family(r"^deepseek-(reasoner|r1|v4|flash)", None, True),
     _Family(r"^(kimi-k[3-9]|kimi.*thinking|glm-[5-9]|glm-4\.[5-9]|minimax-m|grok-(3-mini|4|5)|qwen3|magistral)", None, True),
@@ -90,7 +100,8 @@ def profile_of(kind: str, name: str) -> Profile:
     window = _window(provider.prices if provider else "", name.lower(), plain)
     fallback = DEFAULT_LOCAL_WINDOW if provider is None or provider.local else DEFAULT_WINDOW
     facts = family.max_output, family.reasons, family.samples, family.responses, family.modalities
-    return Profile(window or family.context or fallback, window is not None or family.context is not None, *facts)
+    known = window is not None or family.context is not None
+    return Profile(window or family.context or fallback, known, *facts, family.structured)
 
 
 def _plain(kind: str, name: str) -> str:

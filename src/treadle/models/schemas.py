@@ -1,10 +1,13 @@
-"""JSON schemas as OpenAI's strict mode takes them: a subset of which a server can guarantee that every reply fits.
+"""JSON schemas as servers take them that can guarantee that every reply fits: a subset of JSON Schema.
 
-Pure. `strict_schema` says whether a schema can be written in that subset, and how. It makes no property optional, nullable or
-required that wasn't, and inlines nothing.
+Pure. `strict_schema` says whether a schema can be written in the subset of OpenAI's strict mode, and how. It makes no property
+optional, nullable or required that wasn't, and inlines nothing. `answer_schema` is for structured answers, which are checked again
+when they come: it may ask for more than the schema does, or leave to the check what servers can't guarantee.
 """
 
 from typing import Any, cast
+
+import msgspec
 
 Schema = dict[str, Any]
 
@@ -29,6 +32,15 @@ _BY_TYPE = {
 }
 
 
+_CONSTRAINTS = {  # what not every server with structured output takes; they go into the description
+    "string": ("pattern", "minLength", "maxLength"),
+    "number": _BY_TYPE["number"],
+    "integer": _BY_TYPE["integer"],
+    "array": ("minItems", "maxItems", "uniqueItems", "prefixItems", "contains"),
+    "object": ("minProperties", "maxProperties", "propertyNames"),
+}
+
+
 class _NotStrict(Exception):
     """The schema can't be written in the subset."""
 
@@ -45,6 +57,19 @@ def strict_schema(schema: Schema) -> Schema | None:
     except (_NotStrict, RecursionError, TypeError):  # the last for values that no schema has, such as a list of lists as `required`
         return None
     return strict if strict.get("type") == "object" and conversion.within_limits else None
+
+
+def answer_schema(schema: Schema) -> Schema | None:
+    """The schema of an answer as every server takes it that can be held to one; None where there is no such schema.
+
+    All properties are required, as an answer with all of them fits too. Constraints on values are told in descriptions.
+    """
+    conversion = _AnswerConversion(schema)
+    try:
+        shape = conversion.convert(schema, 1)
+    except (_NotStrict, RecursionError, TypeError):
+        return None
+    return shape if shape.get("type") == "object" and shape["properties"] and conversion.within_limits else None
 
 
 class _Conversion:
@@ -94,11 +119,14 @@ class _Conversion:
     def _close_object(self, given: Schema, level: int) -> Schema:
         """The fields of an object that has all the properties it lists, and no others. Without a list it could have any."""
         properties = _object(given.get("properties"))
-        closed = given["additionalProperties"] is False if "additionalProperties" in given else bool(properties)
-        _expect(closed and set(_list(given.get("required", []))) == set(properties) and level <= MOST_LEVELS)
+        _expect(self._is_closed(given, properties) and level <= MOST_LEVELS)
         self._properties += len(properties)
         named = self._convert_named(properties, level + 1)
         return {"properties": named, "required": list(properties), "additionalProperties": False}
+
+    def _is_closed(self, given: Schema, properties: Schema) -> bool:
+        closed = given["additionalProperties"] is False if "additionalProperties" in given else bool(properties)
+        return closed and set(_list(given.get("required", []))) == set(properties)
 
     def _convert_named(self, schemas: Any, level: int) -> Schema:
         self._characters += sum(map(len, _object(schemas)))
@@ -129,6 +157,48 @@ class _Conversion:
         if len(parts) != 3 or parts[0] != "#" or parts[1] not in _DEFINITIONS:
             return None
         return _object(self._root.get(parts[1], {})).get(parts[2])
+
+
+class _AnswerConversion(_Conversion):
+    """Converts the schema of an answer. Some servers take no schema that contains itself, and none of the constraints."""
+
+    def __init__(self, root: Schema) -> None:
+        super().__init__(root)
+        self._inside: list[str] = []
+
+    def convert(self, schema: Any, level: int) -> Schema:
+        """A schema with all that is in it, and its definitions only where they are used."""
+        reference = _object(schema).get("$ref")
+        if reference is None:
+            return super().convert(_describe_constraints(schema), level)
+        _expect(reference not in self._inside)
+        resolved = self._resolve(reference)
+        _expect(resolved is not None)
+        self._inside.append(reference)
+        super().convert(_describe_constraints(_object(resolved)), level)  # whether it can be written, at this level
+        self._inside.pop()
+        return super().convert(schema, level)
+
+    def _is_closed(self, given: Schema, properties: Schema) -> bool:
+        return bool(properties) and not isinstance(given.get("additionalProperties"), dict)
+
+    def _replace_one_of(self, given: Schema) -> Schema:
+        if "oneOf" not in given or "anyOf" in given:
+            return super()._replace_one_of(given)
+        rest = {name: value for name, value in given.items() if name not in ("oneOf", "discriminator")}
+        return {**rest, "anyOf": given["oneOf"]}
+
+
+def _describe_constraints(schema: Schema) -> Schema:
+    """The schema with what servers don't guarantee in its description instead."""
+    types = _list_types(schema)
+    names = [name for one in types for name in _CONSTRAINTS.get(one, ()) if name in schema]
+    names += ["format"] if schema.get("format", "date") not in _FORMATS else []
+    if not names:
+        return schema
+    told = "; ".join([f"{name}: {msgspec.json.encode(schema[name]).decode()}" for name in dict.fromkeys(names)])
+    rest = {name: value for name, value in schema.items() if name not in names}
+    return {**rest, "description": f"{schema['description']} ({told})" if schema.get("description") else told}
 
 
 def _expect(fine: bool) -> None:

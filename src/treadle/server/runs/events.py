@@ -21,6 +21,7 @@ from treadle.core.events import (
     ModelAsked,
     ModelNoticed,
     ModelRetried,
+    OutputArrived,
     ReplyArrived,
     RunStarted,
     TextArrived,
@@ -84,6 +85,7 @@ Told = (
     | ModelRetried
     | ModelNoticed
     | TextArrived
+    | OutputArrived
     | ThinkingArrived
     | CallArrived
     | ReplyArrived

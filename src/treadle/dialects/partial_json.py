@@ -1,0 +1,75 @@
+"""The value of JSON that is still being written, as far as it is certain: for showing a structured answer while it arrives.
+
+Pure. What is incomplete is left out, but for a text that is the value of something: its beginning is shown. Never for calls: those
+are read when they are complete.
+"""
+
+import re
+from typing import Any
+
+import msgspec
+
+from treadle.dialects.mend import DEEPEST
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+|(?P<begun>".*)', re.DOTALL)
+_DANGLING = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
+_CLOSERS = {"{": "}", "[": "]"}
+
+
+def read_partial(text: str) -> Any:
+    """Return the value that has been written so far; None where there is none yet, or the text is no JSON."""
+    scan = _Scan(text)
+    try:
+        return msgspec.json.decode(scan.closed())
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+
+
+class _Scan:
+    """Goes through a text once, and knows where it can be cut so that closing what is open makes it a value."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._open: list[str] = []  # what closes the containers that are open
+        self._cut = 0, ""  # up to where the text is certain, and what closes it there
+        self._is_key = False  # whether a text would be the name of a property
+        self._tail = ""  # the beginning of a text that isn't over
+        for token in _TOKEN.finditer(text):
+            if token["begun"] is None:
+                self._take(token.group(), token.end())
+            elif not self._is_key:
+                self._begin(token.start())
+
+    def closed(self) -> str:
+        """The text up to where it is certain, and closed there."""
+        at, closers = self._cut
+        return f"{self._text[:at]}{self._tail}{closers}"
+
+    def _take(self, lexeme: str, end: int) -> None:
+        match lexeme:
+            case "{" | "[":
+                if len(self._open) < DEEPEST:
+                    self._open.append(_CLOSERS[lexeme])
+                    self._is_key = lexeme == "{"
+                    self._settle(end)
+            case "}" | "]":
+                if self._open:
+                    self._open.pop()
+                self._settle(end)
+            case ",":
+                self._is_key = self._open[-1:] == ["}"]
+            case ":":
+                self._is_key = False
+            case _ if not self._is_key and (lexeme[0] == '"' or end < len(self._text)):  # a number at the end may go on
+                self._settle(end)
+            case _:
+                pass
+
+    def _begin(self, start: int) -> None:
+        rest = self._text[start:]
+        dangling = _DANGLING.search(rest)
+        self._settle(start)
+        self._tail = f'{rest[: dangling.start(1)] if dangling else rest}"'
+
+    def _settle(self, at: int) -> None:
+        self._cut = at, "".join(reversed(self._open))

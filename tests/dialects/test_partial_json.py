@@ -1,0 +1,69 @@
+"""What is certain of JSON that is still being written."""
+
+import json
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treadle.dialects.mend import DEEPEST
+from treadle.dialects.partial_json import read_partial
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", None),
+        ("{", {}),
+        ('{"title', {}),
+        ('{"title": ', {}),
+        ('{"title": "He', {"title": "He"}),
+        ('{"title": "He said \\', {"title": "He said "}),
+        ('{"title": "He said \\u00', {"title": "He said "}),
+        ('{"title": "back\\\\', {"title": "back\\"}),
+        ('{"title": "a {[,:]} b', {"title": "a {[,:]} b"}),
+        ('{"title": "a", "n": 12', {"title": "a"}),
+        ('{"title": "a", "n": 12,', {"title": "a", "n": 12}),
+        ('{"tags": ["a", "b', {"tags": ["a", "b"]}),
+        ('{"tags": [{"x": 1}, {"y"', {"tags": [{"x": 1}, {}]}),
+        ('{"a": true}', {"a": True}),
+        ('{"a": true}\n', {"a": True}),
+        ("hello", None),
+        ("}", None),
+        ('{"half of a pair": "\\ud83d', None),
+    ],
+)
+def test_what_is_certain_so_far(text: str, value: Any) -> None:
+    assert read_partial(text) == value
+
+
+def test_what_is_nested_too_deeply_is_left_out() -> None:
+    found, levels = read_partial("[" * (DEEPEST + 50)), 0
+    while found:
+        found, levels = found[0], levels + 1
+    assert levels == DEEPEST - 1
+
+
+@given(_VALUES.filter(lambda value: isinstance(value, dict | list)))
+def test_a_whole_value_is_read_as_it_is_and_every_beginning_of_it_is_a_beginning_of_the_value(value: Any) -> None:
+    text = json.dumps(value)
+    assert read_partial(text) == value
+    for end in range(len(text)):
+        found = read_partial(text[:end])
+        assert found is None or _is_beginning(found, value)
+
+
+def _is_beginning(part: Any, whole: Any) -> bool:
+    if isinstance(part, dict):
+        return all(name in whole and _is_beginning(value, whole[name]) for name, value in cast("dict[str, Any]", part).items())
+    if isinstance(part, list):
+        items = cast("list[Any]", part)
+        return len(items) <= len(whole) and all(map(_is_beginning, items, whole))
+    return whole.startswith(part) if isinstance(part, str) else part == whole
