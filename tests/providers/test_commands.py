@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from assistants.coding.stage import git, needs_git
+from cli.running import InProcess
 from providers.oracles import is_installed
 from providers.script import Ask, Give, Part, Reply, Say, Think, Tokens
 from providers.servers import SERVERS, Server
@@ -23,12 +24,10 @@ from providers.servers.mock import Mock
 from treadle.assistants.coding.sample import FILES, WHAT, make_sample
 from treadle.assistants.platform.demo import start_demo
 from treadle.cli.main import main
-from treadle.models.repairs import memory
 
 MODELS = ("gpt-5-mini", "gpt-5.6", "claude", "gemini")
 VARIABLES = {"openai": "OPENAI", "anthropic": "ANTHROPIC", "google": "GOOGLE"}
 THINKS = Tokens(output=9_000, reasoning=8_500)  # such a model thinks before it writes, and a limit counts that too
-FOREIGN = ("TREADLE_MODEL", "TREADLE_CONFIG", "TREADLE_DATABASE", "LLM_PROVIDER", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
 
 
 @dataclass(frozen=True)
@@ -187,32 +186,20 @@ def tightest(session: Session, server: Server) -> float:
     return min([wire.options(body)["max_tokens"] or float("inf") for wire, body in asked])
 
 
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is worked in and where all is kept, and nothing of the machine's own settings."""
-    for name in FOREIGN:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("TREADLE_HOME", str(tmp_path / "data"))
-    monkeypatch.chdir(tmp_path)
-    memory.all().clear()
-    return tmp_path
-
-
 @pytest.mark.parametrize("at", MODELS)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs_git if name == "coding" else ()) for name in SAMPLES])
-def test_a_command_finishes_its_sample_task(name: str, at: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_command_finishes_its_sample_task(
+    name: str, at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nothing is sent that the provider refuses, not even what a second try would leave out."""
     sample, server = SAMPLES[name], SERVERS[at]
     if not is_installed(server.needs):
         pytest.skip(f"{server.needs} isn't installed, so this case's requests can't be checked")
-    with sample.prepare(home) as environment, asked(server, sample) as (session, address):
-        for variable, value in {**environment, **address}.items():
-            monkeypatch.setenv(variable, value)
-        capsys.readouterr()
-        code = main([*sample.words, "-m", f"{server.provider}:{server.model}"])
-    printed = capsys.readouterr()
-    assert (session.violations, session.repairs, session.script) == ([], [], []), printed.err
-    assert code == 0, printed.err
+    typed = InProcess(tmp_path, monkeypatch, capsys)
+    with sample.prepare(tmp_path) as environment, asked(server, sample) as (session, address):
+        typed.set(**environment, **address)
+        ran = typed(*sample.words, "-m", f"{server.provider}:{server.model}")
+    assert (session.violations, session.repairs, session.script) == ([], [], []), ran.err
+    assert ran.code == 0, ran.err
     assert tightest(session, server) > THINKS.output
-    sample.finished(home, printed.out)
+    sample.finished(tmp_path, ran.out)
