@@ -4,12 +4,15 @@ import asyncio
 import json
 import urllib.request
 
+import msgspec
 import pytest
 
 from cli.running import InProcess, asks, script
 from packages import install
 from server.running import Serving, assistant
 from treadle.app.models import model_of, names_in, settled_model, spec_of
+from treadle.app.workers.order import Models, order_of
+from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
 from treadle.server.demo.model import model_here
 from treadle.server.hosting import make_host
@@ -116,6 +119,8 @@ def test_runs_for_workers_have_them(typed, settle):
     run_id = typed("submit", "-a", "reading", "Hello?").out.strip()
     opened = json.loads(typed("show", run_id, "--entries").out.splitlines()[0])
     assert (opened["model"], opened["origin"]["model"]) == (DOWN, f"{DOWN}, {other}")
+    order = order_of(run_id, msgspec.convert(opened, Opened))
+    assert [model.name for model in Models().named(order).models] == [DOWN, other]  # what any worker asks
 
 
 def test_a_server_has_them(typed, settle, tmp_path):
