@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from treadle.app.home import Home, open_home
     from treadle.app.jobs import Job, Jobs
     from treadle.app.mcp_servers import mcp_toolsets
-    from treadle.app.models import model_of
+    from treadle.app.models import model_of, spec_of
     from treadle.app.settings import Settings, assistant_settings, settings_of
     from treadle.app.talk import Kept, Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
@@ -123,6 +123,7 @@ _HOMES = {
     "only": "toolsets.wrap",
     "open_home": "app.home",
     "settings_of": "app.settings",
+    "spec_of": "app.models",
     "tool": "tools.tool",
     "typed": "app.assistant",
     "write_ahead": "stores.write_ahead",
@@ -210,6 +211,7 @@ __all__ = [
     "only",
     "open_home",
     "settings_of",
+    "spec_of",
     "tool",
     "typed",
     "write_ahead",

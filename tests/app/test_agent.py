@@ -99,6 +99,7 @@ PUBLIC = [
     "only",
     "open_home",
     "settings_of",
+    "spec_of",
     "tool",
     "typed",
     "write_ahead",

@@ -10,9 +10,10 @@ from treadle.app.agent import Agent
 from treadle.app.budget import DAY, Budget, Budgeted, Spent, budgeted, spent_in, within
 from treadle.app.home import close_homes, open_home
 from treadle.core.calls import Written
-from treadle.core.errors import ModelRefused, ModelUnavailable
+from treadle.core.errors import AllowanceSpent, ModelRefused, ModelUnavailable
 from treadle.core.messages import History, person
 from treadle.core.requests import CallDelta, CallDone, ReplyEnded, Request, TextDelta, ThinkingDelta, ToolSpec, Usage
+from treadle.models.fallback import Fallback
 from treadle.models.scripted import Answer, Scripted
 from treadle.stores.people import Allowance
 
@@ -182,6 +183,25 @@ def test_a_model_that_is_named_is_within_the_same_budget():
         asyncio.run(heard(within(make, Scripted("hello"))))
     free = Scripted("hello")
     assert within(gives(free), free) is free
+
+
+def test_each_model_of_a_fallback_is_within_the_same_budget():
+    class Down(Scripted):
+        async def reply(self, request):
+            raise ModelUnavailable("Down.", status=503)
+            yield
+
+    models = Down(), Scripted(spends(10), name="up:b")
+    made = bounded(Fallback([lambda model=model: model for model in models]), Allowance(tokens=10), Journal(), Clock())
+
+    async def twice():
+        first = await heard(made)
+        with pytest.raises(AllowanceSpent, match="used up"):
+            await heard(made)
+        return first
+
+    assert TextDelta("hello") in asyncio.run(twice())
+    assert len(models[1].requests) == 1
 
 
 def test_whoever_stops_listening_closes_the_model_too():

@@ -62,7 +62,9 @@ def test_a_project_has_no_say_in_that(tmp_path, monkeypatch):
 def test_settings_that_cannot_be_read_are_no_reason_to_take_another_model(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text("[model]\nname = 5\n")
     monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "mine.toml"))
-    with pytest.raises(SettingsError, match=r"model\.name in .*mine\.toml must be a text such as ollama:qwen3, not 5"):
+    with pytest.raises(
+        SettingsError, match=r"model\.name in .*mine\.toml must be a text such as ollama:qwen3, or a list of such texts, not 5"
+    ):
         usual()
 
 

@@ -201,6 +201,7 @@ def test_a_project_can_be_stricter_than_the_person(told):
     ("key", "value"),
     [
         ("model.name", '"openai:x"'),
+        ("model.name", '["openai:x", "openai:y"]'),
         ("model.base_url", '"http://evil.example"'),
         ("model.context", "10"),
         ("model.dialect", '"hermes"'),
@@ -412,7 +413,16 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
         ('[git]\nbranch_prefix = "-x"\n', "git.branch_prefix in FILE must be a text that a branch's name can begin with"),
         ('[git]\nbranch_prefix = "a..b/"\n', "git.branch_prefix in FILE must be"),
         ('[git]\nremote = "https://evil.example/x.git"\n', "git.remote in FILE must be the name of a remote"),
-        ('[model]\nname = "gpt"\n', "model.name in FILE must be a text such as ollama:qwen3, not that text."),
+        (
+            '[model]\nname = "gpt"\n',
+            "model.name in FILE must be a text such as ollama:qwen3, or a list of such texts, not that text.",
+        ),
+        (
+            'model = ["openai:x", "gpt"]\n',
+            "model.name in FILE must be a text such as ollama:qwen3, or a list of such texts; model.name[1] doesn't fit.",
+        ),
+        ("model = []\n", "model.name in FILE must be a text such as ollama:qwen3, or a list of such texts, not that list."),
+        ("model = [1]\n", "model in FILE must be a table, which begins with a line [model]."),
         ('[model]\nbase_url = "http://a:b@c"\n', "model.base_url in FILE must be an address"),
         ('[tests]\nrunner = "ruby"\n', "tests.runner in FILE must be auto, go, npm, python or rust, not that text."),
         ('[mcp.x]\nonly = ["a"]\n', "mcp.x in FILE needs a command or a url, and not both."),

@@ -92,6 +92,13 @@ def test_server_refuses(story, status, message):
     assert "test-key" not in played.result.reason
 
 
+def test_server_refuses__with_a_web_page(story):
+    played = story.play([raw(b"<html>Sign in</html>", content_type="text/html"), "never"], [look])
+    assert played.result.stopped == "failed"
+    assert "check base_url" in played.result.reason
+    assert (len(played.server.requests), played.result.usage.requests) == (1, 1)
+
+
 def test_server_refuses__what_is_too_long(story):
     message = "maximum context length is 10 tokens" if story.wire == "openai" else "prompt is too long: 20 tokens > 10 maximum"
     played = story.play([refuse(400, message, kind="context_length_exceeded"), "never"], [look])

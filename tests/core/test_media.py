@@ -112,6 +112,29 @@ def test_what_cannot_be_used_is_refused_in_a_sentence_that_says_what_to_do(make,
     assert isinstance(refused.value, SettingsError | TreadleError)
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("a.png", b"This is no image.", f"a.png isn't {PICTURE}, whatever its name says; convert it to one, or rename it if it is"),
+        ("a.HEIC", b"\0\1", f"a.HEIC isn't {PICTURE}, whatever its name says; convert it to one."),
+        ("a.m4a", b"\0\1", "a.m4a isn't a WAV, MP3, Ogg or FLAC recording, whatever its name says; convert it to one."),
+        ("a.exe", b"\0\1", "a.exe isn't a PDF or a text; convert it to one first."),
+        ("a.png", b"", "a.png is empty"),
+    ],
+)
+def test_a_file_that_is_not_what_its_name_says_is_refused(tmp_path, name, data, words):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(BadMedia) as refused:
+        attachment_from_path(tmp_path / name)
+    assert str(refused.value).startswith(words)
+
+
+def test_another_image_or_a_document_may_have_any_name(tmp_path):
+    for name, data, kind in (("a.jpg", png(), Image), ("a.png", PDF, Document), ("a.xyz", b"words", Document)):
+        (tmp_path / name).write_bytes(data)
+        assert type(attachment_from_path(tmp_path / name)) is kind
+
+
 def test_only_regular_files_are_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:

@@ -10,20 +10,25 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Agent, Limits, RunContext, allow, open_home, tool
+from treadle import Agent, Delta, Limits, Model, Request, RunContext, allow, model_of, open_home, tool
 from treadle.core.entries import Entry
+from treadle.core.requests import CallDelta
 from treadle.engine.setup import Services
 from treadle.models.openai import OpenAI
 
 TAIL = 0.015  # seconds a tool goes on after its effect: the moment at which other engines repeat it
 
 
-def tools_for(effects: Path) -> list[Any]:
-    """One tool of each retry class. An effect is a line in a file, on the disk before the tool goes on."""
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def tools_for(effects: Path, deadly: str = "") -> list[Any]:
+    """One tool of each retry class. An effect is a line in a file, on the disk before the tool goes on. `deadly` ends us."""
 
     def happened(line: str) -> bool:
         return effects.exists() and f"{line}\n" in effects.read_text()
@@ -33,6 +38,8 @@ def tools_for(effects: Path) -> list[Any]:
         os.write(file, f"{line}\n".encode())
         os.fsync(file)
         os.close(file)
+        if line == deadly:
+            die()
 
     @tool
     async def once(number: int) -> str:
@@ -76,24 +83,25 @@ def tools_for(effects: Path) -> list[Any]:
 
 
 class Deadly:
-    """A journal after whose n-th write, or that of the first entry of a kind, once it is safe, the process is killed."""
+    """A journal after whose n-th write, or that of an entry of a kind with these words, once it is safe, the process is killed."""
 
-    def __init__(self, inner: Any, deadly: int, kind: str) -> None:
+    def __init__(self, inner: Any, deadly: int, kind: str, words: str) -> None:
         self._inner = inner
         self._left = deadly
         self._kind = kind
+        self._words = words
         self.writes = 0
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         ticket = self._inner.append(run_id, position, entries)
         self.writes += 1
         self._left -= 1
-        dies = self._left == 0 or self._kind in [type(entry).__name__ for entry in entries]
+        dies = self._left == 0 or any(type(entry).__name__ == self._kind and self._words in str(entry) for entry in entries)
         return asyncio.ensure_future(self._die(ticket)) if dies else ticket
 
     async def _die(self, ticket: Awaitable[None]) -> None:
         await ticket
-        os.kill(os.getpid(), signal.SIGKILL)
+        die()
 
     async def read(self, run_id: str) -> list[Entry]:
         return await self._inner.read(run_id)
@@ -102,13 +110,37 @@ class Deadly:
         return await self._inner.children(run_id)
 
 
+class DeadlyModel:
+    """A model in whose n-th reply the process is killed, when a call in it has begun."""
+
+    def __init__(self, model: Model, deadly: int) -> None:
+        self.name, self.traits = model.name, model.traits
+        self._model = model
+        self._left = deadly
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        self._left -= 1
+        async for delta in self._model.reply(request):
+            if self._left == 0 and isinstance(delta, CallDelta):
+                die()
+            yield delta
+
+
+def model_for(order: dict[str, Any]) -> Model:
+    """The model of an order: by its name, else one of chat completions."""
+    if "model" not in order:
+        return OpenAI("wired", base_url=order["url"], api_key="k", stream=order["stream"])
+    model = model_of(order["model"], base_url=order["url"], api_key=order["key"], stream=order["stream"])
+    return DeadlyModel(model, order.get("kill_in_reply", 0))
+
+
 async def live(order: dict[str, Any]) -> dict[str, Any]:
     """Run, or take up, the run of this order to its end."""
     home = open_home(order["home"])
-    journal = Deadly(home.journal, order.get("kill_after", 0), order.get("kill_after_kind", ""))
+    journal = Deadly(home.journal, order.get("kill_after", 0), order.get("kill_after_kind", ""), order.get("kill_after_words", ""))
     services = Services(journal, home.audit, home.cache, home.results)
-    model = OpenAI("wired", base_url=order["url"], api_key="k", stream=order["stream"])
-    tools, attended = tools_for(Path(order["effects"])), order.get("attended", False)
+    model = model_for(order)
+    tools, attended = tools_for(Path(order["effects"]), order.get("kill_in_tool", "")), order.get("attended", False)
     agent = Agent(model, tools=tools, policy=[allow("*")], limits=Limits(backoff=0.01), attended=attended)
     if "settle" in order:
         await agent.settle("r", *order["settle"], by="Ann", journal=services)

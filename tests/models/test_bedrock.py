@@ -550,8 +550,13 @@ def test_a_refusal_becomes_the_right_error(stream, status, kind, message, expect
 @pytest.mark.parametrize(
     ("kind", "message", "settings", "said"),
     [
-        ("ExpiredTokenException", "no", {}, "has expired (403): refresh the credentials."),
-        ("AccessDeniedException", "Bearer Token has expired", {"bearer": "k"}, "has expired (403): refresh the credentials."),
+        ("ExpiredTokenException", "no", {}, "has expired (403): renew it, and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."),
+        (
+            "AccessDeniedException",
+            "Bearer Token has expired",
+            {"bearer": "k"},
+            "has expired (403): renew it, and set AWS_BEARER_TOKEN_BEDROCK.",
+        ),
         ("AccessDeniedException", "no", {}, "does not let this account use bedrock:wired (403): check what the account may do"),
         ("UnrecognizedClientException", "no", {}, "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY."),
         ("UnrecognizedClientException", "no", {"bearer": "k"}, "check AWS_BEARER_TOKEN_BEDROCK."),

@@ -4,8 +4,8 @@ import pytest
 
 from treadle.app.models import model_of
 from treadle.app.ways import able
-from treadle.core.errors import MissingKey, ModelRefused, ModelUnavailable, ReplyBroken, SettingsError
-from treadle.core.requests import Notice, TextDelta
+from treadle.core.errors import AllowanceSpent, MissingKey, ModelRefused, ModelUnavailable, ReplyBroken, SettingsError
+from treadle.core.requests import Notice, TextDelta, Traits
 from treadle.models.factory import Connection, make_model
 from treadle.models.fallback import Fallback
 from treadle.models.scripted import Scripted
@@ -69,6 +69,27 @@ def test_a_model_that_failed_rests_and_is_asked_again_later():
     now[0] = 31.0
     assert text_in(ask(both)) == "three"
     assert down.asked == 2
+
+
+def test_a_wrapped_one_knows_who_rests():
+    down = failing(ModelUnavailable("busy", status=503))
+    both = chain(down, Scripted("one", "two"))
+    seen = []
+    other = both.wrapped(lambda model: seen.append(model.name) or model)
+    assert text_in(ask(other)) == "one"
+    assert text_in(ask(both)) == "two"
+    assert (seen, down.asked) == ([down.name, "scripted"], 1)
+
+
+def test_an_allowance_is_spent_for_all_models():
+    _, error = hear(chain(failing(AllowanceSpent("Spent.", status=429)), Scripted("hello")))
+    assert str(error) == "Spent."
+
+
+def test_there_is_room_to_think_if_any_of_them_does():
+    plain, thinking = Scripted("a"), Scripted("b", traits=Traits(reasons=True))
+    assert chain(plain, thinking).traits.reasons
+    assert not chain(plain, plain).traits.reasons
 
 
 def test_a_missing_key_is_passed_over_and_said(monkeypatch):

@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 from treadle.app.agent import Agent
 from treadle.core.calls import Result
-from treadle.core.requests import Request, Usage
+from treadle.core.requests import Options, Request, Traits, Usage
 from treadle.models.led import Led, Move, Question
 from treadle.models.scripted import Answer, Scripted
 from treadle.tools.tool import tool
@@ -57,3 +57,14 @@ def test_what_the_model_says_is_held_to_a_shape_only_where_that_works() -> None:
     plain = Scripted("x")
     asyncio.run(Agent(Led(plain, steps)).run("Go."))
     assert plain.requests[0].shape is None
+
+
+def test_a_model_that_thinks_has_room_for_it() -> None:
+    def steps(request: Request) -> Steps:
+        yield Question("?", options=Options(temperature=0, max_tokens=60))
+        return Move(text="Done.")
+
+    for reasons, limit in ((True, None), (False, 60)):
+        model = Scripted("x", traits=Traits(reasons=reasons))
+        asyncio.run(Agent(Led(model, steps)).run("Go."))
+        assert model.requests[0].options.max_tokens == limit

@@ -107,6 +107,7 @@ def test_without_a_key_no_variable_is_named():
     error = refused(refuse(403, "not allowed"), "ollama")
     assert type(error) is ModelRefused
     assert "KEY" not in str(error)
+    assert "set its key, or headers under [providers.ollama] in your treadle.toml." in str(error)
 
 
 def test_an_unknown_model_is_named_with_the_address():
@@ -270,8 +271,10 @@ def test_a_payload_that_cannot_be_read_is_broken(name):
     assert type(refused(raw(b"data: {\n\n" if name != "ollama" else b"{\n"), name)) is ReplyBroken
 
 
-def test_a_login_page_instead_of_a_stream_is_broken():
-    assert type(refused(raw(b"<html>\n<body>\n", content_type="text/html"))) is ReplyBroken
+def test_a_login_page_instead_of_a_stream_is_refused_as_another_try_brings_it_again():
+    error = refused(raw(b"<html>\n<body>\n", content_type="text/html"))
+    assert type(error) is ModelRefused
+    assert "check base_url" in str(error)
 
 
 def test_a_model_that_recovers_is_asked_only_once_each_time():

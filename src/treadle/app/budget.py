@@ -17,10 +17,11 @@ from treadle.app.home import Home
 from treadle.app.prices import price
 from treadle.app.stats import stats_of
 from treadle.core.calls import Opaque
-from treadle.core.errors import ModelError, ModelRefused
+from treadle.core.errors import AllowanceSpent, ModelError
 from treadle.core.requests import CallDelta, CallDone, Delta, Notice, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits, Usage
 from treadle.core.seams import Model
 from treadle.loop.window import CHARACTERS_PER_TOKEN
+from treadle.models.fallback import Fallback
 from treadle.stores.people import Allowance
 from treadle.stores.stats.values import Question
 
@@ -72,9 +73,9 @@ class Budget:
         """Raise where it is used up."""
         spent, most = await self._spent(), self._allowance
         if most.tokens is not None and spent.tokens >= most.tokens:
-            raise ModelRefused(USED_UP.format(f"{most.tokens:,} tokens"), status=429)
+            raise AllowanceSpent(USED_UP.format(f"{most.tokens:,} tokens"), status=429)
         if most.cost is not None and spent.cost >= most.cost:
-            raise ModelRefused(USED_UP.format(f"${most.cost:,.2f}"), status=429)
+            raise AllowanceSpent(USED_UP.format(f"${most.cost:,.2f}"), status=429)
 
     def note(self, model: str, usage: Usage) -> None:
         """Something was spent here."""
@@ -204,7 +205,9 @@ class BudgetedModels:
         return self.around(await self._make())
 
     def around(self, model: Model) -> Model:
-        """This model, within the budget."""
+        """This model, within the budget; each one of a fallback."""
+        if isinstance(model, Fallback):
+            return model.wrapped(self.around)
         return Budgeted(model, self._budget)
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from treadle._version import __version__
 from treadle.app.home import Home, open_home, users_in
-from treadle.app.models import default_model, model_at, settled_model
+from treadle.app.models import default_model, model_at, names_in, settled_model, spec_of
 from treadle.app.settings import user_settings
 from treadle.core.errors import TreadleError, UnknownModel
 from treadle.stores.journal import Wanted
@@ -188,8 +188,9 @@ async def _model(workspace: Path) -> AsyncIterator[Finding]:
         yield Finding("model", "wrong", "No model is settled, and none was found.", str(error))
         return
     settled, base_url = settled_model()
-    model = model_at(name, base_url)
-    yield Finding("model", "fine", f"{model.name} is used where none is named{'' if settled else '; it was found here'}.")
+    first, *others = names_in(spec_of(model_at(name, base_url)))
+    then = f", then {', '.join(others)} where it is down" if others else ""
+    yield Finding("model", "fine", f"{first} is used where none is named{then}{'' if settled else '; it was found here'}.")
 
 
 async def _sandbox(workspace: Path) -> AsyncIterator[Finding]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from treadle.app.assistant import Assistant, Host
 from treadle.app.jobs import Job, Jobs
+from treadle.app.models import spec_of
 from treadle.app.work import Work, carry_out, given_as
 from treadle.core.calls import Call, Effect
 from treadle.core.context import RunContext
@@ -85,7 +86,7 @@ class JobTools:
         given_as(work, given)
         model = await self._host.model()
         title = str(given.get("description") or given.get("branch") or work.name)
-        origin = {**self._host.origin, "model": model.name}
+        origin = {**self._host.origin, "model": spec_of(model)}
         job = self._jobs.create(
             self._name, work.name, title, given=given, workspace=str(self._folder), user=self._host.user, origin=origin
         )

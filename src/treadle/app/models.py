@@ -1,8 +1,13 @@
-"""From a name to a model: `openai:gpt-5-mini`, `anthropic:…`, or whatever a plug-in registers as `treadle.models`."""
+"""From a name to a model: `openai:gpt-5-mini`, `anthropic:…`, or whatever a plug-in registers as `treadle.models`.
+
+Several names with commas between them are a fallback: `openai:gpt-6, anthropic:claude-opus-5-5`.
+"""
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +31,12 @@ ModelLike = str | Model | Sequence[str | Model]
 
 
 def model_of(model: str | Model, **settings: Any) -> Model:
-    """Return the model by this name, or the model itself."""
+    """Return the model by this name, or the model itself; a fallback where there are several names."""
     if not isinstance(model, str):
         return model
+    several = names_in(model)
+    if len(several) > 1:
+        return _fallback(several, settings)
     kind, colon, name = model.partition(":")
     if not colon or not name:
         near = f" Did you mean openai:{model}, or anthropic:{model}?" if model else ""
@@ -43,6 +51,29 @@ def model_of(model: str | Model, **settings: Any) -> Model:
         meant = f" Did you mean {near[0]}:{name}?" if near else ""
         raise UnknownModel(f"No kind of model is called {kind!r}.{meant} {_kinds()}")
     return make(name, **settings)
+
+
+def names_in(spec: str) -> list[str]:
+    """Return the names of models in a text: separated by commas, each of which a kind and a colon follow."""
+    if "," not in spec:
+        return [spec]
+    return [name.strip() for name in re.split(rf",\s*(?=(?:{'|'.join(map(re.escape, _names()))}):)", spec)]
+
+
+def spec_of(model: Model) -> str:
+    """Return the text that `model_of` makes this model of again: its name, or the names of all models of a fallback."""
+    return str(getattr(model, "spec", "")) or model.name
+
+
+def _fallback(names: list[str], settings: dict[str, Any]) -> Model:
+    from treadle.models.fallback import Fallback
+
+    if settings.get("base_url"):
+        raise SettingsError(
+            "An address is that of one model's server, but there are several models: leave it out, and set base_url under "
+            "[providers.KIND] in your treadle.toml."
+        )
+    return Fallback([partial(model_of, name, **settings) for name in names], spec=", ".join(names))
 
 
 def _connection(kind: str, settings: dict[str, Any]) -> "Connection":

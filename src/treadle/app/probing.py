@@ -61,16 +61,16 @@ async def _tried(model: Model, name: str, on_question: OnQuestion) -> Tried:
 async def _sureness(model: Model) -> float:
     from treadle.models.fitting import fit
 
-    return sure_enough([(bool(question.wanted), (await fit(model, _request(question))).odds) for question in firsts()])
+    return sure_enough([(bool(question.wanted), (await fit(model, _request(question, model))).odds) for question in firsts()])
 
 
-def _request(question: Question) -> Request:
-    return Request(INSTRUCTIONS, History(question.messages), TOOLS, options=OPTIONS)
+def _request(question: Question, model: Model) -> Request:
+    return Request(INSTRUCTIONS, History(question.messages), TOOLS, options=OPTIONS.suited(model.traits))
 
 
 async def _is_answered(model: Model, question: Question, *, native: bool) -> bool:
     """Whether a reply is right. A native one's words are looked through as the engine does."""
-    text, calls = await _heard(model.reply(_request(question)))
+    text, calls = await _heard(model.reply(_request(question, model)))
     if native and text:
         parser = auto(strict=True).parser(TOOLS)
         heard = (parser.feed(text), parser.close())

@@ -3,8 +3,9 @@
 An assistant can't have them for itself. Next to nothing is imported here, so that help comes at once.
 """
 
-from argparse import ArgumentParser
+from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable
+from typing import Any
 
 COMMANDS = (
     "ask",
@@ -67,9 +68,19 @@ PATHS = (  # and all below them
 _DEFAULT = "(default: TREADLE_MODEL, else your treadle.toml's, else a running Ollama's first, else a small one that runs here)"
 
 
+class NextModel(Action):
+    """A model, and after it those that are asked where it is down: all of them as one text, as `model_of` takes it."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
+        """Add one that was typed."""
+        before = getattr(namespace, self.dest, None)
+        setattr(namespace, self.dest, f"{before}, {values}" if before else values)
+
+
 def add_model_options(add_argument: Callable[..., object]) -> None:
     """Which model, and where it is."""
-    add_argument("-m", "--model", help=f"KIND:NAME, such as openai:gpt-5-mini {_DEFAULT}")
+    words = f"KIND:NAME, such as openai:gpt-5-mini; again for the next one where it is down {_DEFAULT}"
+    add_argument("-m", "--model", action=NextModel, help=words)
     add_argument("--base-url", metavar="URL", help="where the model's server is")
 
 

@@ -14,6 +14,7 @@ Price = Annotated[float, Meta(ge=0, le=10**6)]
 Text = Annotated[str, Meta(max_length=100_000)]
 ModelName = Annotated[str, Meta(pattern=r"\A([a-z][\w.-]*:\S.*)?\Z")]
 Chosen = Annotated[str, Meta(pattern=r"\A[a-z][\w.-]*:\S.*\Z", max_length=1_000)]
+Names = Annotated[tuple[Chosen, ...], Meta(min_length=1)]
 Address = Annotated[str, Meta(pattern=r"\A(https?://[^/@\s]+(/\S*)?)?\Z")]
 Database = Annotated[str, Meta(pattern=r"\A(postgres(ql)?://\S+)?\Z")]
 Prefix = Annotated[str, Meta(pattern=r"\A([A-Za-z0-9][\w-]*([./][\w-]+)*[/.-]?)?\Z")]
@@ -186,7 +187,7 @@ class Key(NamedTuple):
 
 
 KEYS: dict[str, Key] = {
-    "model.name": Key("user", "a text such as ollama:qwen3"),
+    "model.name": Key("user", "a text such as ollama:qwen3, or a list of such texts"),
     "model.base_url": Key("user", "an address such as http://localhost:8000/v1, without a password in it"),
     "model.context": Key("user", "a whole number from 1 up"),
     "model.temperature": Key("project", "a number from 0 to 10"),

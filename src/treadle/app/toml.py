@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
-from treadle.app.settled import KEYS, SECTIONS, Said, pattern_of
+from treadle.app.settled import KEYS, SECTIONS, Names, Said, pattern_of
 from treadle.core.errors import SettingsError
 from treadle.models.providers import PROVIDERS
 from treadle.tools.names import nearest
@@ -61,7 +61,7 @@ def _is_file(path: Path) -> bool:
 def said_in(path: Path) -> Said:
     """What a file says, by key; nothing where there is none."""
     said: Said = {}
-    for section, values in _tables(_read(path), "", path):
+    for section, values in _tables(_with_model_table(_read(path)), "", path):
         match section:
             case "mcp":
                 for name, fields in _tables(values, "mcp.", path):
@@ -103,6 +103,13 @@ def _read(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} is no TOML: {str(error).replace('at end of document', last)}.") from error
 
 
+def _with_model_table(data: dict[str, Any]) -> dict[str, Any]:
+    """With `model = "…"`, or a list of names, as the name in a table of its own."""
+    named: object = data.get("model")
+    texts = isinstance(named, list) and all(isinstance(each, str) for each in cast("list[object]", named))
+    return {**data, "model": {"name": named}} if isinstance(named, str) or texts else data
+
+
 def _tables(values: dict[str, Any], prefix: str, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, value in values.items():
         if prefix == "" and name not in SECTIONS:
@@ -135,6 +142,8 @@ def _value(key: str, value: Any, path: Path) -> Any:
     section, _, name = key.partition(".")
     kinds = {field.name: field.type for field in msgspec.structs.fields(SECTIONS[section])}
     try:
+        if key == "model.name" and isinstance(value, list):
+            return ", ".join(msgspec.convert(value, Names))  # as one text, of which `model_of` makes a fallback
         return msgspec.convert(value, kinds[name.rpartition(".")[2]])
     except msgspec.ValidationError as error:
         raise _unfit(key, value, path, str(error)) from error

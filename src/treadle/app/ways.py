@@ -6,6 +6,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +16,9 @@ from treadle.app.home import home_folder
 from treadle.app.models import ModelLike, model_of
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
+
+if TYPE_CHECKING:
+    from treadle.models.fallback import Fallback
 
 NATIVE, HELD = "native", "held"
 
@@ -34,6 +38,8 @@ def able(model: ModelLike, dialect: str = "", *, way: Way | None = None) -> Mode
     if isinstance(model, Sequence) and not isinstance(model, str):
         return _any_of(model, dialect)
     model = model_of(model)
+    if (several := _fallback_in(model)) is not None:
+        return several.wrapped(partial(able, dialect=dialect))
     settled = bool(dialect or way)
     way = way or remembered().get(model.name)
     chosen = dialect or (way.dialect if way else "") or _usual(model)
@@ -47,6 +53,12 @@ def able(model: ModelLike, dialect: str = "", *, way: Way | None = None) -> Mode
     return spoken
 
 
+def _fallback_in(model: Model) -> "Fallback | None":
+    from treadle.models.fallback import Fallback
+
+    return model if isinstance(model, Fallback) else None
+
+
 def _any_of(models: "Sequence[str | Model]", dialect: str) -> Model:
     """The first of several models that answers, each with what it needs."""
     from treadle.models.fallback import Fallback
@@ -58,10 +70,10 @@ def _any_of(models: "Sequence[str | Model]", dialect: str) -> Model:
 
 def is_native(model: Model) -> bool:
     """Whether a model's calls come from its server rather than out of its text, so that a call in its text is a slip."""
-    from treadle.models.fallback import Fallback, ToolFallback
+    from treadle.models.fallback import ToolFallback
 
-    if isinstance(model, Fallback):
-        return all(map(is_native, model.models))
+    if (several := _fallback_in(model)) is not None:
+        return all(map(is_native, several.models))
     return isinstance(model, ToolFallback) or model.traits.native_calls
 
 

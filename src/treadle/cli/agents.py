@@ -67,11 +67,13 @@ def _parts(chosen: Chosen, face: Face, name: str) -> dict[str, Any]:
 
 
 def shown(model: Model, face: Face) -> Model:
-    """A model that shows how far it is while it is loaded, if that is one that has to be."""
-    if hasattr(model, "on_load") and face.shows_progress:
+    """A model that shows how far it is while it is loaded, if that is one that has to be, or a fallback has such a one."""
+    loaded = [each for each in getattr(model, "models", (model,)) if hasattr(each, "on_load")]
+    if loaded and face.shows_progress:
         from treadle.cli.bar import show_loading
 
-        show_loading(model, face.screen)
+        for each in loaded:
+            show_loading(each, face.screen)
     return model
 
 

@@ -86,6 +86,10 @@ class ModelRefused(ModelError):
     """The server understood and said no."""
 
 
+class AllowanceSpent(ModelRefused):
+    """What a user may spend is spent: another model isn't asked instead."""
+
+
 class ToolsRefused(ModelRefused):
     """This server takes no tools; the model may still call them in text."""
 

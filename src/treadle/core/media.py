@@ -145,6 +145,12 @@ class Document(Attachment):
         return media_type == "application/pdf" or media_type.startswith("text/")
 
 
+_SUFFIXES: dict[type[Attachment], str] = {
+    Image: ".png .jpg .jpeg .jpe .gif .webp .bmp .tif .tiff .heic .heif .avif .ico",
+    Audio: ".wav .mp3 .ogg .oga .flac .m4a .aac .wma .opus",
+}
+_CLAIMED = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+
 Prompt = str | Sequence[str | Attachment | Media]
 
 _NOUNS: dict[MediaKind, str] = {"image": "image", "audio": "recording", "document": "document"}
@@ -153,7 +159,12 @@ _NOUNS: dict[MediaKind, str] = {"image": "image", "audio": "recording", "documen
 def attachment_from_path(path: str | os.PathLike[str]) -> Attachment:
     """The image, recording or document in a file, whichever it is."""
     found = _path(path)
-    return _class_for(_read(found, None), "", found.name).from_path(found)
+    head = _read(found, None)
+    media_type, claimed = _type_of(head, "", found.name, whole=False), _CLAIMED.get(found.suffix.lower())
+    if claimed is not None and head and (not media_type or media_type.startswith("text/")):
+        text = ", or rename it if it is a text" if media_type else ""
+        raise BadMedia(f"{found.name} isn't {claimed.takes}, whatever its name says; convert it to one{text}.")
+    return _class_of(media_type).from_path(found)
 
 
 def attachment_from_bytes(data: bytes, media_type: str = "", name: str = "") -> Attachment:

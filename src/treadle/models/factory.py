@@ -102,7 +102,7 @@ def _completions(provider: Provider, name: str, connection: Connection, profile:
         quirks=None if own else provider.quirks,
         profile=profile,
         path=path,
-        key_variable=provider.keys[0],
+        key_variable=key_of(provider) or provider.keys[0],
     )
 
 
@@ -118,7 +118,7 @@ def _responses(provider: Provider, name: str, connection: Connection, profile: P
         headers=connection.headers,
         timeouts=connection.timeouts,
         kind=provider.kind,
-        key_variable=provider.keys[0],
+        key_variable=key_of(provider) or provider.keys[0],
         max_output=profile.max_output,
         reasons=profile.reasons,
     )
@@ -136,6 +136,7 @@ def _anthropic(provider: Provider, name: str, connection: Connection, _: Mapping
         context=connection.context,
         headers=connection.headers,
         timeouts=connection.timeouts,
+        key_variable=key_of(provider) or provider.keys[0],
     )
 
 
@@ -152,6 +153,7 @@ def _google(provider: Provider, name: str, connection: Connection, _: Mapping[st
         traits=_traits(connection, profile),
         headers=connection.headers,
         timeouts=connection.timeouts,
+        key_variable=key_of(provider) or provider.keys[0],
         max_output=profile.max_output,
     )
 
@@ -218,7 +220,7 @@ def _azure(provider: Provider, name: str, connection: Connection, said: Mapping[
     return _either(provider, name, replace(keyed, base_url=f"{root}/openai/v1"), profile)
 
 
-def _ollama(_: Provider, name: str, connection: Connection, __: Mapping[str, str]) -> Model:
+def _ollama(provider: Provider, name: str, connection: Connection, _: Mapping[str, str]) -> Model:
     from treadle.models.ollama import Ollama
 
     key = {"authorization": f"Bearer {connection.api_key}"} if connection.api_key else {}
@@ -229,6 +231,7 @@ def _ollama(_: Provider, name: str, connection: Connection, __: Mapping[str, str
         context=connection.context,
         headers={**key, **connection.headers},
         timeouts=connection.timeouts,
+        key_variable=provider.keys[0] if key else "",
     )
 
 

@@ -5,11 +5,12 @@ What is switched to says so with a `Notice`. Nothing is switched once a reply ha
 
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from copy import copy
 from functools import reduce
 
 from msgspec.structs import replace
 
-from treadle.core.errors import MissingKey, ModelError, ModelRefused, ToolsRefused, WrongWire
+from treadle.core.errors import AllowanceSpent, MissingKey, ModelError, ModelRefused, ToolsRefused, WrongWire
 from treadle.core.requests import Delta, Notice, Request, Structured, Traits
 from treadle.core.seams import Model
 from treadle.models.media import narrow
@@ -24,11 +25,15 @@ _PAID = (402, 429)  # no credit, or too many requests
 class Fallback:
     """Several models as one: the first that answers. One whose key is missing, or that is down or over its limits, is passed over.
 
-    `makers` give the models, or raise `MissingKey`. Traits are what all of them can do.
+    `makers` give the models, or raise `MissingKey`. Traits are what all of them can do. `spec` is the text that `model_of` makes
+    all of them of.
     """
 
-    def __init__(self, makers: Sequence[Callable[[], Model]], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, makers: Sequence[Callable[[], Model]], clock: Callable[[], float] = time.monotonic, *, spec: str = ""
+    ) -> None:
         self._clock = clock
+        self.spec = spec
         self.models: list[Model] = []
         self._missing: list[str] = []
         last: MissingKey | None = None
@@ -49,14 +54,22 @@ class Fallback:
 
     @property
     def traits(self) -> Traits:
-        """The first model's, with a window that all of them have, and media and answers that all of them take."""
+        """The first model's, with what all of them have, take and answer with, and room for any that thinks."""
         windows = [model.traits.context for model in self.models if model.traits.context is not None]
         known = [model.traits.modalities for model in self.models if model.traits.modalities is not None]
-        modalities = reduce(narrow, known) if known else None
-        structured = min([model.traits.structured_output for model in self.models], key=_STRUCTURED.index)
         return replace(
-            self.models[0].traits, context=min(windows, default=None), modalities=modalities, structured_output=structured
+            self.models[0].traits,
+            context=min(windows, default=None),
+            modalities=reduce(narrow, known) if known else None,
+            reasons=any(model.traits.reasons for model in self.models),
+            structured_output=min([model.traits.structured_output for model in self.models], key=_STRUCTURED.index),
         )
+
+    def wrapped(self, wrap: Callable[[Model], Model]) -> "Fallback":
+        """Return the same with each model wrapped. A model that rests in one of the two rests in both."""
+        made = copy(self)
+        made.models = [wrap(model) for model in self.models]
+        return made
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
         """Give the reply of the first model that has one."""
@@ -75,7 +88,8 @@ class Fallback:
                 if begun or not waiting or not _may_pass(error):
                     raise
                 self._rests[number] = self._clock() + (error.retry_after or REST)
-                yield Notice(f"{error} Going on with {self.models[waiting[0]].name}.")
+                why = str(error) if str(error).endswith((".", "!", "?")) else f"{error}."
+                yield Notice(f"{why} Going on with {self.models[waiting[0]].name}.")
             else:
                 return
 
@@ -86,7 +100,7 @@ class Fallback:
 
 
 def _may_pass(error: ModelError) -> bool:
-    return error.retryable or error.status in _PAID
+    return error.retryable or (error.status in _PAID and not isinstance(error, AllowanceSpent))
 
 
 class EitherWire:

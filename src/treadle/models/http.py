@@ -15,7 +15,7 @@ from treadle._version import __version__
 from treadle.core.errors import ModelError, ModelRefused, ReplyBroken, SettingsError
 from treadle.core.requests import Delta, Notice, Usage
 from treadle.models.exchange import PATIENT, Exchange, Route, Timeouts, close_connections, exchange, route_to
-from treadle.models.refusals import Server, refused
+from treadle.models.refusals import Server, is_page, page_error, refused
 from treadle.models.repairs import Repair, apply, diagnose, memory
 from treadle.models.splitting import Splitter
 
@@ -142,7 +142,10 @@ class Endpoint:
         head = await self._head_for(path, body, headers, route)
         answer = await exchange(route, self._server, b"%b%d\r\n\r\n%b" % (head, len(body), body))
         if 200 <= answer.status < 300:
-            return answer
+            if not is_page(answer.headers):
+                return answer
+            answer.leave()
+            raise page_error(self._server, answer.status)
         said = b""
         try:
             with suppress(ReplyBroken):  # the status says enough

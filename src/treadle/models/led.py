@@ -72,7 +72,8 @@ class Led:
         """What the model says to a question of the plan's."""
         said: list[str] = []
         shape = asked.shape if self._model.traits.holds else None
-        request = Request(asked.instructions, History([person(asked.text)]), options=asked.options, shape=shape)
+        options = asked.options.suited(self._model.traits)
+        request = Request(asked.instructions, History([person(asked.text)]), options=options, shape=shape)
         async for delta in self._model.reply(request):
             if isinstance(delta, TextDelta):
                 said.append(delta.text)

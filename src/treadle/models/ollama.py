@@ -76,6 +76,7 @@ class Ollama:
         context: int | None = None,
         headers: Mapping[str, str] | None = None,
         timeouts: Timeouts = PATIENT,
+        key_variable: str = "",
     ) -> None:
         self.name = f"ollama:{name}"
         self.traits = Traits(
@@ -86,7 +87,8 @@ class Ollama:
         self._largest = context or LARGEST
         self._window = min(SMALLEST, self._largest)
         absent = f"Get it with `ollama pull {name}`."
-        self._server = Server(self.name, address_of(base_url), remedy="is it running? Start it with `ollama serve`", absent=absent)
+        remedy = "is it running? Start it with `ollama serve`"
+        self._server = Server(self.name, address_of(base_url), key_variable=key_variable, remedy=remedy, absent=absent)
         self.address = self._server.address
         self._endpoint = Endpoint(self._server, headers=headers, timeouts=timeouts)
         self._settings = Kept(self._encode_settings)

@@ -3,6 +3,7 @@
 Statuses, headers, bodies and the exceptions of the network come in here; `http` and the wires raise what comes out.
 """
 
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -76,8 +77,16 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 
-_EXPIRED = re.compile(r"expiredtoken|token included in the request is expired|bearer token has expired", re.IGNORECASE)
-_BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)  # Google says it with status 400
+_EXPIRED = re.compile(
+    r"expiredtoken|token_expired|token included in the request is expired|(key|token|session|credentials?) (has |have )?expired",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(  # what some say with status 400
+    r"model identifier is invalid|model_not_found|model not exist|invalid model( name)?\b"
+    r"|is not a valid model|model \S+ does not exist",
+    re.IGNORECASE,
+)
+_BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid)", re.IGNORECASE)  # Google says it with status 400
 
 
 class SaidByServer(Struct, frozen=True):
@@ -123,6 +132,8 @@ class Server:
 
 def refused(server: Server, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
     """The error for an HTTP status that isn't a reply."""
+    if is_page(headers, body) and not _may_help(status):
+        return page_error(server, status)
     error = _parsed(body)
     kind = headers.get("x-amzn-errortype", "").partition(":")[0]  # AWS names the failure there
     judged = _judged(server, status, headers, {"type": kind, "error": error} if kind else error)
@@ -142,12 +153,20 @@ def unreachable(server: Server, error: BaseException) -> ModelUnavailable:
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         remedy = "check the address, or let SSL_CERT_FILE name the authority behind it"
         return ModelUnavailable(f"The certificate of {server.host} for {server.model} isn't trusted here; {remedy} ({reason})")
-    return ModelUnavailable(f"{server.model} at {server.host} does not answer; {server.remedy} ({reason})")
+    return ModelUnavailable(f"{server.model} at {server.host} does not answer; {server.remedy} ({_cause(error) or reason})")
+
+
+def _cause(error: BaseException) -> str:
+    """What the system says of a connection that failed, where it says so."""
+    cause = getattr(error, "os_error", None)
+    if not isinstance(cause, OSError) or cause.errno is None:
+        return ""
+    return os.strerror(cause.errno) if cause.errno > 0 else cause.strerror or ""
 
 
 def unanswered(server: Server, why: str) -> ModelUnavailable:
     """The error for a server that takes a request and says nothing."""
-    return ModelUnavailable(f"{server.model} at {server.host} gave no answer: {why}.")
+    return ModelUnavailable(f"{server.model} at {server.host} gave no answer: {why}; try again later.")
 
 
 def broken(server: Server, why: str) -> ReplyBroken:
@@ -159,6 +178,24 @@ def unreadable(server: Server, payload: bytes) -> ReplyBroken:
     """The error for a reply that isn't what the wire promises."""
     words = server.quoted(payload[: 2 * LONGEST].decode(errors="replace")) or "nothing"
     return ReplyBroken(f"The reply of {server.model} at {server.host} can't be read; it sent {words}")
+
+
+def page_error(server: Server, status: int) -> ModelRefused:
+    """The error for a web page where an answer should have been."""
+    remedy = "check base_url, and whether a proxy or a sign-in page stands in between"
+    return ModelRefused(
+        f"{server.host} sent a web page instead of an answer of {server.model} ({status}): {remedy}.", status=status
+    )
+
+
+def is_page(headers: Mapping[str, str], body: bytes = b"") -> bool:
+    """Whether an answer is HTML, as proxies and sign-in pages send it."""
+    return headers.get("content-type", "").lower().startswith("text/html") or body.lstrip()[:1] == b"<"
+
+
+def _may_help(status: int) -> bool:
+    """Whether another try may help."""
+    return status in _TRY_AGAIN or status >= 500
 
 
 def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any) -> ModelError:
@@ -178,17 +215,18 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
     if "insufficient_quota" in marks:
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
     if _EXPIRED.search(f"{marks} {words}"):
-        return ModelRefused(f"The session for {server.model} has expired ({status}): refresh the credentials.{said}", status=status)
+        remedy = f"renew it, and set {server.key_variable}" if server.key_variable else "renew it"
+        return ModelRefused(f"The key or session for {server.model} has expired ({status}): {remedy}.{said}", status=status)
     if "accessdenied" in marks:
         remedy = "check what the account may do, and the region"
         return ModelRefused(
             f"{server.host} does not let this account use {server.model} ({status}): {remedy}.{said}", status=status
         )
-    if status in _TRY_AGAIN or status >= 500:
-        message = f"{server.model} at {server.host} can't answer now ({status}).{said}"
+    if _may_help(status):
+        message = f"{server.model} at {server.host} can't answer now ({status}); try again later.{said}"
         return ModelUnavailable(message, status=status, retry_after=_retry_after(headers, error))
-    refusal = _refusal(server, 401 if _BAD_KEY.search(words) else status, headers)
-    return ModelRefused(refusal + said, status=status)
+    meant = 401 if _BAD_KEY.search(words) else 404 if status == 400 and _NO_MODEL.search(f"{marks} {words}") else status
+    return ModelRefused(_refusal(server, meant, headers) + said, status=status)
 
 
 def _without_tools(server: Server) -> str:
@@ -201,7 +239,9 @@ def _refusal(server: Server, status: int, headers: Mapping[str, str]) -> str:
         case 401 | 403 if server.key_variable:
             return f"{server.host} does not accept the key for {server.model} ({status}): check {server.key_variable}."
         case 401 | 403:
-            return f"{server.host} does not let you use {server.model} ({status})."
+            kind = server.model.partition(":")[0]
+            remedy = f"set its key, or headers under [providers.{kind}] in your treadle.toml"
+            return f"{server.host} does not let you use {server.model} ({status}): {remedy}."
         case 404:
             name = server.model.partition(":")[2] or server.model
             return f"There is no model {name} at {server.address} (404). {server.absent}"

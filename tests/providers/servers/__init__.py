@@ -37,6 +37,11 @@ def _responses(model: str, **how: bool) -> Server:
     return Server("responses", "openai", model, lambda: [Responses(model, **how)], "/v1", "openai")
 
 
+def _openai(who: Personality) -> Server:
+    """A model of OpenAI's that reasons, over both of its APIs."""
+    return Server("chat", "openai", who.model, lambda: [Chat(who), Responses(who.model, reasons=True)], "/v1", "openai")
+
+
 def _anthropic(claude: anthropic_replies.Claude) -> Server:
     return Server("anthropic", "anthropic", claude.model, lambda: [Messages(claude)], needs="anthropic")
 
@@ -47,9 +52,8 @@ def _bedrock(model: str, *, sampling: bool) -> Server:
 
 SERVERS: dict[str, Server] = {
     "gpt-4o": _chat(chat_rules.GPT_4O),
-    "gpt-5.6": Server(
-        "chat", "openai", "gpt-5.6", lambda: [Chat(chat_rules.GPT_5_6), Responses("gpt-5.6", reasons=True)], "/v1", "openai"
-    ),
+    "gpt-5-mini": _openai(chat_rules.GPT_5_MINI),
+    "gpt-5.6": _openai(chat_rules.GPT_5_6),
     "o3": _chat(chat_rules.O3),
     "azure": _chat(chat_rules.AZURE, "/openai/v1"),
     "mistral": _chat(chat_rules.MISTRAL),

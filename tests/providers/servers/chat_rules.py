@@ -185,6 +185,7 @@ _V1 = "(/v1)?/chat/completions"
 
 GPT_4O = Personality("openai", "gpt-4o", strict=True)
 GPT_5_6 = Personality("openai", "gpt-5.6", strict=True, rules=(_responses_for_tools, _only_default_sampling, _completion_tokens))
+GPT_5_MINI = Personality("openai", "gpt-5-mini", strict=True, rules=(_only_default_sampling, _completion_tokens, _no_stop))
 O3 = Personality("openai", "o3", strict=True, rules=(_only_default_sampling, _completion_tokens, _no_stop))
 AZURE = Personality(
     "azure",

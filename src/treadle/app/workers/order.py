@@ -17,7 +17,7 @@ from treadle.app.agent import Agent
 from treadle.app.assistant import Host
 from treadle.app.assistants import agent_of, assistant, instructed, instructions_of
 from treadle.app.home import Home
-from treadle.app.models import model_at
+from treadle.app.models import model_at, names_in
 from treadle.core.entries import Entry, Opened, Said
 from treadle.core.errors import BadPrompt, SettingsError
 from treadle.core.log import log
@@ -41,6 +41,11 @@ class Order(Struct, frozen=True):
     attended: bool = True
 
     @property
+    def first_model(self) -> str:
+        """The name of the model that is asked first."""
+        return names_in(self.model)[0]
+
+    @property
     def origin(self) -> dict[str, Any]:
         """What is kept with the run."""
         return {"face": FACE, **msgspec.to_builtins(self)}
@@ -51,7 +56,7 @@ def opening(order: Order, message: str, user: str) -> list[Entry]:
     if not message.strip():
         raise BadPrompt("The message is empty; say what you want.")
     now = time()
-    opened = Opened(agent=order.assistant, model=order.model, user=user, origin=order.origin, at=now)
+    opened = Opened(agent=order.assistant, model=order.first_model, user=user, origin=order.origin, at=now)
     return [opened, Said(text=sound(message), at=now)]
 
 

@@ -73,7 +73,7 @@ async def _begun(schedules: Schedules, schedule: Schedule, now: float) -> bool:
     try:
         wanted = msgspec.json.decode(schedule.wanted, type=Wanted)
         entries = opening(wanted.order, wanted.message, wanted.user)
-        place = Place(run_id_of(schedule), wanted.user, wanted.order.model)
+        place = Place(run_id_of(schedule), wanted.user, wanted.order.first_model)
         return await schedules.begin(schedule, next_after(schedule.cron, schedule.zone, now), place, entries)
     except RunTaken:
         return False  # begun already, by an earlier schedule of this name

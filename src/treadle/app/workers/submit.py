@@ -18,7 +18,7 @@ async def submit(home: Home, order: Order, message: str, *, user: str = "", at: 
     """Write a run down and queue it, to begin at a time or as soon as can be. Its id."""
     assistant(order.assistant)  # a sentence now, where there is none
     run_id = new_run_id()
-    await Queue(home.database).open(Place(run_id, user, order.model, at), opening(order, message, user))
+    await Queue(home.database).open(Place(run_id, user, order.first_model, at), opening(order, message, user))
     return run_id
 
 
@@ -29,7 +29,7 @@ async def queue_again(home: Home, run_id: str, at: float = 0.0) -> None:
     if state.finished is not None and state.finished.stopped not in ("failed", "waiting"):
         raise SettingsError(f"Run {run_id} is over ({state.finished.stopped}), so there is nothing to go on with.")
     user = "" if state.opened is None else state.opened.user
-    await Queue(home.database).add(Place(run_id, user, order.model, at))
+    await Queue(home.database).add(Place(run_id, user, order.first_model, at))
 
 
 async def submit_every(home: Home, cron: str, zone: str, wanted: Wanted, name: str = "") -> Schedule:

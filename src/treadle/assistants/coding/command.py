@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, Job, Jobs, SettingsError, Terminal, Work, carry_out, settings_of
+from treadle import Host, Job, Jobs, SettingsError, Terminal, Work, carry_out, settings_of, spec_of
 from treadle.assistants.coding import show
 from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, title_of
 
@@ -135,7 +135,7 @@ async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
         given=msgspec.to_builtins(given),
         workspace=str(folder),
         user=host.user,
-        origin={**host.origin, "model": model.name},
+        origin={**host.origin, "model": spec_of(model)},
     )
     terminal = host.shown_at
     if args.detach:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
-from treadle import Agent, Host, Job, Jobs, RunNotFound, Scripted, SettingsError, TreadleError, settings_of
+from treadle import Agent, Host, Job, Jobs, RunNotFound, Scripted, SettingsError, TreadleError, settings_of, spec_of
 from treadle.assistants.coding.account import Entry, doing, steps_of
 from treadle.assistants.coding.carrying import FACE, Carrier, is_known
 from treadle.assistants.coding.changes import checkpoints_of, patch_of, take_back
@@ -86,7 +86,7 @@ class Service:
             given=msgspec.to_builtins(given),
             workspace=str(folder),
             user=self._host.user,
-            origin={**self._host.origin, **FACE, "model": model.name},
+            origin={**self._host.origin, **FACE, "model": spec_of(model)},
         )
         self._carrier.begin(job)
         return JSONResponse({"job": brief(job), "notes": list(settings.notes)}, 201)
