@@ -91,7 +91,8 @@ class Bedrock:
         fixed = {"authorization": f"Bearer {bearer}"} if bearer else {}
         self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=signer)
         self._stream = stream
-        self._path = f"/model/{quote(name, safe='')}/converse{'-stream' if stream else ''}"
+        self._whole_path = f"/model/{quote(name, safe='')}/converse"
+        self._path = f"{self._whole_path}-stream" if stream else self._whole_path
         self._max_output = max_output
         self._family = family = find_family(name)
         self._form = f"{WIRE}{family.json_results:d}{family.result_status:d}{family.returns_reasoning:d}"
@@ -105,7 +106,8 @@ class Bedrock:
         history = request.history.encoded(self._form, partial(encode_message, self._family, blobs=request.blobs))
         reading = Reply(self._server, Ids(len(request.history)))
         splitter = EventStream() if self._stream else None
-        return self._endpoint.reply(self._path, self._body(request, history), reading, splitter, request.options.headers)
+        body = self._body(request, history)
+        return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path)
 
     def _body(self, request: Request, history: bytes) -> bytes:
         options = request.options

@@ -71,11 +71,17 @@ _OTHER_WIRE = re.compile(
 )
 
 _NO_TOOLS = re.compile(
-    r"does(n't| not) support (tools|tool (use|call)|function call)|no endpoints found that support tool use"
+    r"does(n't| not) support (tools|tool (use|call)|function call)(?!.{0,9} in stream)|no endpoints found that support tool use"
     r"|(tool|function) (use|calls?|calling) (is|are) not supported|tools param requires --jinja|requires --enable-auto-tool-choice",
     re.IGNORECASE,
 )
 
+_NO_MODEL = re.compile(
+    r"\bmodel\b.{0,120}?(not exist|not found|is not available on|not supported by any provider)|requested model is not supported"
+    r"|supported (API )?model names are",
+    re.IGNORECASE,
+)
+_NO_CREDIT = re.compile(r"credit balance is too low|insufficient (balance|credits?|funds)|requires more credits", re.IGNORECASE)
 _EXPIRED = re.compile(r"expiredtoken|token included in the request is expired|bearer token has expired", re.IGNORECASE)
 _BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)  # Google says it with status 400
 
@@ -175,7 +181,7 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
         return WrongWire(f"{server.model} is asked over /v1/responses ({status}).{said}", status=status)
     if _NO_TOOLS.search(words):
         return ToolsRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
-    if "insufficient_quota" in marks:
+    if "insufficient_quota" in marks or status == 402 or _NO_CREDIT.search(words):
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
     if _EXPIRED.search(f"{marks} {words}"):
         return ModelRefused(f"The session for {server.model} has expired ({status}): refresh the credentials.{said}", status=status)
@@ -187,7 +193,8 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
     if status in _TRY_AGAIN or status >= 500:
         message = f"{server.model} at {server.host} can't answer now ({status}).{said}"
         return ModelUnavailable(message, status=status, retry_after=_retry_after(headers, error))
-    refusal = _refusal(server, 401 if _BAD_KEY.search(words) else status, headers)
+    cause = 401 if _BAD_KEY.search(words) else 404 if _NO_MODEL.search(words) else status
+    refusal = _refusal(server, cause, status, headers)
     return ModelRefused(refusal + said, status=status)
 
 
@@ -196,15 +203,16 @@ def _without_tools(server: Server) -> str:
     return f'{server.model} at {server.host} takes no tools: use `--dialect auto`, or Agent(dialect="auto"); {probe}'
 
 
-def _refusal(server: Server, status: int, headers: Mapping[str, str]) -> str:
-    match status:
+def _refusal(server: Server, cause: int, status: int, headers: Mapping[str, str]) -> str:
+    """The sentence for a status that says the cause, which isn't always the one that came."""
+    match cause:
         case 401 | 403 if server.key_variable:
             return f"{server.host} does not accept the key for {server.model} ({status}): check {server.key_variable}."
         case 401 | 403:
             return f"{server.host} does not let you use {server.model} ({status})."
         case 404:
             name = server.model.partition(":")[2] or server.model
-            return f"There is no model {name} at {server.address} (404). {server.absent}"
+            return f"There is no model {name} at {server.address} ({status}). {server.absent}"
         case 301 | 302 | 303 | 307 | 308:
             where = server.quoted(headers.get("location", "another place"))
             return f"{server.address} has moved to {where} ({status}): set base_url to where it is now."
