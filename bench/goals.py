@@ -122,7 +122,7 @@ def _honesty_goals(results: Results) -> Iterator[Goal]:
 
 def _import_goals(results: Results) -> Iterator[Goal]:
     multiples = [one.multiple for one in results.imports or () if one.program == TREADLE]
-    yield Goal(TREADLE, 3.0, next(iter(multiples), None), "x import asyncio")
+    yield Goal(TREADLE, 2.0, next(iter(multiples), None), "x import asyncio")
 
 
 def _together_goals(results: Results) -> Iterator[Goal]:
