@@ -131,7 +131,9 @@ class Endpoint:
         """Ask, and again where the server's refusal says what to change; what was changed for the first time."""
         new: list[Repair] = []
         while True:
-            known = (*memory.of(self._server.model, self._server.address), *(repair for repair in new if not repair.lasting))
+            known = memory.of(self._server.model, self._server.address)
+            if new:
+                known = (*known, *(repair for repair in new if not repair.lasting))
             sent = _repaired(body, known) if known else body
             asked = whole_path if whole_path and any(repair.kind == "no_stream" for repair in known) else path
             try:
