@@ -213,6 +213,18 @@ def test_the_same_refusal_twice_is_the_end():
     assert len(server.requests) == 2
 
 
+def test_repairs_that_did_not_help_are_not_kept():
+    memory.add("groq:m", "elsewhere", Repair("no_system"))
+    with WireServer([refusal("Unknown parameter: 'seed'"), refusal("Your request is malformed."), "fine"]) as server:
+        _, error = hear(
+            make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {}), request(options=Options(seed=1))
+        )
+        assert isinstance(error, ModelRefused)
+        assert asked(server, seed=1)
+    assert [each.body.get("seed") for each in server.requests] == [1, None, 1]
+    assert list(memory.all().values()) == [(Repair("no_system"),)]
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [

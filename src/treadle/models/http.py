@@ -141,6 +141,7 @@ class Endpoint:
             except ModelRefused as refusal:
                 repair = None if len(new) == MOST_REPAIRS else repair_for(refusal, sent)
                 if repair is None or repair in known:
+                    memory.remove(self._server.model, self._server.address, new)
                     raise
                 if repair.lasting:
                     memory.add(self._server.model, self._server.address, repair)

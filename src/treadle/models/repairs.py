@@ -4,7 +4,7 @@
 stays a refusal. Nothing happens twice by it: a request that was refused has had no effect.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -85,6 +85,16 @@ class Memory:
         """Remember one more."""
         known, key = self.all(), _key(model, address)
         known[key] = (*known.get(key, ()), repair)
+        if self.save is not None:
+            self.save(known)
+
+    def remove(self, model: str, address: str, repairs: Sequence[Repair]) -> None:
+        """Take back repairs that didn't help."""
+        known, key = self.all(), _key(model, address)
+        if not repairs or key not in known:
+            return
+        rest = tuple([repair for repair in known.pop(key) if repair not in repairs])
+        known |= {key: rest} if rest else {}
         if self.save is not None:
             self.save(known)
 
