@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from bench import events, imports, load, rounds, together
+from bench import events, imports, load, rounds, together, wires
 from bench.contenders import CONTENDERS, FLOOR, Contender, named
 from bench.crew import Absent, crew
 from bench.machine import describe
@@ -18,7 +18,7 @@ from bench.processes import mock_server
 from bench.report import render, write
 from bench.results import Results
 
-SECTIONS = ("rounds", "events", "load", "import", "together")
+SECTIONS = ("rounds", "wires", "events", "load", "import", "together")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -42,6 +42,8 @@ def measure(contenders: Sequence[Contender], sections: Sequence[str], plan: Plan
                     found["rounds"] = rounds.measure(workers, plan)
                 if "events" in sections:
                     found["events"] = events.measure(workers, plan)
+        if "wires" in sections:
+            found["wires"] = wires.measure(base_url, plan, absent)
         if "load" in sections:
             found["load"] = load.measure(contenders, base_url, plan, absent)
         if "import" in sections:
@@ -54,7 +56,7 @@ def measure(contenders: Sequence[Contender], sections: Sequence[str], plan: Plan
 
 def _name(results: Results, contenders: Sequence[Contender]) -> str:
     """Only a complete run may replace the record of the last complete one."""
-    sections = (results.rounds, results.events, results.load, results.imports, results.together)
+    sections = (results.rounds, results.wires, results.events, results.load, results.imports, results.together)
     complete = None not in sections and len(contenders) == len(CONTENDERS)
     if not complete:
         return "partial"

@@ -1,4 +1,4 @@
-"""Section 2: CPU time of one streamed event, from a long text in many small pieces.
+"""Section 3: CPU time of one streamed event, from a long text in many small pieces.
 
 The cost of a one-piece reply is taken off, so that only the events remain.
 """

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from bench.contenders import CONTENDERS, Kind
+from bench.contenders import CONTENDERS, WIRES, Kind
 from bench.imports import TREADLE
 from bench.results import Results
 from bench.rounds import LONGEST
@@ -44,6 +44,7 @@ def judge(results: Results) -> list[Goal]:
     """All goals, in the order of the sections."""
     return [
         *_round_goals(results),
+        *_wire_goals(results),
         *_long_run_goals(results),
         *_growth_goals(results),
         *_event_goals(results),
@@ -68,6 +69,19 @@ def _round_goals(results: Results) -> Iterator[Goal]:
                 ]
                 what = f"{name}: CPU of a round, {_wire(streamed)}, {calls} call(s), worst length"
                 yield Goal(what, limit, max(ratios, default=None), "x floor")
+
+
+def _wire_goals(results: Results) -> Iterator[Goal]:
+    found = results.wires
+    for wire in WIRES:
+        for streamed in (False, True):
+            costs = [cost for cost in found.costs if (cost.contender, cost.cell.streamed) == (wire.name, streamed)] if found else []
+            growth = [one for one in found.growth if (one.contender, one.streamed) == (wire.name, streamed)] if found else []
+            ratios = [cost.cpu_ratio for cost in costs if cost.cpu_ratio is not None]
+            what = f"{OURS} over {wire.name}: CPU of a round, {_wire(streamed)}, worst length"
+            yield Goal(what, 6.0, max(ratios, default=None), "x floor")
+            what = f"{OURS} over {wire.name}: CPU of round {LONGEST} by round 5, {_wire(streamed)}"
+            yield Goal(what, 1.5, max([one.factor for one in growth], default=None))
 
 
 def _long_run_goals(results: Results) -> Iterator[Goal]:
@@ -112,7 +126,7 @@ def _load_goals(results: Results) -> Iterator[Goal]:
 
 
 def _honesty_goals(results: Results) -> Iterator[Goal]:
-    ours = [contender.name for contender in CONTENDERS if contender.kind is Kind.OURS]
+    ours = [contender.name for contender in (*CONTENDERS, *WIRES) if contender.kind is Kind.OURS]
     found = [one for name in ours for one in results.faults_of(name)]
     # A process that was measured and then died took its runs with it.
     died = sum(name in results.absent for name in ours) if found else 0
@@ -122,7 +136,7 @@ def _honesty_goals(results: Results) -> Iterator[Goal]:
 
 def _import_goals(results: Results) -> Iterator[Goal]:
     multiples = [one.multiple for one in results.imports or () if one.program == TREADLE]
-    yield Goal(TREADLE, 3.0, next(iter(multiples), None), "x import asyncio")
+    yield Goal(TREADLE, 2.0, next(iter(multiples), None), "x import asyncio")
 
 
 def _together_goals(results: Results) -> Iterator[Goal]:

@@ -1,4 +1,4 @@
-"""Section 4: from nothing to imported, and from nothing to the first answer.
+"""Section 5: from nothing to imported, and from nothing to the first answer.
 
 Whole processes, timed from outside and interleaved; the unit is a process that imports asyncio.
 The multiple is of CPU time, which is what importing takes and what a busy machine distorts least.

@@ -1,4 +1,4 @@
-"""Section 3: many runs at once against a server that takes its time.
+"""Section 4: many runs at once against a server that takes its time.
 
 Throughput, the slowest runs, memory per run, and whether every run did all of its work. Each
 measurement has a process of its own, because memory once taken is not given back.

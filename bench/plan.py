@@ -11,6 +11,7 @@ class Plan:
     rounds: tuple[int, ...]
     peer_rounds: tuple[int, ...]
     calls: tuple[int, ...]
+    wire_rounds: tuple[int, ...]
     turns: int
     sample_seconds: float
     patience: float
@@ -31,6 +32,7 @@ FULL = Plan(
     rounds=(10, 50, 200),
     peer_rounds=(10, 50, 200),
     calls=(1, 4),
+    wire_rounds=(10, 200),
     turns=15,
     sample_seconds=0.04,
     patience=3.0,
@@ -51,6 +53,7 @@ QUICK = Plan(
     rounds=(10, 200),
     peer_rounds=(10,),
     calls=(1, 4),
+    wire_rounds=(10, 200),
     turns=7,
     sample_seconds=0.03,
     patience=0.8,

@@ -32,6 +32,7 @@ _QUIET = {
     "OTEL_SDK_DISABLED": "true",
     "OPENAI_API_KEY": "unused",
     "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "",  # nobody's imports are compiled each time
 }
 
 

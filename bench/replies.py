@@ -1,6 +1,6 @@
-"""The mock model's replies as finished HTTP bytes: whole, or as server-sent events.
+"""The mock model's replies over chat completions as finished HTTP bytes: whole, or as server-sent events.
 
-Pure: a scenario, a round and a wire mode in, the writes out. Knows nothing of sockets.
+Pure: a scenario, a round and a wire mode in, the writes out. Knows nothing of sockets. Other wires are in `wire_replies`.
 """
 
 import json
@@ -15,10 +15,7 @@ EVENTS_PER_WRITE = 16
 FRAGMENT = 8
 CREATED = 1_760_000_000
 
-_STREAM_HEAD = (
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
-    b"cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
-)
+EVENT_STREAM = "text/event-stream; charset=utf-8"
 _LAST_CHUNK = b"0\r\n\r\n"
 
 
@@ -36,7 +33,25 @@ def reply(scenario: Scenario, done: int, streamed: bool) -> Reply:
     return Reply(build(scenario, done), scenario.delay_ms / 1000)
 
 
-def _calls(scenario: Scenario, done: int) -> list[dict[str, Any]]:
+def whole_response(payload: dict[str, Any]) -> tuple[bytes, ...]:
+    """A JSON body as one write."""
+    body = to_json(payload)
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
+    return (head.encode() + b"\r\n" + body,)
+
+
+def streamed_response(events: list[bytes], content_type: str = EVENT_STREAM) -> tuple[bytes, ...]:
+    """Encoded events, each as a chunk, in as many writes as a real model's take."""
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n"
+    chunks = [_http_chunk(event) for event in events]
+    groups = [b"".join(chunks[start : start + EVENTS_PER_WRITE]) for start in range(0, len(chunks), EVENTS_PER_WRITE)]
+    groups[0] = head.encode() + groups[0]
+    groups[-1] += _LAST_CHUNK
+    return tuple(groups)
+
+
+def calls_of(scenario: Scenario, done: int) -> list[dict[str, Any]]:
+    """The calls of the next round as chat completions have them; none when the rounds are over."""
     if done >= scenario.rounds:
         return []
     first = done * scenario.calls
@@ -62,7 +77,7 @@ def _usage(done: int) -> dict[str, Any]:
 
 
 def _whole(scenario: Scenario, done: int) -> tuple[bytes, ...]:
-    calls = _calls(scenario, done)
+    calls = calls_of(scenario, done)
     message: dict[str, Any] = {"role": "assistant", "content": None, "refusal": None}
     if calls:
         message["tool_calls"] = calls
@@ -70,22 +85,16 @@ def _whole(scenario: Scenario, done: int) -> tuple[bytes, ...]:
         message["content"] = "".join(scenario.pieces)
     finish = "tool_calls" if calls else "stop"
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
-    body = _json(_envelope("chat.completion", done, [choice], _usage(done)))
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
-    return (head.encode() + b"\r\n" + body,)
+    return whole_response(_envelope("chat.completion", done, [choice], _usage(done)))
 
 
 def _streamed(scenario: Scenario, done: int) -> tuple[bytes, ...]:
-    events = [_event(payload) for payload in _payloads(scenario, done)]
-    events.append(_http_chunk(b"data: [DONE]\n\n"))
-    groups = [b"".join(events[start : start + EVENTS_PER_WRITE]) for start in range(0, len(events), EVENTS_PER_WRITE)]
-    groups[0] = _STREAM_HEAD + groups[0]
-    groups[-1] += _LAST_CHUNK
-    return tuple(groups)
+    events = [b"data: " + to_json(payload) + b"\n\n" for payload in _payloads(scenario, done)]
+    return streamed_response([*events, b"data: [DONE]\n\n"])
 
 
 def _payloads(scenario: Scenario, done: int) -> list[dict[str, Any]]:
-    calls = _calls(scenario, done)
+    calls = calls_of(scenario, done)
     first = {"role": "assistant", "content": None if calls else "", "refusal": None}
     deltas = _call_deltas(calls) if calls else [{"content": piece} for piece in scenario.pieces]
     payloads = [_delta(done, delta) for delta in [first, *deltas]]
@@ -100,10 +109,13 @@ def _call_deltas(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         text = call["function"]["arguments"]
         opening = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
         deltas.append({"tool_calls": [opening]})
-        for start in range(0, len(text), FRAGMENT):
-            fragment = {"arguments": text[start : start + FRAGMENT]}
-            deltas.append({"tool_calls": [{"index": index, "function": fragment}]})
+        deltas += [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in fragments(text)]
     return deltas
+
+
+def fragments(text: str) -> list[str]:
+    """Arguments as a streaming server cuts them."""
+    return [text[start : start + FRAGMENT] for start in range(0, len(text), FRAGMENT)]
 
 
 def _delta(done: int, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
@@ -123,13 +135,10 @@ def _envelope(kind: str, done: int, choices: list[dict[str, Any]], usage: dict[s
     }
 
 
-def _event(payload: dict[str, Any]) -> bytes:
-    return _http_chunk(b"data: " + _json(payload) + b"\n\n")
-
-
 def _http_chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-def _json(value: dict[str, Any]) -> bytes:
+def to_json(value: dict[str, Any]) -> bytes:
+    """Compact JSON."""
     return json.dumps(value, separators=(",", ":")).encode()

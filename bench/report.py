@@ -41,6 +41,7 @@ def render(results: Results) -> str:
         f"# Benchmark, {results.plan} plan, {results.machine.date}",
         *_circumstances(results),
         *(_rounds(results.rounds) if results.rounds else ()),
+        *(_wires(results.wires) if results.wires else ()),
         *(_events(results.events) if results.events else ()),
         *(_load(results.load) if results.load else ()),
         *(_imports(results.imports) if results.imports else ()),
@@ -106,6 +107,16 @@ def _rounds(found: RoundsResult) -> Iterator[str]:
         yield from _growth(found)
     if found.skipped:
         yield "Left out: " + "; ".join(found.skipped) + "."
+
+
+def _wires(found: RoundsResult) -> Iterator[str]:
+    yield "## CPU of a round over each wire"
+    yield "Treadle without a journal; the floor speaks chat completions. Requests to Bedrock are signed."
+    for rounds in sorted({cost.cell.rounds for cost in found.costs}):
+        costs = [cost for cost in found.costs if cost.cell.rounds == rounds]
+        yield f"Runs of {rounds} rounds: multiple of the floor (milliseconds a round)"
+        yield _round_table(costs, lambda cost: (cost.cpu_ratio, cost.cpu_ms))
+    yield from _growth(found)
 
 
 def _round_table(costs: list[RoundCost], pick: Callable[[RoundCost], tuple[float | None, float]]) -> str:

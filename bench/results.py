@@ -20,6 +20,7 @@ class Results:
     took_s: float
     absent: dict[str, str]
     rounds: RoundsResult | None = None
+    wires: RoundsResult | None = None
     events: tuple[EventCost, ...] | None = None
     load: tuple[LoadResult, ...] | None = None
     imports: tuple[StartCost, ...] | None = None
@@ -27,6 +28,6 @@ class Results:
 
     def faults_of(self, contender: str) -> list[Faults]:
         """What went wrong for a contender, in any section."""
-        costs = self.rounds.costs if self.rounds else ()
+        costs = [cost for found in (self.rounds, self.wires) if found for cost in found.costs]
         everything = (*costs, *(self.events or ()), *(self.load or ()))
         return [one.faults for one in everything if one.contender == contender]

@@ -1,6 +1,6 @@
-"""The mock model server: `POST /v1/chat/completions` from ready-made bytes.
+"""The mock model server: chat completions and four other wires, told apart by the path, from ready-made bytes.
 
-It never parses a request: the scenario's label and the assistant messages already in it decide.
+It never parses a request: the scenario's label and the replies already in it decide.
 Prints its port, then serves until its standard input closes. Not a server for anything else.
 """
 
@@ -9,27 +9,31 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from bench import replies, wire_replies
 from bench.processes import SERVER_CORE, allow_many_sockets, pin
-from bench.replies import Reply, reply
+from bench.replies import Reply
 from bench.scenario import Scenario
 
 _END_OF_HEAD = b"\r\n\r\n"
 _BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
-_known: dict[tuple[bytes, int, bool], Reply] = {}
+_known: dict[tuple[bytes, bytes, int, bool], Reply] = {}
 
 
-def answer(body: bytes) -> Reply:
+def answer(path: bytes, body: bytes) -> Reply:
     """The reply to one request, built once per kind of request and then remembered."""
     start = body.find(b"bench-r")
     # The label ends at the blank that follows it in the prompt.
     label = body[start : body.find(b" ", start)]
-    # A quote inside a JSON text is escaped, so this finds roles only, in any spacing.
-    done = body.count(b'"assistant"')
-    streamed = b'"stream":true' in body or b'"stream": true' in body
-    key = (label, done, streamed)
+    wire = wire_replies.wire_of(path)
+    # A quote inside a JSON text is escaped, so this finds roles and kinds only, in any spacing.
+    said = body.count(wire.mark if wire else b'"assistant"')
+    streamed = wire_replies.streams(path) or b'"stream":true' in body or b'"stream": true' in body
+    key = (path, label, said, streamed)
     if key not in _known:
-        _known[key] = reply(Scenario.parse(label.decode()), done, streamed)
+        scenario = Scenario.parse(label.decode())
+        build = replies.reply if wire is None else wire.reply
+        _known[key] = build(scenario, said, streamed)
     return _known[key]
 
 
@@ -51,26 +55,27 @@ class Connection(asyncio.Protocol):
         self._buffer = self._buffer + data if self._buffer else data
         if len(self._buffer) < self._missing:
             return
-        body = self._take_body()
-        if body is not None:
-            self._send(body)
+        request = self._take_request()
+        if request is not None:
+            self._send(*request)
 
-    def _take_body(self) -> bytes | None:
+    def _take_request(self) -> tuple[bytes, bytes] | None:
         end = self._buffer.find(_END_OF_HEAD)
         if end < 0:
             return None
         head = self._buffer[:end].lower()
+        path = self._buffer[: self._buffer.find(b"\r\n")].split(b" ")[1]
         start = end + len(_END_OF_HEAD)
         self._missing = start + _content_length(head)
         if len(self._buffer) < self._missing:
             return None
         body = self._buffer[start : self._missing]
         self._buffer, self._missing = b"", 0
-        return body
+        return path, body
 
-    def _send(self, body: bytes) -> None:
+    def _send(self, path: bytes, body: bytes) -> None:
         try:
-            found = answer(body)
+            found = answer(path, body)
         except ValueError as error:
             print(error, file=sys.stderr)
             self._transport.write(_BAD_REQUEST)

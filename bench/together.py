@@ -1,4 +1,4 @@
-"""Section 5: four synchronous functions of 100 ms each, asked for in one reply. One after the other they would take 400 ms.
+"""Section 6: four synchronous functions of 100 ms each, asked for in one reply. One after the other they would take 400 ms.
 
 Wall time, from the start of the first to the end of the last; Treadle only. Runs as a process of its own, like all the others.
 """

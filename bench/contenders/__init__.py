@@ -60,10 +60,19 @@ CONTENDERS = (
     Contender("langgraph", Kind.PEER, "langgraph_agent"),
 )
 
+# The same agent over each wire, measured beside each other and the floor, which speaks chat completions.
+WIRES = (
+    Contender("chat", Kind.OURS, "treadle_agent"),
+    Contender("responses", Kind.OURS, "treadle_agent", "opened_over_responses"),
+    Contender("anthropic", Kind.OURS, "treadle_agent", "opened_over_anthropic"),
+    Contender("google", Kind.OURS, "treadle_agent", "opened_over_google"),
+    Contender("bedrock", Kind.OURS, "treadle_agent", "opened_over_bedrock"),
+)
+
 
 def named(name: str) -> Contender:
     """Look a contender up."""
-    for contender in CONTENDERS:
+    for contender in (*CONTENDERS, *WIRES):
         if contender.name == name:
             return contender
     known = ", ".join(contender.name for contender in CONTENDERS)

@@ -1,4 +1,4 @@
-"""Treadle itself: without a journal, with the SQLite journal, and with the audit trail too."""
+"""Treadle itself: without a journal, with the SQLite journal, and with the audit trail too; and over each wire."""
 
 import tempfile
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +16,7 @@ from treadle.models.openai import OpenAI
 
 def opened(setup: Setup) -> AbstractAsyncContextManager[Run]:
     """Nothing is written down."""
-    return _opened(setup, lambda _folder: False)
+    return _opened(setup, _no_journal)
 
 
 def opened_with_journal(setup: Setup) -> AbstractAsyncContextManager[Run]:
@@ -29,10 +29,49 @@ def opened_with_audit(setup: Setup) -> AbstractAsyncContextManager[Run]:
     return _opened(setup, lambda folder: open_home(folder).services())
 
 
+def opened_over_responses(setup: Setup) -> AbstractAsyncContextManager[Run]:
+    """OpenAI's Responses."""
+    from treadle.models.responses import Responses
+
+    return _opened(setup, _no_journal, Responses(MODEL, base_url=setup.base_url, api_key="unused", stream=setup.stream))
+
+
+def opened_over_anthropic(setup: Setup) -> AbstractAsyncContextManager[Run]:
+    """Anthropic's messages."""
+    from treadle.models.anthropic import Anthropic
+
+    return _opened(setup, _no_journal, Anthropic(MODEL, base_url=_root(setup), api_key="unused", stream=setup.stream))
+
+
+def opened_over_google(setup: Setup) -> AbstractAsyncContextManager[Run]:
+    """Gemini's generateContent."""
+    from treadle.models.google import Google
+
+    return _opened(setup, _no_journal, Google(MODEL, base_url=_root(setup), api_key="unused", stream=setup.stream))
+
+
+def opened_over_bedrock(setup: Setup) -> AbstractAsyncContextManager[Run]:
+    """Bedrock's Converse, every request signed."""
+    from treadle.models.aws import Credentials
+    from treadle.models.bedrock import Bedrock
+
+    keys = Credentials("AKIDEXAMPLE", "unused")
+    model = Bedrock(MODEL, region="us-east-1", credentials=keys, base_url=_root(setup), stream=setup.stream)
+    return _opened(setup, _no_journal, model)
+
+
+def _no_journal(_folder: str) -> bool:
+    return False
+
+
+def _root(setup: Setup) -> str:
+    return setup.base_url.removesuffix("/v1")
+
+
 @asynccontextmanager
-async def _opened(setup: Setup, journal_in: Callable[[str], Any]) -> AsyncIterator[Run]:
+async def _opened(setup: Setup, journal_in: Callable[[str], Any], model: Any = None) -> AsyncIterator[Run]:
     with tempfile.TemporaryDirectory(prefix="treadle-bench-") as folder:
-        agent, journal = _agent(setup), journal_in(folder)
+        agent, journal = _agent(setup, model), journal_in(folder)
 
         async def whole(prompt: str) -> str:
             return (await agent.run(prompt, journal=journal)).output
@@ -50,8 +89,8 @@ async def _opened(setup: Setup, journal_in: Callable[[str], Any]) -> AsyncIterat
             close_homes()
 
 
-def _agent(setup: Setup) -> Agent[str]:
-    model = OpenAI(MODEL, base_url=setup.base_url, api_key="unused", stream=setup.stream)
+def _agent(setup: Setup, model: Any) -> Agent[str]:
+    model = model or OpenAI(MODEL, base_url=setup.base_url, api_key="unused", stream=setup.stream)
     tools = [tool(effect="read")(function) for function in TOOLS]
     limits = Limits(rounds=1_000, calls=100_000)
     return Agent(model, tools=tools, instructions=INSTRUCTIONS, limits=limits)

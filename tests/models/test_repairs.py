@@ -5,10 +5,13 @@ import json
 
 import pytest
 
+import wire
 from treadle.core.errors import ModelRefused, ToolsRefused, WrongWire
 from treadle.core.requests import Notice, Options
+from treadle.models.diagnosis import diagnose, find_room
 from treadle.models.factory import Connection, make_model
-from treadle.models.repairs import Memory, Repair, apply, diagnose, memory
+from treadle.models.repairs import Memory, Repair, memory
+from treadle.models.request_changes import apply
 from wire import ADD, WireServer, ask, hear, refuse, request, text_in
 
 CHAT = {
@@ -69,7 +72,7 @@ CASES = [
     ("Your organization must be verified to stream this model. Please go to the settings.", Repair("no_stream")),
     ("This model does not support streaming", Repair("no_stream")),
     ("messages[2].content cannot be null", Repair("content")),
-    ("A maximum of 4 blocks with cache_control may be provided. Found 5.", Repair("drop", "*.cache_control")),
+    ("A maximum of 4 blocks with cache_control may be provided. Found 5.", Repair("drop", "**.cache_control")),
     ('"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.', Repair("set", "thinking", {"type": "adaptive"})),
     ("`max_tokens` must be greater than `thinking.budget_tokens`.", Repair("drop", "thinking")),
     ("Thinking mode does not support this tool_choice", Repair("drop", "tool_choice")),
@@ -145,7 +148,7 @@ def test_messages_are_changed_as_the_repair_says():
         {"role": "tool", "tool_call_id": "call_1", "content": "3"},
         {"role": "user", "content": "Go on."},
     ]
-    repairs = [Repair("short_ids"), Repair("between"), Repair("reasoning"), Repair("content"), Repair("drop", "*.cache_control")]
+    repairs = [Repair("short_ids"), Repair("between"), Repair("reasoning"), Repair("content"), Repair("drop", "**.cache_control")]
     changed = json.loads(apply(json.dumps({"messages": messages}).encode(), repairs))["messages"]
     assert [message["role"] for message in changed] == ["assistant", "tool", "assistant", "user"]
     assert changed[0]["content"] == changed[0]["reasoning_content"] == ""
@@ -210,6 +213,18 @@ def test_the_same_refusal_twice_is_the_end():
     assert len(server.requests) == 2
 
 
+def test_repairs_that_did_not_help_are_not_kept():
+    memory.add("groq:m", "elsewhere", Repair("no_system"))
+    with WireServer([refusal("Unknown parameter: 'seed'"), refusal("Your request is malformed."), "fine"]) as server:
+        _, error = hear(
+            make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {}), request(options=Options(seed=1))
+        )
+        assert isinstance(error, ModelRefused)
+        assert asked(server, seed=1)
+    assert [each.body.get("seed") for each in server.requests] == [1, None, 1]
+    assert list(memory.all().values()) == [(Repair("no_system"),)]
+
+
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
@@ -222,6 +237,88 @@ def test_what_another_wire_or_text_would_solve_is_told_apart(words, kind):
     with WireServer([refusal(words)]) as server:
         _, error = hear(make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {}), request(tools=(ADD,)))
     assert type(error) is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "whole"),
+    [("bedrock", "/converse-stream", "/converse"), ("google", ":streamGenerateContent?alt=sse", ":generateContent")],
+)
+def test_a_server_that_does_not_stream_is_asked_for_the_response_in_one(name, path, whole):
+    refused = refusal("This model doesn't support tool use in streaming mode.")
+    with WireServer([refused, "fine", "fine again"]) as server:
+        model = wire.model(server, name, stream=True)
+        assert text_in(ask(model, request(tools=(ADD,)))) == "fine"
+        assert text_in(ask(model, request(tools=(ADD,)))) == "fine again"
+    first, *rest = server.requests
+    assert first.path.endswith(path)
+    assert all(each.path.endswith(whole) and each.body == first.body for each in rest)
+
+
+@pytest.mark.parametrize("name", ["openai", "responses", "anthropic", "google", "bedrock"])
+def test_instructions_go_with_the_first_message_on_every_wire(name):
+    refused = refusal("This model doesn't support system messages. Try again without a system message.")
+    with WireServer([refused, "fine"]) as server:
+        assert text_in(ask(wire.model(server, name, stream=False), request("hello"))) == "fine"
+    body = server.requests[1].body
+    assert not {"system", "systemInstruction", "instructions"} & set(body)
+    (message,) = next(body[field] for field in ("messages", "contents", "input") if field in body)
+    assert message["role"] == "user"
+    assert "Be brief." in json.dumps(message)
+    assert "hello" in json.dumps(message)
+
+
+def test_fewer_tokens_are_asked_for_where_there_is_room_and_only_this_time():
+    words = "This model's maximum context length is 4097 tokens. However, you requested 4137 tokens (137 in the messages, 4000 in the completion)."
+    with WireServer([refusal(words), "fine", "fine again"]) as server:
+        deltas = asked(server, max_tokens=4000)
+        assert text_in(deltas) == "fine"
+        (notice,) = [delta for delta in deltas if isinstance(delta, Notice)]
+        assert notice.text.endswith("max_tokens is sent as 3960 this time.")
+        asked(server, max_tokens=4000)
+    assert [each.body["max_tokens"] for each in server.requests] == [4000, 3960, 4000]
+
+
+@pytest.mark.parametrize(
+    ("words", "room"),
+    [
+        ("This model's maximum context length is 4096 tokens and your request has 1096 input tokens (4000 > 4096 - 1096).", 3000),
+        ("input length and `max_tokens` exceed context limit: 1097 + 4000 > 4096, decrease input length or `max_tokens`", 2999),
+        ("maximum context length is 4097 tokens. However, you requested 8000 tokens (4000 in the messages, 4000 in the completion)", None),
+        ("This model's maximum context length is 4097 tokens. However, your messages resulted in 7575 tokens.", None),
+    ],
+)  # fmt: skip
+def test_room_is_found_where_enough_is_left_for_a_reply(words, room):
+    repair = find_room(words, b'{"max_tokens": 4000}')
+    assert (repair and repair.value) == room
+    assert find_room(words, b'{"messages": []}') is None
+
+
+@pytest.mark.parametrize(
+    ("words", "param"),
+    [
+        ("Invalid image: unsupported format.", "messages[0].content[1].image_url"),
+        ("Invalid value for 'content': expected a string, got null.", "messages.[0].role"),
+        ("Invalid 'tools[0].function.name': string does not match pattern.", "tools[0].function.name"),
+        ("Unknown parameter: 'messages[0].content'.", "messages[0].content"),
+        ("image_url is not supported by this model", None),
+        ("Unsupported parameter: 'type' is not supported.", "tools[0].function.parameters.properties.a.type"),
+    ],
+)
+def test_what_a_message_or_a_tool_cannot_do_without_is_never_left_out(words, param):
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    sent = {
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, picture]}],
+        "tools": [{"type": "function", "function": {"name": "add", "parameters": {"properties": {"a": {"type": "string"}}}}}],
+    }
+    assert diagnose(words, {"error": {"message": words, "param": param}}, json.dumps(sent).encode()) is None
+
+
+def test_a_property_may_be_called_like_a_keyword_that_is_refused():
+    schema = {"type": "object", "properties": {"format": {"type": "string", "format": "uri"}}}
+    sent = {"tools": [{"type": "function", "function": {"name": "add", "parameters": schema}}]}
+    repair = diagnose("Unknown parameter: 'tools[0].function.parameters.properties.format.format'", None, json.dumps(sent).encode())
+    (tool,) = json.loads(apply(json.dumps(sent).encode(), [repair]))["tools"]
+    assert tool["function"]["parameters"] == {"type": "object", "properties": {"format": {"type": "string"}}}
 
 
 # what is remembered

@@ -8,7 +8,6 @@ from weakref import WeakSet
 
 from msgspec import Struct
 
-from treadle.app.home import open_home
 from treadle.app.models import ModelLike, model_of
 from treadle.app.nested import NestedAgent
 from treadle.app.output import OutputMode, choose_output
@@ -359,6 +358,8 @@ class Agent(Generic[OutputT]):
         if isinstance(journal, Services):
             services = journal
         elif journal is True:
+            from treadle.app.home import open_home  # the stores are slow to import, and not every agent keeps anything
+
             services = open_home().services()
         else:
             services = Services(journal, cache=MemoryCache(), results=MemoryResults(), blobs=_blobs)

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct
 
 from treadle.app.dialects import dialect_of
-from treadle.app.home import home_folder
 from treadle.app.models import ModelLike, model_of
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
@@ -102,6 +101,8 @@ def _speaking(model: Model, chosen: str, way: Way | None, *, narrowed: bool) -> 
 
 def ways_file() -> Path:
     """Where what probes found out is kept."""
+    from treadle.app.home import home_folder
+
     return home_folder() / "models.json"
 
 

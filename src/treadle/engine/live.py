@@ -6,7 +6,7 @@ It decides nothing and carries nothing out; `drive` does both with it.
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -22,12 +22,13 @@ from treadle.engine.catalog import Catalog
 from treadle.engine.judge import Bench
 from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
-from treadle.engine.tracing import Tracing
 from treadle.guard.logged import log
-from treadle.guard.provenance import doubts, is_harmless
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
 from treadle.loop.state import CallState, RunState, apply
+
+if TYPE_CHECKING:
+    from treadle.engine.tracing import Tracing
 
 CallWithin = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Progress = Callable[[str], None]
@@ -172,9 +173,13 @@ class LiveRun:
 
     def _doubts(self, call: Call, tool: Tool) -> Sequence[str]:
         """Which values of a call nobody vouches for, by all that was said so far. The work begins with the first such question."""
+        from treadle.guard.provenance import doubts, is_harmless  # only a policy that asks needs it, and it is slow to import
+
         if is_harmless(call, tool):
             return ()
         if self._tracing is None:
+            from treadle.engine.tracing import Tracing
+
             self._tracing = Tracing(self._only_reads)
         return doubts(call, tool, self._tracing.origins(self.state, self.instructions))
 

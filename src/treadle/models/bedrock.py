@@ -94,10 +94,11 @@ class Bedrock:
         fixed = {"authorization": f"Bearer {bearer}"} if bearer else {}
         self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=signer)
         self._stream = stream
-        self._path = f"/model/{quote(name, safe='')}/converse{'-stream' if stream else ''}"
+        self._whole_path = f"/model/{quote(name, safe='')}/converse"
+        self._path = f"{self._whole_path}-stream" if stream else self._whole_path
         self._max_output = max_output
         self._family = family = find_family(name)
-        self._form = f"{WIRE}{family.json_results:d}{family.result_status:d}{family.returns_reasoning:d}"
+        self._form = f"{WIRE}{family.json_results:d}{family.result_status:d}{family.returns_reasoning:d}{family.lone_results:d}"
         self._settings = Kept(self._encode_options)
         self._settings_without_calls = Kept(partial(self._encode_options, forbid=family.forbids_calls))
         self._tools = Kept(partial(_encode_tools, family))
@@ -108,7 +109,8 @@ class Bedrock:
         history = request.history.encoded(self._form, partial(encode_message, self._family, blobs=request.blobs))
         reading = Reply(self._server, Ids(len(request.history)))
         splitter = EventStream() if self._stream else None
-        return self._endpoint.reply(self._path, self._body(request, history), reading, splitter, request.options.headers)
+        body = self._body(request, history)
+        return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path)
 
     def _body(self, request: Request, history: bytes) -> bytes:
         options = request.options
@@ -233,66 +235,45 @@ def _collect_names(history: History) -> list[str]:
 # What is sent: messages
 #
 # Roles have to alternate in this API, while consecutive messages of a history may have the same role: the results of a round and
-# the next message of the person are both the user's. So `encode_message` gives the blocks of a message only, behind a separator
-# and a letter for its role in the history, and `_join_messages` adds the roles. The separator is a control character, which JSON
-# never contains, so no text can forge a boundary, and each message is still encoded once.
+# the next message of the person are both the user's. So each message is encoded once with a mark of whose it is where it ends, and
+# `_join_messages` makes one turn of those that follow each other by replacing what stands between them: the cost of walking a
+# history would grow with it. The marks are control characters, which JSON never contains, so no text can forge a boundary.
 
-_SEPARATOR = b"\x1e"
-_LETTERS = {"person": b"P", "tools": b"T", "model": b"M"}
-_OPENINGS = {b"P": b'{"role":"user","content":[', b"T": b'{"role":"user","content":[', b"M": b'{"role":"assistant","content":['}
-_FIRST = b'{"text":"(The conversation so far.)"}'  # a user message before a history that begins with the model's
-_BETWEEN = b'{"text":"OK."}'  # an assistant message between results and text, for families that refuse both in one message
+_USER, _MODEL = b'{"role":"user","content":[', b'{"role":"assistant","content":['
+_SAID, _REPLIED = b"\x01", b"\x02"  # the end of a message, the user's or the model's
+_RESULTS, _RETURNED = b"\x03", b"\x04"  # the beginning and the end of results, for families that refuse them together with text
+_FIRST = _USER + b'{"text":"(The conversation so far.)"}' + _SAID  # before a history that begins with the model's
+_BETWEEN = _MODEL + b'{"text":"OK."}]}'  # between results and text, for the same families
 
 
 def encode_message(family: Family, message: Message, blobs: Load | None = None) -> bytes:
-    """The content blocks of a message, behind the separator and its role; nothing if there are no blocks."""
+    """A message, closed by the mark of its role; nothing if there are no blocks."""
     blocks = b",".join([block for part in message.parts if (block := _encode_part(family, part, blobs))])
-    return b"%b%b%b" % (_SEPARATOR, _LETTERS[message.role], blocks) if blocks else b""
+    if not blocks:
+        return b""
+    if message.role == "model":
+        return _MODEL + blocks + _REPLIED
+    if message.role == "tools" and family.lone_results:
+        return _USER + _RESULTS + blocks + _RETURNED
+    return _USER + blocks + _SAID
 
 
 def _join_messages(family: Family, history: bytes, note: str) -> bytes:
     """The messages of a request with alternating roles, a cache point at their end, and the note after it."""
-    turns = _Turns(family)
-    for chunk in history.split(_SEPARATOR)[1:]:
-        turns.add(chunk[:1], chunk[1:].removesuffix(b","))  # a history puts commas between its messages
-    if family.caches:
-        turns.add_cache_point()
+    if family.caches and history and not history.endswith(_REPLIED):
+        history = b"%b,%b%b" % (history[:-1], _CACHE_POINT, history[-1:])
+    said = [_FIRST] if history.startswith(_MODEL) else []
+    said += [history] if history else []
     if note:
-        turns.add(b"P", b'{"text":%b}' % encode(f"[{note}]"))
-    return turns.close()
-
-
-class _Turns:
-    """Builds messages with alternating roles from the blocks of consecutive messages."""
-
-    __slots__ = ("_family", "_last", "_pieces")
-
-    def __init__(self, family: Family) -> None:
-        self._family = family
-        self._last = b""
-        self._pieces: list[bytes] = []
-
-    def add(self, letter: bytes, blocks: bytes) -> None:
-        """Add the blocks of a message with this role to the open turn, or begin another one."""
-        if not self._last and letter == b"M":
-            self.add(b"P", _FIRST)
-        if self._last == b"T" and letter == b"P" and self._family.lone_results:
-            self.add(b"M", _BETWEEN)
-        if self._last and _OPENINGS[self._last] == _OPENINGS[letter]:
-            self._pieces.append(b",")
-        else:
-            self._pieces += (b"]}," if self._last else b"", _OPENINGS[letter])
-        self._pieces.append(blocks)
-        self._last = letter
-
-    def add_cache_point(self) -> None:
-        """Mark everything up to here to be cached, if the open turn is the user's."""
-        if self._last not in (b"", b"M"):
-            self._pieces += (b",", _CACHE_POINT)
-
-    def close(self) -> bytes:
-        """The encoded messages."""
-        return b"".join([*self._pieces, b"]}"]) if self._last else b""
+        said.append(b'%b{"text":%b}%b' % (_USER, encode(f"[{note}]"), _SAID))
+    messages = b",".join(said)
+    if family.lone_results:
+        messages = messages.replace(_RETURNED + b"," + _USER + _RESULTS, b",")
+        messages = messages.replace(_RETURNED + b"," + _USER, b"]}," + _BETWEEN + b"," + _USER)
+    messages = messages.replace(_SAID + b"," + _USER, b",").replace(_REPLIED + b"," + _MODEL, b",")
+    if family.lone_results:
+        messages = messages.replace(_RESULTS, b"").replace(_RETURNED, b"]}")
+    return messages.replace(_SAID, b"]}").replace(_REPLIED, b"]}")
 
 
 _FORMATS = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"} | {

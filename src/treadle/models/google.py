@@ -89,7 +89,8 @@ class Google:
         self._server = Server(self.name, base_url, key_variable=key_variable, remedy=remedy, absent=absent, secrets=secrets)
         fixed = {"x-goog-api-key": key} if key else {}
         self._endpoint = Endpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=authorize)
-        self._path = (path or _path_of(name)) + (":streamGenerateContent?alt=sse" if stream else ":generateContent")
+        self._whole_path = (path or _path_of(name)) + ":generateContent"
+        self._path = (path or _path_of(name)) + ":streamGenerateContent?alt=sse" if stream else self._whole_path
         self._stream = stream
         self._model = name.rpartition("/")[2]
         self._max_output = max_output
@@ -105,7 +106,8 @@ class Google:
         head = self._head(request)
         body = b'{%b"contents":[%b]}' % (head.encoded, _contents(history, request.note))
         reading = Reply(self._server, Ids(len(request.history)), head.names)
-        return self._endpoint.reply(self._path, body, reading, Events() if self._stream else None, request.options.headers)
+        splitter = Events() if self._stream else None
+        return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path)
 
     def _head(self, request: Request) -> "_Head":
         """All fields but the contents. A run asks with the very same ones each round."""

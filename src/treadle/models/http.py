@@ -5,18 +5,18 @@ decides about that. The wires say what is sent and what the answer means.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from treadle._version import __version__
-from treadle.core.errors import ModelError, ModelRefused, ReplyBroken, SettingsError
+from treadle.core.errors import ContextTooLong, ModelError, ModelRefused, ReplyBroken, SettingsError
 from treadle.core.requests import Delta, Notice, Usage
 from treadle.models.exchange import PATIENT, Exchange, Route, Timeouts, close_connections, exchange, route_to
 from treadle.models.refusals import Server, is_page, page_error, refused
-from treadle.models.repairs import Repair, apply, diagnose, memory
+from treadle.models.repairs import Repair, memory
 from treadle.models.splitting import Splitter
 
 MOST_REPAIRS = 5  # of one request; more than one at a time is rare
@@ -91,14 +91,17 @@ class Endpoint:
         splitter: Splitter | None,
         headers: Mapping[str, str] | None = None,
         rewrite: Callable[[], bytes] | None = None,
+        whole_path: str = "",
     ) -> AsyncIterator[Delta]:
         """Ask, and give what `reading` makes of the answer: piece by piece as `splitter` cuts it, or all at once without one.
 
-        `rewrite` writes the body again after a repair that the wire itself takes part in.
+        `rewrite` writes the body again after a repair that the wire itself takes part in. `whole_path` is asked instead where a
+        server doesn't stream, on wires that say it by the path.
         """
-        answer, changes = await self._accepted(path, body, headers or {}, rewrite)
+        answer, changes = await self._accepted(path, body, headers or {}, rewrite, whole_path)
         for repair in changes:
-            yield Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} from now on.")
+            span = "from now on" if repair.lasting else "this time"
+            yield Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} {span}.")
         try:
             if splitter is None or answer.headers.get("content-type", "").startswith("application/json"):
                 rest = reading.whole(await answer.rest())
@@ -118,20 +121,30 @@ class Endpoint:
             answer.leave()
 
     async def _accepted(
-        self, path: str, body: bytes, headers: Mapping[str, str], rewrite: Callable[[], bytes] | None
+        self,
+        path: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        rewrite: Callable[[], bytes] | None,
+        whole_path: str,
     ) -> tuple[Exchange, list[Repair]]:
         """Ask, and again where the server's refusal says what to change; what was changed for the first time."""
         new: list[Repair] = []
         while True:
             known = memory.of(self._server.model, self._server.address)
-            sent = apply(body, known)
+            if new:
+                known = (*known, *(repair for repair in new if not repair.lasting))
+            sent = _repaired(body, known) if known else body
+            asked = whole_path if whole_path and any(repair.kind == "no_stream" for repair in known) else path
             try:
-                return await self._ask(path, sent, headers), new
+                return await self._ask(asked, sent, headers), new
             except ModelRefused as refusal:
-                repair = None if len(new) == MOST_REPAIRS else _repair(refusal, sent)
+                repair = None if len(new) == MOST_REPAIRS else repair_for(refusal, sent)
                 if repair is None or repair in known:
+                    memory.remove(self._server.model, self._server.address, new)
                     raise
-                memory.add(self._server.model, self._server.address, repair)
+                if repair.lasting:
+                    memory.add(self._server.model, self._server.address, repair)
                 new.append(repair)
                 body = rewrite() if rewrite is not None else body
 
@@ -181,11 +194,21 @@ class Endpoint:
         return "\r\n".join([*lines, "content-length: "]).encode()
 
 
-def _repair(refusal: ModelRefused, sent: bytes) -> Repair | None:
-    """What to change, of a refusal of the request itself rather than of the key, the model or its length."""
-    if type(refusal) is not ModelRefused or refusal.status not in (400, 422) or refusal.said is None:
+def repair_for(refusal: ModelRefused, sent: bytes) -> Repair | None:
+    """Return what to change after a refusal of the request itself, rather than of the key or the model; None for nothing."""
+    if refusal.said is None or refusal.status not in (400, 404, 422):
         return None
-    return diagnose(refusal.said.words, refusal.said.error, sent)
+    from treadle.models.diagnosis import diagnose, find_room  # most servers never refuse
+
+    if type(refusal) is ContextTooLong:
+        return find_room(refusal.said.words, sent)
+    return diagnose(refusal.said.words, refusal.said.error, sent) if type(refusal) is ModelRefused else None
+
+
+def _repaired(body: bytes, repairs: Sequence[Repair]) -> bytes:
+    from treadle.models.request_changes import apply  # few servers need it
+
+    return apply(body, repairs)
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

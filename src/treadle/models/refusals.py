@@ -72,7 +72,7 @@ _OTHER_WIRE = re.compile(
 )
 
 _NO_TOOLS = re.compile(
-    r"does(n't| not) support (tools|tool (use|call)|function call)|no endpoints found that support tool use"
+    r"does(n't| not) support (tools|tool (use|call)|function call)(?!.{0,9} in stream)|no endpoints found that support tool use"
     r"|(tool|function) (use|calls?|calling) (is|are) not supported|tools param requires --jinja|requires --enable-auto-tool-choice",
     re.IGNORECASE,
 )
@@ -82,11 +82,13 @@ _EXPIRED = re.compile(
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(  # what some say with status 400
-    r"model identifier is invalid|model_not_found|model not exist|invalid model( name)?\b"
-    r"|is not a valid model|model \S+ does not exist",
+    r"model identifier is invalid|model_not_found|model not exist|invalid model( name)?\b|is not a valid model"
+    r"|\bmodel\b.{0,120}?(not exist|not found|is not available on|not supported by any provider)|requested model is not supported"
+    r"|supported (API )?model names are",
     re.IGNORECASE,
 )
-_BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid)", re.IGNORECASE)  # Google says it with status 400
+_NO_CREDIT = re.compile(r"credit balance is too low|insufficient (balance|credits?|funds)|requires more credits", re.IGNORECASE)
+_BAD_KEY = re.compile(r"api[ _]key[ _](not valid|invalid|expired)", re.IGNORECASE)  # Google says it with status 400
 
 
 class SaidByServer(Struct, frozen=True):
@@ -212,7 +214,7 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
         return WrongWire(f"{server.model} is asked over /v1/responses ({status}).{said}", status=status)
     if _NO_TOOLS.search(words):
         return ToolsRefused(f"{_without_tools(server)} ({status}).{said}", status=status)
-    if "insufficient_quota" in marks:
+    if "insufficient_quota" in marks or status == 402 or _NO_CREDIT.search(words):
         return ModelRefused(f"The account for {server.model} has no credit left ({status}): check its plan.{said}", status=status)
     if _EXPIRED.search(f"{marks} {words}"):
         remedy = f"renew it, and set {server.key_variable}" if server.key_variable else "renew it"
@@ -225,8 +227,8 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
     if _may_help(status):
         message = f"{server.model} at {server.host} can't answer now ({status}); try again later.{said}"
         return ModelUnavailable(message, status=status, retry_after=_retry_after(headers, error))
-    meant = 401 if _BAD_KEY.search(words) else 404 if status == 400 and _NO_MODEL.search(f"{marks} {words}") else status
-    return ModelRefused(_refusal(server, meant, headers) + said, status=status)
+    cause = 401 if _BAD_KEY.search(words) else 404 if _NO_MODEL.search(f"{marks} {words}") else status
+    return ModelRefused(_refusal(server, cause, status, headers) + said, status=status)
 
 
 def _without_tools(server: Server) -> str:
@@ -234,8 +236,9 @@ def _without_tools(server: Server) -> str:
     return f'{server.model} at {server.host} takes no tools: use `--dialect auto`, or Agent(dialect="auto"); {probe}'
 
 
-def _refusal(server: Server, status: int, headers: Mapping[str, str]) -> str:
-    match status:
+def _refusal(server: Server, cause: int, status: int, headers: Mapping[str, str]) -> str:
+    """The sentence for a status that says the cause, which isn't always the one that came."""
+    match cause:
         case 401 | 403 if server.key_variable:
             return f"{server.host} does not accept the key for {server.model} ({status}): check {server.key_variable}."
         case 401 | 403:
@@ -244,7 +247,7 @@ def _refusal(server: Server, status: int, headers: Mapping[str, str]) -> str:
             return f"{server.host} does not let you use {server.model} ({status}): {remedy}."
         case 404:
             name = server.model.partition(":")[2] or server.model
-            return f"There is no model {name} at {server.address} (404). {server.absent}"
+            return f"There is no model {name} at {server.address} ({status}). {server.absent}"
         case 301 | 302 | 303 | 307 | 308:
             where = server.quoted(headers.get("location", "another place"))
             return f"{server.address} has moved to {where} ({status}): set base_url to where it is now."
