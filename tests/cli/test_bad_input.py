@@ -135,6 +135,24 @@ FILES = {
 }
 
 
+DAMAGED = {
+    "openai:gpt-4o": openai(400, "image_parse_error", "You uploaded an unsupported image. Please make sure your image is valid."),
+    "openai:gpt-6": openai(400, "invalid_image", "The image data you provided does not represent a valid image."),
+    "anthropic:claude-opus-5-5": anthropic(400, "invalid_request_error", "Could not process image"),
+    "google:gemini-3-pro-preview": google(400, "INVALID_ARGUMENT", "Unable to process input image. Please retry or report."),
+    "bedrock:us.anthropic.claude-opus-4-8": bedrock(400, "ValidationException", "The model returned: Could not process image"),
+    "ollama:llava": told(400, {"error": "Failed to load image or audio file"}),
+}
+
+
+@pytest.mark.parametrize("model", DAMAGED)
+def test_a_damaged_image_is_refused_by_its_server_with_what_to_do(typed, tmp_path, model):
+    (tmp_path / "damaged.png").write_bytes(PNG + b"\0\0\0\rIHDR")
+    with serve(lambda request: DAMAGED[model]) as url:
+        said = one_sentence(typed("ask", "What is it?", "-q", "-m", model, "--base-url", url, "--attach", "damaged.png"), 1)
+    assert f"{model} can't read an image that it was shown (400): save it again as PNG or JPEG, or leave it out." in said
+
+
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("model", SAID)
 def test_a_file_that_cannot_be_attached_is_one_sentence(typed, tmp_path, model, name):

@@ -55,6 +55,12 @@ _STATUS_OF = {
     "validationexception": 400,
 }
 
+_BAD_IMAGE = re.compile(
+    r"(could not|unable to|failed to|cannot|can't) (process|decode|load|read)( the| input)* image|unsupported image|invalid image"
+    r"|not represent a valid image|image: unknown format",
+    re.IGNORECASE,
+)
+
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size|request_too_large"
     r"|(prompt|input|conversation)( length)? is too (long|large)"
@@ -210,6 +216,9 @@ def _judged(server: Server, status: int, headers: Mapping[str, str], error: Any)
         return ReplyBroken(
             f"{server.model} at {server.host} wrote a call that its server couldn't read ({status}).{said}", status=status
         )
+    if _BAD_IMAGE.search(words):
+        remedy = "save it again as PNG or JPEG, or leave it out"
+        return ModelRefused(f"{server.model} can't read an image that it was shown ({status}): {remedy}.{said}", status=status)
     if _OTHER_WIRE.search(words):
         return WrongWire(f"{server.model} is asked over /v1/responses ({status}).{said}", status=status)
     if _NO_TOOLS.search(words):
