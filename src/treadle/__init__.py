@@ -10,7 +10,7 @@ from treadle._version import __version__
 if TYPE_CHECKING:
     from treadle.app.agent import Agent, Discovery, Results
     from treadle.app.assistant import Assistant, Command, Host, Panel, Terminal, later, typed
-    from treadle.app.assistants import agent_of
+    from treadle.app.assistants import agent_of, settled_agent
     from treadle.app.home import Home, open_home
     from treadle.app.jobs import Job, Jobs
     from treadle.app.mcp_servers import mcp_toolsets
@@ -123,6 +123,7 @@ _HOMES = {
     "only": "toolsets.wrap",
     "open_home": "app.home",
     "settings_of": "app.settings",
+    "settled_agent": "app.assistants",
     "spec_of": "app.models",
     "tool": "tools.tool",
     "typed": "app.assistant",
@@ -211,6 +212,7 @@ __all__ = [
     "only",
     "open_home",
     "settings_of",
+    "settled_agent",
     "spec_of",
     "tool",
     "typed",

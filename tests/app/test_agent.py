@@ -99,6 +99,7 @@ PUBLIC = [
     "only",
     "open_home",
     "settings_of",
+    "settled_agent",
     "spec_of",
     "tool",
     "typed",

@@ -5,20 +5,25 @@ What an assistant is says `assistant`; what Treadle keeps for itself says `reser
 
 import re
 from argparse import ArgumentParser
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from treadle.app.agent import Agent
+from treadle.app.agent import Agent, Results
 from treadle.app.assistant import Assistant, Command, Host
 from treadle.app.models import model_of
 from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
+from treadle.app.settings import settings_of, user_settings
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
+from treadle.core.requests import Options, merge_options
 from treadle.core.seams import Model
 from treadle.engine.setup import Instructions
+from treadle.loop.limits import Limits
 from treadle.tools.names import nearest
 
 if TYPE_CHECKING:
@@ -89,10 +94,19 @@ def assistant(name: str) -> Assistant:
     raise SettingsError(f"There is no assistant {name!r}.{near} {there}")
 
 
-def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) -> Agent[Any]:
+def agent_of(
+    assistant: Assistant,
+    host: Host,
+    model: str | Model,
+    *,
+    limits: Mapping[str, Any] = {},
+    options: Options = Options(),  # noqa: B008 - frozen
+    **more: Any,
+) -> Agent[Any]:
     """The assistant as an agent, for the person whose host it is. A model that doesn't call tools by itself is led, if it can be.
 
     `more` is what `Agent` takes. It comes before what the assistant says, but for tools and toolsets, which are added to its own.
+    `limits` and `options` are those that somebody asked for: they come before what was settled, and that before the assistant's.
     """
     own = () if assistant.toolsets is None else assistant.toolsets(host)
     parts: dict[str, Any] = {
@@ -104,7 +118,35 @@ def agent_of(assistant: Assistant, host: Host, model: str | Model, **more: Any) 
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    return Agent(_led(assistant, host, model), **parts)
+    return settled_agent(host.workspace, _led(assistant, host, model), limits=limits, options=options, parts=parts)
+
+
+def settled_agent(
+    folder: Path | None,
+    model: str | Model,
+    *,
+    limits: Mapping[str, Any] = {},
+    options: Options = Options(),  # noqa: B008 - frozen
+    parts: Mapping[str, Any],
+) -> Agent[Any]:
+    """An agent of these parts, with what was settled for work in a folder; without one, with what counts wherever they are.
+
+    Of limits and options, what was asked for comes before what was settled, and that before what the parts say.
+    """
+    settings = user_settings() if folder is None else settings_of(folder)
+    said = {key.partition(".")[2]: value for key, value in settings.said("limits").items()}
+    mine: Options = parts.get("options") or Options()
+    heat = settings.said("model").get("model.temperature")
+    result_limit = settings.said("context").get("context.result_limit")
+    shown: Results | None = parts.get("results")
+    settled: dict[str, Any] = {
+        **parts,
+        "limits": replace(parts.get("limits") or Limits(), **{**said, **limits}),
+        "options": merge_options(merge_options(mine, Options(temperature=heat)), options),
+        "dialect": parts.get("dialect") or settings.model.dialect,
+        "results": shown if result_limit is None else replace(shown or Results(), limit=result_limit),
+    }
+    return Agent(model, **settled)
 
 
 def instructions_of(assistant: Assistant, host: Host) -> Instructions:

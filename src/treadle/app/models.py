@@ -125,11 +125,23 @@ def model_at(name: str, base_url: str = "") -> Model:
     """The model by this name, on the server at that address where one is given. What is learnt about it is kept."""
     remember_repairs()
     if not base_url:
-        return model_of(name)
+        return model_of(name, **_settled_context(name))
     try:
-        return model_of(name, base_url=base_url)
+        return model_of(name, base_url=base_url, **_settled_context(name))
     except TypeError as error:
         raise SettingsError(f"{name} has no server, so an address means nothing to it.") from error
+
+
+def _settled_context(name: str) -> dict[str, int]:
+    """How many tokens the model that the person settled on can read, where they say so."""
+    from treadle.app.settings import user_settings
+
+    model = user_settings().model
+    return (
+        {"context": model.context}
+        if model.context is not None and name == model.name and name.partition(":")[0] in PROVIDERS
+        else {}
+    )
 
 
 def _names() -> list[str]:

@@ -167,6 +167,11 @@ class Settings(Struct, frozen=True):
     sources: dict[str, str] = {}
     notes: tuple[str, ...] = ()
 
+    def said(self, section: str) -> dict[str, Any]:
+        """What files say of a section, by key; nothing of what is a default."""
+        values = getattr(self, section)
+        return {key: getattr(values, key.partition(".")[2]) for key in self.sources if key.partition(".")[0] == section}
+
 
 Rule = Literal[
     "user",  # the person's alone

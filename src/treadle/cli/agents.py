@@ -1,6 +1,7 @@
 """An agent from what a person chose: model, tools, policy, limits. Assistants, demonstration and typed calls bring their own."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,7 +14,6 @@ from treadle.cli.loading import load_tools
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options
 from treadle.core.seams import Model
-from treadle.loop.limits import Limits
 
 
 async def with_model(chosen: Chosen, face: Face) -> Chosen:
@@ -43,7 +43,11 @@ def build(chosen: Chosen, face: Face, name: str, user: str = "") -> Agent[str]:
 
         agent = assisted(chosen, face, user, **how)
     else:
-        agent = Agent[str](**{**how, **_parts(chosen, face, name)})
+        from treadle.app.assistants import settled_agent
+
+        parts = {**how, **_parts(chosen, face, name)}
+        model, options = parts.pop("model"), parts.pop("options")
+        agent = settled_agent(Path(chosen.workspace or "."), model, limits=chosen.limits, options=options, parts=parts)
     if face.person is not None:
         face.person.tools = agent.setup.toolset.tools
     return agent
@@ -51,8 +55,7 @@ def build(chosen: Chosen, face: Face, name: str, user: str = "") -> Agent[str]:
 
 def _parts(chosen: Chosen, face: Face, name: str) -> dict[str, Any]:
     """What an assistant says for itself, and somebody has to say where there is none."""
-    limits = Limits(**chosen.limits)  # pyright: ignore[reportArgumentType]  # named by `choices.LIMITS`, typed by the parser
-    common: dict[str, Any] = {"name": name, "limits": limits, "approver": face.approver}
+    common: dict[str, Any] = {"name": name, "approver": face.approver}
     if chosen.demo:
         from treadle.cli.demo import parts
 

@@ -96,7 +96,7 @@ def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
         model,
         instructions=instructed(instructions_of(made, host), chosen.instructions),
         policy=policy_with(made, chosen),
-        limits=replace(made.limits, **chosen.limits),
+        limits=chosen.limits,
         dialect=chosen.dialect,
         **how,
     )

@@ -11,7 +11,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Agent, Approval, Host, Led, Message, Model, Options, RunContext, RunResult, Text, TreadleError
+from treadle import Agent, Approval, Host, Led, Message, Model, Options, RunContext, RunResult, Text, TreadleError, settled_agent
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.plan import plan_of
@@ -47,16 +47,16 @@ class Tutor:
         """The agent that answers. A model that doesn't call tools by itself is led."""
         settings = self._library.settings
         able = model if model.traits.native_calls else Led(model, plan_of(await self._library.catalogue()))
-        return Agent[str](
-            able,
-            name=assistant.name,
-            toolsets=[course_tools(self._library, self._looks)],
-            instructions=self._instructions,
-            policy=assistant.policy,
-            limits=replace(assistant.limits, rounds=settings.rounds),
-            options=Options(temperature=0, max_tokens=800).suited(model.traits),
-            notes=notes(settings.rounds),
-        )
+        parts: dict[str, Any] = {
+            "name": assistant.name,
+            "toolsets": [course_tools(self._library, self._looks)],
+            "instructions": self._instructions,
+            "policy": assistant.policy,
+            "limits": replace(assistant.limits, rounds=settings.rounds),
+            "options": Options(temperature=0, max_tokens=800).suited(model.traits),
+            "notes": notes(settings.rounds),
+        }
+        return settled_agent(self._host.workspace, able, parts=parts)
 
     async def _instructions(self, _: RunContext[Any]) -> str:
         try:

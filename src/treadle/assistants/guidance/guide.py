@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 from msgspec import Struct
 
-from treadle import Agent, Approval, Host, Led, Message, Model, ModelError, RunContext, RunNotFound, RunResult, Text, UnknownModel
+from treadle import (
+    Agent,
+    Approval,
+    Host,
+    Led,
+    Message,
+    Model,
+    ModelError,
+    RunContext,
+    RunNotFound,
+    RunResult,
+    Text,
+    UnknownModel,
+    settled_agent,
+)
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.audits import audits_of
 from treadle.assistants.guidance.kinds import Kind, actions_in, kind_of
@@ -120,15 +134,15 @@ class Guide:
         async def instructions(_: RunContext[Any]) -> str:  # anew for each turn: the last one may have changed something
             return told(await state_of(self._store, self._user, asked.project_id), asked.project_id, asked.session_id)
 
-        return Agent[str](
-            model if model.traits.native_calls else Led(model, plan),
-            name=assistant.name,
-            toolsets=[guidance_tools(self._store, self._user, asked.project_id, asked.session_id, reused=not lasts)],
-            instructions=instructions,
-            policy=self._policy(),
-            limits=assistant.limits,
-            approver=self._host.approver,
-        )
+        parts: dict[str, Any] = {
+            "name": assistant.name,
+            "toolsets": [guidance_tools(self._store, self._user, asked.project_id, asked.session_id, reused=not lasts)],
+            "instructions": instructions,
+            "policy": self._policy(),
+            "limits": assistant.limits,
+            "approver": self._host.approver,
+        }
+        return settled_agent(self._host.workspace, model if model.traits.native_calls else Led(model, plan), parts=parts)
 
     def _policy(self) -> dict[str, Any]:
         """Changes are asked about; what isn't allowed isn't even offered."""

@@ -24,6 +24,7 @@ from treadle import (
     RunResult,
     ToolProblem,
     one_call,
+    settled_agent,
 )
 from treadle.assistants.platform import assistant, requests
 from treadle.assistants.platform.documents import Documents
@@ -86,15 +87,15 @@ class Desk:
 
     def agent(self, model: Model) -> Agent[str]:
         """The agent that answers them. A model that doesn't call tools by itself is led."""
-        return Agent[str](
-            model if model.traits.native_calls else Led(model, plan),
-            name=assistant.name,
-            toolsets=[PlatformTools(self._platform(), self._settings)],
-            instructions=self._instructions,
-            policy=assistant.policy,
-            limits=assistant.limits,
-            approver=self._host.approver,
-        )
+        parts: dict[str, Any] = {
+            "name": assistant.name,
+            "toolsets": [PlatformTools(self._platform(), self._settings)],
+            "instructions": self._instructions,
+            "policy": assistant.policy,
+            "limits": assistant.limits,
+            "approver": self._host.approver,
+        }
+        return settled_agent(self._host.workspace, model if model.traits.native_calls else Led(model, plan), parts=parts)
 
     async def _instructions(self, ctx: RunContext[Any]) -> str:
         return told(await self.user(), await self._documents.about(last_question(ctx.history)))

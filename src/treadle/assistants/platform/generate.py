@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from treadle import Agent, Model, Options, TreadleError, Usage
+from treadle import Model, Options, TreadleError, Usage, settled_agent
 from treadle.assistants.platform.drafts import TRIES, Draft, again, best_of, drafted
 from treadle.assistants.platform.prompts import GENERATE, documentation
 from treadle.assistants.platform.score import Finding
@@ -33,7 +33,7 @@ async def generate(
 ) -> Generated:
     """The best of a few tries: the first without errors, else the one with the fewest."""
     options = Options(temperature=0.3, max_tokens=3000).suited(model.traits)
-    agent = Agent[str](model, instructions=GENERATE, options=options, name="score")
+    agent = settled_agent(None, model, parts={"instructions": GENERATE, "options": options, "name": "score"})
     asked = "\n\n".join([part for part in (documentation(passages) if passages else "", facts, description) if part])
     drafts: list[Draft] = []
     usage, history = Usage(), ()

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from treadle import Agent, Limits, Options, TreadleError, UnknownModel, json_in
+from treadle import Limits, Options, TreadleError, UnknownModel, json_in, settled_agent
 from treadle.assistants.reading.analyse import How, analyse
 from treadle.assistants.reading.files import NotReadable, open_source, walk
 from treadle.assistants.reading.outline.worker import Outliner
@@ -98,13 +98,13 @@ async def _whole(folder: Path, files: tuple[FileRead, ...], how: How) -> FolderR
 
 async def _asked(files: tuple[FileRead, ...], how: How, spent: Tokens) -> FolderReading:
     model = await how.model()
-    agent: Agent[str] = Agent(
-        model,
-        name="reading-folder",
-        instructions=_INSTRUCTIONS,
-        limits=Limits(rounds=2, tries=3),
-        options=Options(temperature=0.1, max_tokens=2000).suited(model.traits),
-    )
+    parts: dict[str, Any] = {
+        "name": "reading-folder",
+        "instructions": _INSTRUCTIONS,
+        "limits": Limits(rounds=2, tries=3),
+        "options": Options(temperature=0.1, max_tokens=2000).suited(model.traits),
+    }
+    agent = settled_agent(None, model, parts=parts)
     result = await agent.run("\n".join([_line(file) for file in files[:_MOST_FILES]]))
     answer = json_in(result.output)
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from treadle import Agent, Limits, Message, Model, Options, RunResult, TreadleError, allow, json_in, tool
+from treadle import Agent, Limits, Message, Model, Options, RunResult, TreadleError, allow, json_in, settled_agent, tool
 from treadle.assistants.reading import prompts
 from treadle.assistants.reading.check import Settled, settle
 from treadle.assistants.reading.outline.compact import compact
@@ -120,17 +120,17 @@ def _outline(model: Model, source: Source) -> str:
 def _agent(model: Model, name: str, instructions: str, shape: type, reads: Reads | None = None) -> Agent[Any]:
     """An agent for one path. A model that is held to shapes is held to its answer; any other writes JSON as it was told."""
     tools = [tool(reads.refer_to_source_code, effect="read")] if reads else []
-    return Agent(
-        model,
-        name=name,
-        instructions=instructions,
-        tools=tools,
-        policy=[allow("refer_to_source_code"), allow("give_answer")],
-        output_type=shape if _is_held(model) else str,
-        limits=_LIMITS,
-        options=_OPTIONS.suited(model.traits),
-        attended=False,
-    )
+    parts: dict[str, Any] = {
+        "name": name,
+        "instructions": instructions,
+        "tools": tools,
+        "policy": [allow("refer_to_source_code"), allow("give_answer")],
+        "output_type": shape if _is_held(model) else str,
+        "limits": _LIMITS,
+        "options": _OPTIONS.suited(model.traits),
+        "attended": False,
+    }
+    return settled_agent(None, model, parts=parts)
 
 
 def _is_held(model: Model) -> bool:
