@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from treadle.toolsets.environment import own_environment
+from treadle.files.environment import own_environment
 from treadle.toolsets.sandbox.bubblewrap import SYSTEM, within
 from treadle.toolsets.sandbox.bundled import bundled, verify
 from treadle.toolsets.sandbox.values import Bwrap, Host, Mask, Place, SandboxMissing

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, assert_never
 
 from treadle.core.context import RunContext
+from treadle.files.problems import BadEdit
+from treadle.files.workspace import Workspace
 from treadle.tools.tool import tool
 from treadle.toolsets.python import Functions
-from treadle.toolsets.workspace.beneath import Workspace
 from treadle.toolsets.workspace.files import Files
 from treadle.toolsets.workspace.finder import Finder, Outline
-from treadle.toolsets.workspace.problems import BadEdit
 from treadle.toolsets.workspace.search import Search
 
 TOOLSET = "workspace"
