@@ -113,7 +113,7 @@ def _why_outside(folder: Path) -> str:
 
 
 def check_workspace(folder: Path | str, *data: Path) -> Path:
-    """Return the folder, resolved. Raises `NotAWorkspace` for one that can't be it; `data` are homes of Treadle beside the usual."""
+    """Return the folder, resolved. Raises `NotAWorkspace` for one that can't be it; `data` are further homes of Treadle."""
     path = Path(folder)
     try:
         real = path.expanduser().resolve()
