@@ -64,6 +64,7 @@ class Entry(Struct, frozen=True):
     name: str
     kind: Kind
     size: int
+    changed: int = 0  # nanoseconds
 
 
 class Workspace:
@@ -253,6 +254,15 @@ class Workspace:
             os.close(root)
 
 
+def open_without_links(folder: Path, path: str) -> int:
+    """Return a descriptor of a regular file beneath a folder, no link followed. Raises `NotRegular` or what the system says."""
+    root = os.open(folder, _FOLDER | os.O_NOFOLLOW)
+    try:
+        return open_regular(path, lambda name, flags: _open_walking(root, name, flags))
+    finally:
+        os.close(root)
+
+
 def _open_walking(root: int, where: str, flags: int) -> int:
     """A path opened part by part, following no link."""
     *folders, last = where.split("/")
@@ -361,4 +371,4 @@ def _entry(found: "os.DirEntry[str]") -> Entry:
         known = found.stat(follow_symlinks=False)
     except OSError:  # gone meanwhile
         return Entry(found.name, "other", 0)
-    return Entry(found.name, _kind(known.st_mode), known.st_size)
+    return Entry(found.name, _kind(known.st_mode), known.st_size, known.st_mtime_ns)
