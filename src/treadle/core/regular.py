@@ -4,6 +4,7 @@ The path is looked up by a descriptor that opens nothing (`O_PATH`), and the fil
 isn't woken, and nothing can take the file's place between the look and the opening. Systems without that open, and look then.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -25,7 +26,7 @@ class NotRegular(OSError):
     """There is something, and it is no regular file: `mode` says what."""
 
     def __init__(self, mode: int) -> None:
-        super().__init__("no regular file")
+        super().__init__(errno.EINVAL, "it is no regular file")
         self.mode = mode
 
     @property

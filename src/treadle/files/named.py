@@ -7,6 +7,7 @@ from pathlib import Path
 from treadle.core.errors import SettingsError
 from treadle.core.regular import NotRegular, open_regular
 from treadle.files.problems import shown
+from treadle.files.workspace import open_without_links
 
 MEGABYTE = 1_000_000
 
@@ -37,6 +38,15 @@ def read_named(path: Path | str, most: int, *, name: str = "", pipes: bool = Fal
     if max(size, len(data)) > most:
         raise NotOpened(f"{known} has {_size(max(size, len(data)))}; files up to {_size(most)} are read.")
     return data
+
+
+def head_of(path: Path, most: int) -> bytes:
+    """Return the first bytes of a regular file that isn't a link; none where there is no such file, or where it can't be read."""
+    try:
+        with os.fdopen(open_without_links(path.parent, path.name), "rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""
 
 
 def _opened(path: str, *, pipes: bool) -> int:
