@@ -195,7 +195,7 @@ class Workspace:
 
     def _leads_to_file(self, path: str) -> bool:
         try:
-            return self.stat(path).kind == "file"
+            return self.stat(path).kind == "file" and (self._secrets or not is_secret(self.real(path)))
         except WorkspaceProblem:
             return False
 
