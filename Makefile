@@ -33,6 +33,7 @@ format: $(READY)
 
 lint: $(READY)
 	$(BIN)/ruff check
+	$(BIN)/python scripts/user_files.py
 
 layers: $(READY)
 	$(BIN)/lint-imports

@@ -16,6 +16,7 @@ FOLDERS = (
     "dialects",
     "tools",
     "guard",
+    "files",
     "engine",
     "models",
     "toolsets",

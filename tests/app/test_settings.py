@@ -456,7 +456,7 @@ def test_a_file_that_is_no_text_is_said_so_with_the_line(place, tmp_path):
 
 def test_a_file_that_cannot_be_opened_is_said_so(place, tmp_path):
     (tmp_path / "own.toml").mkdir()
-    with pytest.raises(SettingsError, match=r"own\.toml can't be opened: Is a directory"):
+    with pytest.raises(SettingsError, match=r"own\.toml can't be opened: it is no regular file"):
         settings_of(place, user_file=tmp_path / "own.toml")
 
 

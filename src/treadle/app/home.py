@@ -4,13 +4,13 @@ Where a PostgreSQL database is settled (TREADLE_DATABASE, or `database.url` in t
 in a schema for each home; what else a home has stays in its folder.
 """
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from treadle.engine.setup import Services
+from treadle.files.places import USERS, data_folder
 from treadle.stores.anchors import anchors_of
 from treadle.stores.audit import DatabaseAudit
 from treadle.stores.blobs import FOLDER as BLOBS
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from treadle.stores.users import Users
 
 FILE = "treadle.db"
-USERS = "users"  # the folder in a home that the homes of a server's users are in
-
 _homes: dict[tuple[Path, str], "Home"] = {}  # one writer a database in this process, whoever opens it: so runs share commits
 
 
@@ -51,12 +49,7 @@ class Home(Struct, frozen=True):
 
 def home_folder() -> Path:
     """Where runs are kept."""
-    chosen = os.environ.get("TREADLE_HOME")
-    if chosen:
-        return Path(chosen).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("treadle", appauthor=False)
+    return data_folder()
 
 
 def open_home(folder: Path | str | None = None, *, database: str = "") -> Home:

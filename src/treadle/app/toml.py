@@ -5,6 +5,7 @@ What the keys mean and who may say them is `settled`.
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,7 @@ import msgspec
 
 from treadle.app.settled import KEYS, SECTIONS, Names, Said, pattern_of
 from treadle.core.errors import SettingsError
+from treadle.core.regular import NotRegular, open_regular
 from treadle.models.providers import PROVIDERS
 from treadle.tools.names import nearest
 
@@ -85,10 +87,14 @@ def _read(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(str(path)), "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         return {}
+    except NotRegular as error:
+        if stat.S_ISCHR(error.mode):
+            return {}  # /dev/null, where somebody wants no settings
+        raise SettingsError(f"{path} can't be opened: {error.strerror}.") from error
     except OSError as error:
         raise SettingsError(f"{path} can't be opened: {error.strerror}.") from error
     if len(data) > MOST_BYTES:

@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from treadle.cli.loading import absolute
 from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
+from treadle.files import NotOpened, check_workspace, read_named
 
 FACE = "cli"
+MOST_BYTES = 10_000_000  # of instructions or a policy
 LIMITS = ("rounds", "calls", "seconds", "tokens", "cost", "tries")
 OPTIONS = ("temperature", "max_tokens")
 RULES = ("allow", "ask", "deny")
@@ -58,7 +60,7 @@ def chosen_from(args: argparse.Namespace, before: Chosen | None = None) -> Chose
     given = vars(args)
     if before is None:
         here = str(Path.cwd())
-        before = Chosen(folder=here, workspace=str(Path(given.get("workspace") or here).expanduser().absolute()))
+        before = Chosen(folder=here, workspace=_workspace(given["workspace"]) if given.get("workspace") else here)
     return replace(
         before,
         model=given.get("model") or before.model,
@@ -83,6 +85,12 @@ def chosen_for(run_id: str, opened: Opened | None) -> Chosen | None:
         return msgspec.convert(opened.origin, Chosen)
     except msgspec.ValidationError as error:
         raise SettingsError(f"How run {run_id} was begun can't be read ({error}); name its --model and --tools.") from error
+
+
+def _workspace(typed: str) -> str:
+    """The folder that was typed. The one that somebody is in is theirs to be in; what works there asks for itself."""
+    check_workspace(typed)
+    return str(Path(typed).expanduser().absolute())
 
 
 def _set(given: dict[str, Any], names: tuple[str, ...]) -> dict[str, int | float]:
@@ -128,10 +136,9 @@ def _policy_file(name: str) -> dict[str, Any]:
 
 def _file(name: str, what: str) -> str:
     try:
-        return Path(name).expanduser().read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise SettingsError(f"{what} {name} can't be opened: {why}.") from error
+        return read_named(name, MOST_BYTES, pipes=True).decode("utf-8")
+    except (NotOpened, ValueError) as error:
+        raise SettingsError(f"{what} {name} can't be opened: {error}") from error
 
 
 def json_object(text: str, what: str) -> dict[str, Any]:

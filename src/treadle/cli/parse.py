@@ -7,7 +7,6 @@ wrong with a call is a sentence in the answer; only what is wrong with the comma
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -23,6 +22,9 @@ from treadle.core.requests import ToolSpec
 from treadle.core.seams import Dialect
 from treadle.dialects import mend
 from treadle.dialects.dialect import TextDialect
+from treadle.files import NotOpened, read_named
+
+MOST_BYTES = 10_000_000  # of a file with tools
 
 
 class _Function(Struct):
@@ -120,9 +122,9 @@ def _read_oddly(line: bytes) -> _Line:
 
 def _tools_in(path: str) -> list[ToolSpec]:
     try:
-        found = msgspec.json.decode(Path(path).read_bytes(), type=list[_Tool])
-    except OSError as error:
-        raise SettingsError(f"The tools in {path} can't be read: {error.strerror or error}.") from error
+        found = msgspec.json.decode(read_named(path, MOST_BYTES, pipes=True), type=list[_Tool])
+    except NotOpened as error:
+        raise SettingsError(f"The tools in {path} can't be read: {error}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise SettingsError(f"The tools in {path} should be a JSON list of tool schemas: {error}.") from error
     return _specs(found)

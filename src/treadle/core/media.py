@@ -5,7 +5,6 @@ What a journal keeps of one is `core.calls.Media`; its bytes are kept by their h
 
 import binascii
 import os
-import stat
 from base64 import b64decode
 from codecs import getincrementaldecoder
 from collections.abc import Sequence
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
 from treadle.core.calls import Media, MediaKind, kind_of, label_of
 from treadle.core.errors import BadMedia
+from treadle.core.regular import NotRegular, open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MEGABYTE = 1024 * 1024
 LONGEST_NAME = 100  # characters
-_AT_ONCE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # without waiting for anybody who writes
 _HEAD = 1024  # bytes in which the type is looked for
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -261,27 +260,23 @@ def _path(given: str | os.PathLike[str]) -> "Path":
 
 
 def _read(path: "Path", kind: type[Attachment] | None) -> bytes:
-    """The bytes of a regular file; without a `kind`, only the first ones. Nothing that isn't a file is opened, or waited for."""
+    """The bytes of a regular file; without a `kind`, only the first ones."""
     try:
-        _check_file(path, path.stat(), kind)
-        with os.fdopen(os.open(path, _AT_ONCE), "rb") as file:
-            _check_file(path, os.fstat(file.fileno()), kind)  # it may be another by now
+        with os.fdopen(open_regular(str(path)), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if kind is not None and size > kind.largest:
+                raise _too_large(kind, path.name, size)
             return file.read(_HEAD if kind is None else kind.largest + 1)
+    except NotRegular as error:
+        if error.is_folder:
+            raise BadMedia(f"{path} is a folder; name a file in it.") from error
+        raise BadMedia(f"{path} is no regular file, so it isn't read; name one that is.") from error
     except FileNotFoundError as error:
         raise BadMedia(f"There is no file {path}.") from error
     except OSError as error:
         raise BadMedia(f"{path} can't be read: {error.strerror}.") from error
     except ValueError as error:  # a character that no path has
         raise BadMedia(f"{str(path)!r} is no path of a file.") from error
-
-
-def _check_file(path: "Path", about: os.stat_result, kind: type[Attachment] | None) -> None:
-    if stat.S_ISDIR(about.st_mode):
-        raise BadMedia(f"{path} is a folder; name a file in it.")
-    if not stat.S_ISREG(about.st_mode):
-        raise BadMedia(f"{path} is no regular file, so it isn't read; name one that is.")
-    if kind is not None and about.st_size > kind.largest:
-        raise _too_large(kind, path.name, about.st_size)
 
 
 def _decode(text: str, media_type: str, name: str, kind: type[Attachment]) -> tuple[bytes, str]:

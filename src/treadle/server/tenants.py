@@ -17,13 +17,13 @@ from treadle.app.assistant import Host
 from treadle.app.budget import budgeted, spent_in
 from treadle.app.home import USERS, home_of_person
 from treadle.core.log import log
+from treadle.files.places import WORKSPACE
 from treadle.stores.journal import Wanted
 from treadle.stores.people import Person
 from treadle.stores.users import is_name
 
 GRACE = 5.0  # seconds that requests have to end in, when an application does
 LOOKS = 10.0  # seconds between two looks for users that were removed
-WORKSPACE = "workspace"  # what a person's assistants may read and change, in their folder
 
 
 People = Callable[[], Awaitable[Sequence[Person]]]

@@ -157,7 +157,7 @@ def test_specs_are_checked_by_line_without_any_server_or_model(home):
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "can't be opened: No such file"), (b"\xff\xfe\x00", "is no text"), (b"a" * 1_000_001, "is too large for a spec")],
+    [(None, "There is no file"), (b"\xff\xfe\x00", "is no text"), (b"a" * 1_000_001, "files up to 1 MB are read")],
 )
 def test_a_file_that_cant_be_read_is_said_so(home, content, said):
     file = home / "a.yaml"

@@ -40,10 +40,10 @@ def test_files_are_listed_outlined_and_read(tools):
 @pytest.mark.parametrize(
     ("name", "arguments", "said"),
     [
-        ("outline_file", {"path": "../x.py"}, "outside of the folder"),
+        ("outline_file", {"path": "../x.py"}, "outside of the workspace"),
         ("outline_file", {"path": "gone.py"}, "There is no file"),
-        ("list_source_files", {"under": "/etc"}, "outside of the folder"),
-        ("refer_to_source_code", {"path": "/etc/passwd", "start_line": 1, "end_line": 2}, "outside of the folder"),
+        ("list_source_files", {"under": "/etc"}, "outside of the workspace"),
+        ("refer_to_source_code", {"path": "/etc/passwd", "start_line": 1, "end_line": 2}, "outside of the workspace"),
         ("refer_to_source_code", {"path": "shop.py", "start_line": 7, "end_line": 9}, "The file has lines 1 to 2."),
     ],
 )

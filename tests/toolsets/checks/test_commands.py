@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from toolsets.checks.projects import PROJECTS, bare_python, put
 from treadle.core.errors import ToolProblem
+from treadle.files.problems import BadPath, Missing, Outside
 from treadle.toolsets.checks.commands import line_for
 from treadle.toolsets.checks.problems import NotRun
 from treadle.toolsets.checks.values import Wanted
-from treadle.toolsets.workspace.problems import BadPath, Missing, Outside
 
 
 def line(folder, **wanted):

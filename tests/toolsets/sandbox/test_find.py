@@ -129,8 +129,8 @@ from pathlib import Path
 from treadle.toolsets.sandbox import find
 from treadle.toolsets.sandbox.run import run
 from treadle.toolsets.sandbox.values import Place
-from treadle.toolsets.workspace.beneath import Workspace
-from treadle.toolsets.workspace.problems import Guarded
+from treadle.files.workspace import Workspace
+from treadle.files.problems import Guarded
 find.FOLDERS = ()
 here = Place(Path.cwd())
 for attack in {[attack.format(venv=place) for attack in ATTACKS]}:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.toolsets.workspace.problems import Changed, NotRead
+from treadle.files.problems import Changed, NotRead
 from treadle.toolsets.workspace.reads import Reads, ReadsOfRuns
 
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from treadle.toolsets.workspace.beneath import Workspace
-from treadle.toolsets.workspace.problems import BadSearch, Outside, Secret
+from treadle.files.problems import BadSearch, Outside, Secret
+from treadle.files.workspace import Workspace
 from treadle.toolsets.workspace.search import Search, ripgrep
 
 

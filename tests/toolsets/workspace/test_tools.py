@@ -8,11 +8,11 @@ import pytest
 from treadle import Agent, RunContext, Scripted, allow
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
+from treadle.files.problems import BadEdit, BadSearch, Binary, Changed, Guarded, NotRead, Outside, Secret
+from treadle.files.workspace import Workspace
 from treadle.models.flat import flatten
 from treadle.models.scripted import calls
-from treadle.toolsets.workspace.beneath import Workspace
 from treadle.toolsets.workspace.finder import Finder
-from treadle.toolsets.workspace.problems import BadEdit, BadSearch, Binary, Changed, Guarded, NotRead, Outside, Secret
 from treadle.toolsets.workspace.search import Search
 from treadle.toolsets.workspace.tools import workspace_tools
 

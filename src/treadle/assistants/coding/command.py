@@ -10,8 +10,10 @@ import msgspec
 from treadle import Host, Job, Jobs, SettingsError, Terminal, Work, carry_out, settings_of, spec_of
 from treadle.assistants.coding import show
 from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, title_of
+from treadle.files import check_workspace, read_named
 
 NAME = "coding"
+MOST_BYTES = 10_000_000  # of a file that is named
 _FILE = "; @FILE reads it from a file, - from stdin"
 
 
@@ -113,10 +115,7 @@ def _text(given: str) -> str:
         return sys.stdin.read()
     if not given.startswith("@"):
         return given
-    try:
-        return Path(given[1:]).read_text("utf-8", errors="replace")
-    except OSError as error:
-        raise SettingsError(f"{given[1:]} can't be read: {error.strerror}.") from error
+    return read_named(given[1:], MOST_BYTES, pipes=True).decode("utf-8", errors="replace")
 
 
 async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
@@ -155,7 +154,7 @@ async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
 
 
 def _folder(named: str) -> Path:
-    folder = Path(named).expanduser().resolve()
+    folder = check_workspace(named)
     if not folder.is_dir():
         raise SettingsError(f"There is no folder {named}.")
     return folder

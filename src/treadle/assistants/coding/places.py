@@ -5,14 +5,16 @@ What is the person's own is always allowed: a folder that their face gave them, 
 """
 
 import os
+from logging import getLogger
 from pathlib import Path
 
 from msgspec import Struct
 
 from treadle import Host, TreadleError
 from treadle.assistants.coding.settled import settled
+from treadle.files.places import SAMPLES, NotAWorkspace, check_workspace
 
-SAMPLES = "samples"
+log = getLogger("treadle.coding")
 
 
 class NotAllowed(TreadleError):
@@ -50,8 +52,8 @@ class Places:
         return [*[_place(folder) for folder in named], *[_place(folder, is_sample=True) for folder in self._samples()]]
 
     def missing(self) -> list[str]:
-        """Those that were named and aren't there."""
-        return [named for named in settled().workspaces if _real(named) is None]
+        """Those that were named and aren't there, or are never worked in."""
+        return [named for named in settled().workspaces if _real(named) is None or not self._may_be(named)]
 
     def opened(self, named: str, *, is_local: bool) -> Path:
         """The folder by this name, if it may be worked in. Raises `NotAllowed` or `NoFolder`."""
@@ -62,15 +64,25 @@ class Places:
             raise NotAllowed(f"{named[:200] or 'Nothing'} isn't one of the folders that may be worked in here.")
         if folder is None:
             raise NoFolder(f"There is no folder {named[:200]!r}. Write its whole path, such as ~/projects/shop.")
-        if why := self._too_much(folder):
-            raise NotAllowed(f"{folder} is {why}: a job there could change far more than a project. Name a project's own folder.")
-        return folder
+        try:
+            return check_workspace(folder, self._home)
+        except NotAWorkspace as error:
+            raise NotAllowed(str(error)) from error
 
     def _allowed(self) -> list[Path]:
         return [*self._named(), *self._given(), *self._samples()]
 
     def _named(self) -> list[Path]:
-        return [folder for folder in map(_real, settled().workspaces) if folder is not None]
+        return [folder for folder in map(_real, filter(self._may_be, settled().workspaces)) if folder is not None]
+
+    def _may_be(self, named: str) -> bool:
+        """Whether what the settings name can be a workspace at all."""
+        try:
+            check_workspace(named, self._home)
+        except NotAWorkspace as error:
+            log.warning("A folder in `workspaces` under [assistants.coding] in treadle.toml is left out: %s", error)
+            return False
+        return True
 
     def _given(self) -> list[Path]:
         folder = None if self._own is None else _real(str(self._own))
@@ -83,15 +95,6 @@ class Places:
         except OSError:
             return []
         return [entry.resolve() for entry in found]
-
-    def _too_much(self, folder: Path) -> str:
-        """Why a folder is more than a project; nothing where it isn't."""
-        own, home = self._home.resolve(), Path.home().resolve()
-        if folder in (home, *home.parents):
-            return "your home folder" if folder == home else "a folder of the system"
-        if folder in (own, *own.parents) or own in folder.parents:
-            return "where Treadle keeps its own data"
-        return ""
 
 
 def _real(named: str) -> Path | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.kept import Kept
 from treadle.assistants.coding.plan import debug as debug_plan
 from treadle.assistants.coding.tools import Kind, rules, toolset
+from treadle.files import Workspace, WorkspaceProblem, check_workspace
 from treadle.workspace import Bounds, Checkpoints, GitRules, require_sandbox
 
 ROUNDS = 20
@@ -79,7 +81,7 @@ class Room(Struct, frozen=True):
 
 def folder_of(job: Job) -> Path:
     """Where a job works. Raises a sentence where that is gone."""
-    folder = Path(job.workspace)
+    folder = check_workspace(job.workspace)
     if not folder.is_dir():
         raise SettingsError(f"The folder {folder} of job {job.id} isn't there any more.")
     return folder
@@ -154,9 +156,8 @@ def branch_of(room: Room) -> str:
 
 def _guide(folder: Path) -> str:
     """What the project tells those who work on it; only a plain file counts."""
+    workspace = Workspace(folder, links=False)
     for name in _GUIDES:
-        path = folder / name
-        if path.is_file() and not path.is_symlink():
-            with path.open(encoding="utf-8", errors="replace") as file:
-                return file.read(_MOST_GUIDE)
+        with suppress(WorkspaceProblem), workspace.open_read(name) as file:
+            return file.read(4 * _MOST_GUIDE).decode("utf-8", errors="replace")[:_MOST_GUIDE]
     return ""

@@ -18,6 +18,7 @@ from treadle.assistants.courses.shelf import is_there
 from treadle.assistants.courses.sources import Source
 from treadle.assistants.courses.tools import nothing, outline
 from treadle.assistants.courses.tutor import Reply, Tutor
+from treadle.files import check_workspace
 from treadle.passages import Progress, Report
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -199,6 +200,7 @@ def _require(paths: Sequence[Path]) -> None:
     for path in paths:
         if not is_there(path):
             raise SettingsError(f"There is no {path}; name a folder of courses, or a file.")
+        check_workspace(path)
 
 
 def _not_added(path: Path, library: Library) -> SettingsError:

@@ -13,6 +13,7 @@ from treadle.assistants.platform.generate import as_json
 from treadle.assistants.platform.said import last_question
 from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
 from treadle.assistants.platform.settled import own_token, settled
+from treadle.files import read_named
 
 MOST_BYTES = 1_000_000  # of a spec
 
@@ -190,16 +191,9 @@ def write_new(path: Path, spec: str, *, force: bool = False) -> None:
 
 def _read(name: str) -> str:
     try:
-        data = sys.stdin.buffer.read(MOST_BYTES + 1) if name == "-" else _bytes(Path(name))
+        data = sys.stdin.buffer.read(MOST_BYTES + 1) if name == "-" else read_named(name, MOST_BYTES, pipes=True)
         if len(data) > MOST_BYTES:
             raise SettingsError(f"{name} is too large for a spec: at most {MOST_BYTES:,} bytes are read.")
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(f"{name} is no text; write it in UTF-8.") from error
-    except OSError as error:
-        raise SettingsError(f"{name} can't be opened: {error.strerror}.") from error
-
-
-def _bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(MOST_BYTES + 1)

@@ -64,7 +64,7 @@ async def _read_file(path: Path, how: How, outliner: Outliner, args: Namespace, 
     if args.debug:
         page, _ = await filed(Path(REPORTS), found, outliner)
         terminal.tell(f"Report: {page}")
-    if _has_changed(path, found):
+    if await asyncio.to_thread(_has_changed, path, found):
         terminal.tell(f"{path} has changed while it was read: line numbers are those of before.", "yellow")
     return 0
 

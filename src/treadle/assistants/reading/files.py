@@ -1,6 +1,6 @@
 """Files on disk, for reading: what can't be read is said in a sentence. A file is read once, so that it can't change on the way."""
 
-import os
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from treadle.assistants.reading.outline.languages import canonical, language_of,
 from treadle.assistants.reading.outline.source import is_minified, read_source
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.source import Source
+from treadle.files import Missing, NotOpened, Workspace, WorkspaceProblem, read_named, shown
 
 LARGEST = 10_000_000  # bytes
 MINIFIED = "It looks minified: its lines are too long to tell parts apart."
@@ -34,25 +35,36 @@ class NotReadable(TreadleError):
     """There is nothing here that could be read; says why."""
 
 
-def load(path: Path, name: str = "") -> bytes:
-    """The bytes of a file. `name` is what a person knows it by."""
-    name = name or str(path)
+class Gone(NotReadable):
+    """There is no such file, or no longer."""
+
+
+def load(path: Path) -> bytes:
+    """The bytes of a file that a person named, which may be a pipe in a shell."""
     try:
-        if path.is_dir():
-            raise NotReadable(f"{name} is a folder.")
-        size = path.stat().st_size
-        if size > LARGEST:
-            raise NotReadable(f"{name} has {size / 1e6:.0f} MB; files up to {LARGEST // 1_000_000} MB are read.")
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise NotReadable(f"There is no file {name}.") from error
-    except OSError as error:
-        raise NotReadable(f"{name} can't be read: {error.strerror}.") from error
+        return read_named(path, LARGEST, pipes=True)
+    except NotOpened as error:
+        raise NotReadable(str(error)) from error
 
 
-async def open_source(path: Path, outliner: Outliner, language: str = "", name: str = "") -> Source:
-    """A file from disk, outlined."""
-    return await source_from(load(path), name or path.name, language, outliner)
+def load_from(workspace: Workspace, path: str) -> bytes:
+    """The bytes of a file in a folder."""
+    try:
+        return workspace.read_bytes(path, LARGEST)
+    except Missing as error:
+        raise Gone(f"There is no file {shown(path)}.") from error
+    except WorkspaceProblem as error:
+        raise NotReadable(str(error)) from error
+
+
+async def open_source(path: Path, outliner: Outliner, language: str = "") -> Source:
+    """A file that a person named, outlined."""
+    return await source_from(await asyncio.to_thread(load, path), path.name, language, outliner)
+
+
+async def open_source_from(workspace: Workspace, path: str, outliner: Outliner) -> Source:
+    """A file in a folder, outlined."""
+    return await source_from(await asyncio.to_thread(load_from, workspace, path), path, "", outliner)
 
 
 async def source_from(data: bytes | str, name: str, language: str, outliner: Outliner) -> Source:
@@ -70,13 +82,13 @@ async def source_from(data: bytes | str, name: str, language: str, outliner: Out
     return source_of(name, found.text, outline, notes)
 
 
-def walk(folder: Path) -> Iterator[Path]:
-    """The source files of a folder, in order; without what is hidden, fetched or built."""
-    if not folder.is_dir():
-        raise NotReadable(f"There is no folder {folder}.")
-    for here, folders, names in os.walk(folder):
-        folders[:] = sorted([name for name in folders if name not in _PASSED and not name.startswith(".")])
-        for name in sorted(names):
-            path = Path(here, name)
-            if not name.startswith(".") and not name.endswith((".min.js", ".min.css")) and language_of(name) and path.is_file():
-                yield path
+def walk(workspace: Workspace, under: str = ".") -> Iterator[str]:
+    """The paths of the source files in a folder, in order; without what is hidden, fetched or built."""
+    try:
+        yield from (path for path in workspace.files(under, passed=_is_passed) if language_of(path.rpartition("/")[2]))
+    except WorkspaceProblem as error:
+        raise NotReadable(str(error)) from error
+
+
+def _is_passed(name: str) -> bool:
+    return name.startswith(".") or name in _PASSED or name.endswith((".min.js", ".min.css"))

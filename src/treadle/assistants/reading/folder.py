@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from treadle import Limits, Options, TreadleError, UnknownModel, json_in, settled_agent
 from treadle.assistants.reading.analyse import How, analyse
-from treadle.assistants.reading.files import NotReadable, open_source, walk
+from treadle.assistants.reading.files import NotReadable, open_source_from, walk
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.values import Reading, Tokens
+from treadle.files import Workspace
 
 AT_ONCE = 4
 _LINE = 160  # characters of a file's intent in the question about the folder
@@ -57,15 +58,16 @@ Told = Callable[[int, int, FileRead], None]
 
 async def read_folder(folder: Path, how: How, outliner: Outliner, told: Told, at_once: int = AT_ONCE) -> FolderReading:
     """Every file, and then the whole. `told` hears of each file that is done."""
-    paths = await asyncio.to_thread(lambda: list(walk(folder)))
+    workspace = await asyncio.to_thread(Workspace, folder)  # one that a person named, to be read and nothing else
+    paths = await asyncio.to_thread(lambda: list(walk(workspace)))
     if not paths:
         raise NotReadable(f"{folder} holds no source code that is known here.")
     gate, done = asyncio.Semaphore(at_once), 0
 
-    async def one(path: Path) -> FileRead:
+    async def one(path: str) -> FileRead:
         nonlocal done
         async with gate:
-            found = await _read(path, path.relative_to(folder).as_posix(), how, outliner)
+            found = await _read(workspace, path, how, outliner)
         done += 1
         told(done, len(paths), found)
         return found
@@ -75,12 +77,12 @@ async def read_folder(folder: Path, how: How, outliner: Outliner, told: Told, at
     return await _whole(folder, tuple([task.result() for task in tasks]), how)
 
 
-async def _read(path: Path, name: str, how: How, outliner: Outliner) -> FileRead:
+async def _read(workspace: Workspace, path: str, how: How, outliner: Outliner) -> FileRead:
     try:
-        source = await open_source(path, outliner, name=name)
-        return FileRead(name, (await analyse(source, how)).reading)
+        source = await open_source_from(workspace, path, outliner)
+        return FileRead(path, (await analyse(source, how)).reading)
     except TreadleError as error:
-        return FileRead(name, problem=str(error))
+        return FileRead(path, problem=str(error))
 
 
 async def _whole(folder: Path, files: tuple[FileRead, ...], how: How) -> FolderReading:

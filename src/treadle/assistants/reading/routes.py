@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 
 from treadle import Host, TreadleError
 from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
-from treadle.assistants.reading.files import LARGEST, load, source_from, walk
+from treadle.assistants.reading.files import LARGEST, Gone, load_from, source_from, walk
 from treadle.assistants.reading.operations import (
     ANALYZE,
     FILE,
@@ -34,7 +34,7 @@ from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.report import filed, summary
 from treadle.assistants.reading.source import hash_of
-from treadle.assistants.reading.tools import beneath
+from treadle.files import workspace_at
 from treadle.routes import Described, body_of, query_of, together
 
 MOST_FILES = 2000
@@ -109,24 +109,29 @@ class Service:
 
     async def files(self, request: Request) -> JSONResponse:
         """The source files of the folder that the server was started in."""
-        paths = await asyncio.to_thread(lambda: list(islice(walk(self._folder), MOST_FILES + 1)))
-        found = [path.relative_to(self._folder).as_posix() for path in paths[:MOST_FILES]]
+        try:
+            paths = await asyncio.to_thread(lambda: list(islice(walk(workspace_at(self._folder)), MOST_FILES + 1)))
+        except TreadleError as error:
+            return _refused(str(error))
+        found = [path for path in paths[:MOST_FILES] if path.isprintable()]  # what can be asked for by a query string
         return JSONResponse({"folder": self._folder.name, "files": found, "truncated": len(paths) > MOST_FILES})
 
     async def file(self, request: Request) -> JSONResponse:
         """One of them: its text, what it is written in, and the hash by which a change is noticed."""
         asked = query_of(request, FileAsked)
         try:
-            path = beneath(self._folder, asked.path)
-            if asked.unless is not None and not path.exists():
-                return _told(FileTold(True, gone=True))
-            text = read_source(load(path, asked.path or "The folder itself")).text
-        except (TreadleError, ValueError) as error:  # or no name of a file at all
+            text = read_source(await asyncio.to_thread(self._load, asked.path)).text
+        except Gone as error:
+            return _refused(str(error)) if asked.unless is None else _told(FileTold(True, gone=True))
+        except TreadleError as error:
             return _refused(str(error))
         tag = hash_of(text)
         if asked.unless == tag:
             return _told(FileTold(True, content_hash=tag))
         return _told(FileTold(True, path=asked.path, language=language_of(asked.path, text), content_hash=tag, text=text))
+
+    def _load(self, path: str) -> bytes:
+        return load_from(workspace_at(self._folder), path)
 
 
 async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -> Analysis:
@@ -162,7 +167,7 @@ def _refused(why: str) -> JSONResponse:
 
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, for files beneath the folder that the server was started in."""
-    service = Service(host, host.workspace.resolve())
+    service = Service(host, host.workspace)
     return together(
         [
             Described("/api/iris/analyze", service.analyze, ANALYZE, "POST"),

@@ -1,25 +1,20 @@
 """Tools for conversations about code: the outline of a file, and its lines, for files beneath one folder."""
 
+from asyncio import to_thread
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from treadle import Functions, ToolProblem, Toolset, TreadleError, tool
 from treadle.assistants.reading.analyse import source_of
-from treadle.assistants.reading.files import NotReadable, load, open_source, walk
+from treadle.assistants.reading.files import load_from, open_source_from, walk
 from treadle.assistants.reading.outline.compact import compact
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.source import Reads
+from treadle.files import shown, workspace_at
 
 _MOST_LISTED = 200
-
-
-def beneath(folder: Path, path: str) -> Path:
-    """A path inside of the folder, links followed; a problem for any other."""
-    root = folder.resolve()
-    found = (root / path).resolve()
-    if not found.is_relative_to(root):
-        raise NotReadable(f"{path} lies outside of the folder.")
-    return found
 
 
 def toolset(folder: Path) -> Toolset:
@@ -32,9 +27,10 @@ def toolset(folder: Path) -> Toolset:
 
         :param under: a folder, for those beneath it only
         """
-        found = [path.relative_to(folder.resolve()).as_posix() for path in walk(_checked(folder, under or "."))]
+        with _worded():
+            found = list(walk(workspace_at(folder), under or "."))
         more = f"\n… and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-        return "\n".join(found[:_MOST_LISTED]) + more or "There are none."
+        return "\n".join(map(shown, found[:_MOST_LISTED])) + more or "There are none."
 
     @tool(effect="read", trust="untrusted")
     async def outline_file(path: str) -> str:
@@ -42,11 +38,10 @@ def toolset(folder: Path) -> Toolset:
 
         :param path: the file
         """
-        try:
+        with _worded():
+            workspace = await to_thread(workspace_at, folder)
             async with outliner:
-                return compact((await open_source(beneath(folder, path), outliner, name=path)).outline)
-        except TreadleError as error:
-            raise ToolProblem(str(error)) from error
+                return compact((await open_source_from(workspace, path, outliner)).outline)
 
     @tool(effect="read", trust="untrusted")
     def refer_to_source_code(path: str, start_line: int, end_line: int) -> str:
@@ -58,17 +53,17 @@ def toolset(folder: Path) -> Toolset:
         """
         from treadle.assistants.reading.outline.values import Outline
 
-        try:
-            text = read_source(load(beneath(folder, path))).text
-        except TreadleError as error:
-            raise ToolProblem(str(error)) from error
+        with _worded():
+            text = read_source(load_from(workspace_at(folder), path)).text
         return Reads(source_of(path, text, Outline("", 0, ()))).read(start_line, end_line, "")
 
     return Functions([list_source_files, outline_file, refer_to_source_code])
 
 
-def _checked(folder: Path, path: str) -> Path:
+@contextmanager
+def _worded() -> Generator[None]:
+    """What is wrong with a path or a file is a problem of the model's."""
     try:
-        return beneath(folder, path)
-    except NotReadable as error:
+        yield
+    except TreadleError as error:
         raise ToolProblem(str(error)) from error

@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 import time
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
@@ -10,19 +9,24 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from treadle.core.regular import NotRegular
+from treadle.files.problems import WorkspaceProblem
+from treadle.files.workspace import Workspace, open_without_links
 from treadle.stores.passages.documents import Unreadable
 
 PATTERNS = ("**/*.md", "**/*.yaml", "**/*.yml", "**/*.txt")
 LARGEST = 1_000_000  # bytes of a file
+MOST_NAMES = 1_000_000  # in one folder
 SETTLED = 2_000_000_000  # nanoseconds: some file systems tell changes apart by no less
 _NEVER = frozenset(("node_modules", "__pycache__"))  # full of texts that nobody here has written
 
 
 class File(Struct, frozen=True):
-    """A file that may be a document, the name it goes by, and how it looked: its bytes, and when it was changed (nanoseconds)."""
+    """A file that may be a document: the name it goes by, where it is, its bytes, and when it was changed (nanoseconds)."""
 
     source: str
-    path: Path
+    folder: Path
+    path: str
     size: int = 0
     changed: int = 0
 
@@ -66,37 +70,37 @@ def find(name: str, folder: Path, patterns: Iterable[str]) -> Look:
     """What is in a folder that goes by a name. A file is its own only one."""
     if reason := _absent(folder):
         return Look(closed=[Skipped(name, reason)])
-    if folder.is_file():
-        return Look([_looked_at(name, folder)[0]])
+    if not folder.is_dir():
+        return Look([_named(name, folder)])
     look, wanted = Look(), _matcher(patterns)
-
-    def closed(error: OSError) -> None:
-        within = Path(error.filename or folder).relative_to(folder).parts
-        look.closed.append(Skipped(_written("/".join((name, *within))), reason_of(error)))
-
-    for place, inside, names in os.walk(folder, onerror=closed):
-        inside[:] = sorted(one for one in inside if not one.startswith(".") and one not in _NEVER)
-        folders, within = set(inside), Path(place).relative_to(folder).parts
-        for one in (*inside, *sorted(one for one in names if not one.startswith("."))):
-            relative, path = "/".join((*within, one)), Path(place, one)
-            if one not in folders and not wanted.match(relative):
-                continue
-            file, link = _looked_at(_written(f"{name}/{relative}"), path)
-            if link and not _beneath(path, folder):  # one that leads to something in the folder says nothing that this doesn't
-                look.skipped.append(Skipped(file.source, "a link that leads out of the folder, or nowhere"))
-            elif not link and one not in folders:
-                look.files.append(file)
+    workspace = Workspace(folder, links=False, secrets=True)
+    below = ["."]
+    while below:
+        here = below.pop()
+        try:
+            entries = workspace.listing(here, MOST_NAMES)
+        except WorkspaceProblem as problem:
+            look.closed.append(Skipped(_written(name if here == "." else f"{name}/{here}"), _reason(problem)))
+            continue
+        seen = [(entry, entry.name if here == "." else f"{here}/{entry.name}") for entry in entries if not _is_passed(entry.name)]
+        for entry, path in seen:
+            if entry.kind == "link" and _leads_out(folder, path, wanted):
+                look.skipped.append(Skipped(_written(f"{name}/{path}"), "a link that leads out of the folder, or nowhere"))
+            elif entry.kind in ("file", "other") and wanted.match(path):
+                look.files.append(File(_written(f"{name}/{path}"), folder, path, entry.size, entry.changed))
+        below += [path for entry, path in reversed(seen) if entry.kind == "folder"]
     return look
 
 
-def read(path: Path, largest: int = LARGEST) -> Content:
+def read(file: File, largest: int = LARGEST) -> Content:
     """What is in a file; `Unreadable` where it is no plain file, or too large. A link put there meanwhile isn't followed."""
-    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(opened, "rb") as file:
-        now, found = time.time_ns(), os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise Unreadable("no plain file")
-        data = file.read(largest + 1) if found.st_size <= largest else b""
+    try:
+        opened = open_without_links(file.folder, file.path)
+    except NotRegular as error:
+        raise Unreadable("no plain file") from error
+    with os.fdopen(opened, "rb") as content:
+        now, found = time.time_ns(), os.fstat(opened)
+        data = content.read(largest + 1) if found.st_size <= largest else b""
     if max(len(data), found.st_size) > largest:
         raise Unreadable(f"over {largest:,} bytes")
     settled = len(data) == found.st_size and now - found.st_mtime_ns >= SETTLED
@@ -124,13 +128,26 @@ def _written(name: Path | str) -> str:
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
-def _looked_at(source: str, path: Path) -> tuple[File, bool]:
-    """A file as it looks, and whether it is a link. One that the system says nothing of is left to whoever reads it."""
+def _named(source: str, path: Path) -> File:
+    """A file that was named by itself. One that the system says nothing of is left to whoever reads it."""
     try:
         found = path.lstat()
     except OSError:
-        return File(source, path), False
-    return File(source, path, found.st_size, found.st_mtime_ns), stat.S_ISLNK(found.st_mode)
+        return File(source, path.parent, path.name)
+    return File(source, path.parent, path.name, found.st_size, found.st_mtime_ns)
+
+
+def _reason(problem: WorkspaceProblem) -> str:
+    return reason_of(problem.__cause__) if isinstance(problem.__cause__, OSError) else str(problem)
+
+
+def _is_passed(name: str) -> bool:
+    return name.startswith(".") or name in _NEVER
+
+
+def _leads_out(folder: Path, path: str, wanted: re.Pattern[str]) -> bool:
+    """Whether a link leads out of the folder, or nowhere; what it leads to within the folder is found there."""
+    return (bool(wanted.match(path)) or (folder / path).is_dir()) and not _beneath(folder / path, folder)
 
 
 def _beneath(path: Path, folder: Path) -> bool:

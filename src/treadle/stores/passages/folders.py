@@ -174,7 +174,7 @@ class _Work:
     def _read(self, file: File) -> Document | None:
         """The document in a file, unless it is in the store as it is. One that can't be read just now stays as it was."""
         try:
-            document = self._document(file.source, read(file.path, self._way.largest))
+            document = self._document(file.source, read(file, self._way.largest))
         except Unreadable as error:
             self._skipped.append(Skipped(file.source, str(error)))
             return None

@@ -13,10 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from treadle.files.named import head_of
 from treadle.toolsets.checkpoints.git import Git
 from treadle.toolsets.checkpoints.values import CheckpointsError
 
 RULES = ".gitignore"
+MOST_RULES = 1_000_000  # bytes
 
 _NEVER = frozenset({"", ".", "..", ".git"})
 _UNFINISHED = re.compile(r"\.treadle-[0-9a-f]{16}")  # a file that somebody is writing, or was killed at
@@ -53,8 +55,8 @@ class Listing:
         found: dict[str, bytes] = {}
         depth = len(self._folder.relative_to(self._root).parts)
         for up, parent in enumerate(self._folder.parents[:depth], 1):
-            if _is_file(parent / RULES):
-                found["../" * up + RULES] = (parent / RULES).read_bytes()
+            if rules := head_of(parent / RULES, MOST_RULES):
+                found["../" * up + RULES] = rules
         return found
 
     def _tracked(self) -> set[str]:
@@ -115,7 +117,7 @@ def _index_of(root: Path) -> Path | None:
     place = root / ".git"
     with suppress(OSError, ValueError):
         if _is_file(place):
-            line = place.read_text(encoding="utf-8").strip()
+            line = head_of(place, MOST_RULES).decode().strip()
             place = root / line.removeprefix("gitdir:").strip() if line.startswith("gitdir:") else place
         if _is_file(place / "index"):
             return place / "index"

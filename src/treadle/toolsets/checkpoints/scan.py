@@ -15,13 +15,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from treadle.core.regular import open_regular
 from treadle.toolsets.checkpoints.folders import opened, split
 from treadle.toolsets.checkpoints.store import Seen
 from treadle.toolsets.checkpoints.values import CheckpointsError, Kept, Stamp
 
 FILE, PROGRAM, LINK = "100644", "100755", "120000"
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _SETTLED = 2_000_000_000  # nanoseconds after which a stamp tells one state of a file from the next
 
 Send = Callable[[bytes], None]
@@ -126,10 +126,10 @@ def _mode(stamp: Stamp) -> str:
 def _content(parent: int, name: str, most: int) -> bytes | None:
     """All of a file; None where it can't be read or has grown too large."""
     try:
-        descriptor = os.open(name, _READ, dir_fd=parent)
+        descriptor = open_regular(name, lambda path, flags: os.open(path, flags | os.O_NOFOLLOW, dir_fd=parent))
     except OSError:
         return None
     with suppress(OSError), os.fdopen(descriptor, "rb") as file:
-        data = file.read(most + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-        return data if data is None or len(data) <= most else None
+        data = file.read(most + 1)
+        return data if len(data) <= most else None
     return None

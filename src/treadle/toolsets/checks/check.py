@@ -7,6 +7,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 
+from treadle.files.problems import WorkspaceProblem
 from treadle.toolsets.checks.commands import Line, line_for
 from treadle.toolsets.checks.parsers.parse import parse
 from treadle.toolsets.checks.problems import NotRun
@@ -14,7 +15,6 @@ from treadle.toolsets.checks.runners import text_of
 from treadle.toolsets.checks.values import Failure, Outcome, Wanted
 from treadle.toolsets.sandbox.run import run
 from treadle.toolsets.sandbox.values import GIB, Bounds, Place, Ran, SandboxMissing
-from treadle.toolsets.workspace.problems import WorkspaceProblem
 
 BOUNDS = Bounds(seconds=300, memory=4 * GIB, processes=512)
 MOST_READ = 8_000_000  # characters of output that are read; what is kept of them is far less

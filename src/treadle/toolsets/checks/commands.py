@@ -12,13 +12,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from treadle.files.problems import shown
 from treadle.toolsets.checks.parsers.javascript import spelled
 from treadle.toolsets.checks.problems import NotRun
 from treadle.toolsets.checks.programs import Program, Python, cargo_for, go_for, node_for, programs_for, python_for
 from treadle.toolsets.checks.projects import Project, project_for
 from treadle.toolsets.checks.runners import npm_runner, package_of, script_of
 from treadle.toolsets.checks.values import Runner, Wanted
-from treadle.toolsets.workspace.problems import shown
 
 _VALUED = {"--import", "--require", "-r", "--loader", "--test-reporter", "--test-reporter-destination", "--env-file"}
 _SHELL = re.compile(r"""[;&|<>$`()\n"'\\]""")

@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from treadle.files.named import head_of
 from treadle.toolsets.checks.problems import NotRun
 from treadle.toolsets.sandbox.bubblewrap import ENVIRONMENT, SYSTEM, within
 from treadle.toolsets.sandbox.pythons import ENVIRONMENTS, python_of
@@ -72,7 +73,7 @@ def _folders(prefix: Path) -> tuple[Path, ...]:
 def _has_pytest(prefix: Path, base: Path) -> bool:
     """By its files: starting a Python to ask would take longer than many a test."""
     settings = prefix / "pyvenv.cfg"
-    shared = not settings.is_file() or "include-system-site-packages = true" in settings.read_text(errors="replace")
+    shared = not settings.is_file() or "include-system-site-packages = true" in head_of(settings, 10_000).decode(errors="replace")
     places = [prefix, *([base] if shared else []), *([Path("/usr/local")] if shared and base == Path("/usr") else [])]
     return any(any((place / "lib").glob("python3*/*-packages/pytest/__init__.py")) for place in places)
 

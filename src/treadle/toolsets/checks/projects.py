@@ -4,11 +4,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from treadle.files.problems import BadPath, missing, outside, shown
 from treadle.toolsets.checks.problems import NotRun
 from treadle.toolsets.checks.runners import ENDINGS, MARKERS, kinds_of
 from treadle.toolsets.checks.values import Kind, Wanted
 from treadle.toolsets.sandbox.bubblewrap import within
-from treadle.toolsets.workspace.problems import BadPath, missing, outside, shown
 
 
 class Project(Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import assert_never, cast
 
 import msgspec
 
+from treadle.files.named import head_of
 from treadle.toolsets.checks.programs import python_for
 from treadle.toolsets.checks.values import Kind, Runner
 
@@ -114,10 +115,4 @@ def _any(folder: Path, patterns: tuple[str, ...]) -> bool:
 
 def text_of(path: Path) -> str:
     """The beginning of a file; nothing of what is no file, such as a pipe that nobody writes to."""
-    if not path.is_file():
-        return ""
-    try:
-        with path.open("rb") as file:
-            return file.read(_MOST).decode(errors="replace")
-    except OSError:
-        return ""
+    return head_of(path, _MOST).decode(errors="replace")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from treadle.files.problems import shown
 from treadle.toolsets.git import branches, commit, looks, staging, state
 from treadle.toolsets.git.commit import Identity, check_branch
 from treadle.toolsets.git.inside import Git
@@ -12,7 +13,6 @@ from treadle.toolsets.git.outside import Outside
 from treadle.toolsets.git.problems import Refused
 from treadle.toolsets.git.pulls import Wish, base_of, request
 from treadle.toolsets.git.push import push
-from treadle.toolsets.workspace.problems import shown
 
 
 class Rules(Struct, frozen=True):

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from treadle.files.problems import shown
+from treadle.files.secret import is_secret
 from treadle.toolsets.git.inside import Git
 from treadle.toolsets.git.names import call_ref, is_sha
 from treadle.toolsets.git.problems import Failed, Refused, failed
 from treadle.toolsets.git.staging import chosen
 from treadle.toolsets.git.state import QUERY, State, state_of
-from treadle.toolsets.workspace.problems import shown
-from treadle.toolsets.workspace.secret import is_secret
 
 NOTHING = 3  # the code of a script that found nothing to commit
 END = "-- the message ends here --"  # whoever was to send it may be killed before they have: then nothing is committed

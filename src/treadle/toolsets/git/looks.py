@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from treadle.files.problems import shown
+from treadle.files.workspace import Workspace
 from treadle.toolsets.git.branches import commit_of
 from treadle.toolsets.git.inside import Git
 from treadle.toolsets.git.names import revision
 from treadle.toolsets.git.problems import Refused
 from treadle.toolsets.git.state import QUERY, state_of
-from treadle.toolsets.workspace.beneath import Workspace
-from treadle.toolsets.workspace.problems import shown
 
 MOST_SHOWN = 16_000  # characters of a difference
 MOST_COLUMNS = 500

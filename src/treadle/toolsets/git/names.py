@@ -3,8 +3,8 @@
 import re
 from hashlib import sha256
 
+from treadle.files.problems import shown
 from treadle.toolsets.git.problems import Refused
-from treadle.toolsets.workspace.problems import shown
 
 CALLS = "refs/treadle/calls/"
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")

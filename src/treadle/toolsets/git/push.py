@@ -14,6 +14,8 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from treadle.files.problems import WorkspaceProblem, shown
+from treadle.files.workspace import Workspace
 from treadle.toolsets.git.address import PROTOCOLS, Address, address
 from treadle.toolsets.git.branches import commit_of
 from treadle.toolsets.git.inside import Git
@@ -21,8 +23,6 @@ from treadle.toolsets.git.names import is_sha
 from treadle.toolsets.git.outside import Outside
 from treadle.toolsets.git.problems import Failed, GitProblem, NoGit, Refused, failed, said
 from treadle.toolsets.sandbox.values import Ran
-from treadle.toolsets.workspace.beneath import Workspace
-from treadle.toolsets.workspace.problems import WorkspaceProblem, shown
 
 SECONDS = 600.0
 EXPORT = """

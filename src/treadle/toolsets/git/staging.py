@@ -6,13 +6,13 @@ from os.path import lexists
 
 from msgspec import Struct
 
+from treadle.files.problems import WorkspaceProblem, shown
+from treadle.files.secret import is_secret
+from treadle.files.workspace import Workspace
 from treadle.toolsets.git.inside import Git, located
 from treadle.toolsets.git.leaks import leaks
 from treadle.toolsets.git.names import unquoted
 from treadle.toolsets.git.state import QUERY, Change, state_of
-from treadle.toolsets.workspace.beneath import Workspace
-from treadle.toolsets.workspace.problems import WorkspaceProblem, shown
-from treadle.toolsets.workspace.secret import is_secret
 
 MOST_IN_FOLDER = 20
 MOST_READ = 5_000_000

@@ -4,8 +4,8 @@ import re
 
 from msgspec import Struct
 
+from treadle.files.problems import shown
 from treadle.toolsets.git.names import unquoted
-from treadle.toolsets.workspace.problems import shown
 
 QUERY = ("status", "--porcelain=v2", "--branch", "--no-renames", "--ignore-submodules=dirty")
 MOST_LISTED = 60

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 import msgspec
 
 from treadle.core.errors import SettingsError
+from treadle.files.named import NotOpened, read_named
 from treadle.toolsets.openapi.yaml12 import Unreadable, read_yaml
 
 LARGEST = 60_000_000  # bytes
@@ -67,11 +68,9 @@ def _inside(value: Any, step: str) -> Any:
 def from_file(path: Path) -> Document:
     """The document in a file."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise SettingsError(f"The OpenAPI document {path} is larger than {LARGEST} bytes.")
-        data = path.read_bytes()
-    except OSError as error:
-        raise SettingsError(f"The OpenAPI document {path} can't be read: {error.strerror}.") from error
+        data = read_named(path, LARGEST)
+    except NotOpened as error:
+        raise SettingsError(f"The OpenAPI document can't be read: {error}") from error
     return from_bytes(data, str(path))
 
 

@@ -8,38 +8,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from treadle.toolsets.environment import own_environment
+from treadle.files.environment import own_environment
+from treadle.files.places import KEYS, NotAWorkspace, check_workspace, home_folders
 from treadle.toolsets.sandbox.bubblewrap import SYSTEM, within
 from treadle.toolsets.sandbox.bundled import bundled, verify
 from treadle.toolsets.sandbox.values import Bwrap, Host, Mask, Place, SandboxMissing
 
 SETTING = "TREADLE_BWRAP"
 FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
-KEYS = (
-    *(".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store"),
-    *(
-        ".config/gcloud",
-        ".config/gh",
-        ".config/op",
-        ".config/rclone",
-        ".config/pip",
-        ".config/git/credentials",
-        ".cargo/credentials",
-    ),
-    *(
-        ".cargo/credentials.toml",
-        ".local/share/keyrings",
-        ".mozilla",
-        ".config/google-chrome",
-        ".config/chromium",
-        ".m2/settings.xml",
-    ),
-    *(".bash_history", ".zsh_history", ".python_history", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d"),
-)
 SETTINGS = (
     *("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types"),
     *("/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted", "/etc/ca-certificates"),
@@ -99,12 +78,12 @@ def _options(bwrap: Path) -> frozenset[str]:
 
 def settled(place: Place) -> Place:
     """The place with real paths. Raises `SandboxMissing` for a workspace that would give away the person's own folder."""
-    workspace = place.workspace.expanduser().resolve()
+    try:
+        workspace = check_workspace(place.workspace)
+    except NotAWorkspace as error:
+        raise SandboxMissing(str(error)) from error
     if not workspace.is_dir():
         raise SandboxMissing(f"{place.workspace} is no folder; commands need one to work in.")
-    system = [Path(path) for path in (*SYSTEM, "/etc", "/proc", "/sys", "/dev", "/var", "/run")]
-    if any(within(home, workspace) for home in _homes()) or any(workspace in (path, *path.parents) for path in system):
-        raise SandboxMissing(f"{workspace} holds more than one project. Name the folder of the project as the workspace.")
     return Place(workspace, place.writable, _real(place.extra_read), place.network, place.hide, _real(place.extra_write))
 
 
@@ -131,20 +110,10 @@ def _masks(place: Place) -> tuple[Mask, ...]:
     """What is to be hidden and would be seen; a link leads to something that is then hidden itself."""
     seen = (place.workspace, *place.extra_read)
     asked = [Path(path).expanduser() if path.startswith("~") else place.workspace / path for path in place.hide]
-    wanted = [*(home / key for home in _homes() for key in KEYS), *asked]
+    wanted = [*(home / key for home in home_folders() for key in KEYS), *asked]
     paths = sorted({path.resolve() for path in wanted if path.exists()})
     return tuple(Mask(path, path.is_dir()) for path in paths if within(path, *seen) or _system(path))
 
 
 def _system(path: Path) -> bool:
     return within(path, *(Path(folder) for folder in SYSTEM if not Path(folder).is_symlink()))
-
-
-def _homes() -> tuple[Path, ...]:
-    """The person's folder, by the environment and by the system's list of users."""
-    from pwd import getpwuid  # there is none elsewhere
-
-    named = [os.environ.get("HOME", "")]
-    with suppress(KeyError):  # a container's user that nobody listed
-        named.append(getpwuid(os.getuid()).pw_dir)
-    return tuple({Path(name).resolve() for name in named if name and name != "/"})

@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import assert_never
 
-from treadle.toolsets.workspace.beneath import MOST_BYTES, Workspace
+from treadle.files.problems import BadEdit, Binary, Missing, TooLarge, shown
+from treadle.files.workspace import MOST_BYTES, Workspace
 from treadle.toolsets.workspace.diff import diff
 from treadle.toolsets.workspace.edits import (
     Ambiguous,
@@ -21,7 +22,6 @@ from treadle.toolsets.workspace.edits import (
     replace_lines,
     replace_text,
 )
-from treadle.toolsets.workspace.problems import BadEdit, Binary, Missing, TooLarge, shown
 from treadle.toolsets.workspace.reads import ReadsOfRuns
 from treadle.toolsets.workspace.text import Text, decode, readable
 

@@ -5,11 +5,11 @@ from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Iterator
 from typing import assert_never
 
-from treadle.toolsets.workspace.beneath import Entry, Workspace
+from treadle.files.problems import BadSearch, Binary, WorkspaceProblem, shown
+from treadle.files.workspace import Entry, Workspace
 from treadle.toolsets.workspace.edits import lines_of
 from treadle.toolsets.workspace.files import MOST_SHOWN, cut
 from treadle.toolsets.workspace.languages import LANGUAGES, NAME, any_definition, definition, language_of
-from treadle.toolsets.workspace.problems import BadSearch, Binary, WorkspaceProblem, shown
 from treadle.toolsets.workspace.search import MOST_HITS, Found, Names, Search
 from treadle.toolsets.workspace.text import decode
 

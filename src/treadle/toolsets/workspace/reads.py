@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from hashlib import blake2b
 
-from treadle.toolsets.workspace.problems import Changed, NotRead, shown
+from treadle.files.problems import Changed, NotRead, shown
 
 MOST_RUNS = 256
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle.toolsets.workspace.beneath import Workspace
+from treadle.files.problems import BadSearch, WorkspaceProblem
+from treadle.files.workspace import Workspace
 from treadle.toolsets.workspace.edits import lines_of
-from treadle.toolsets.workspace.problems import BadSearch, WorkspaceProblem
 from treadle.toolsets.workspace.text import decode
 
 SECONDS = 20.0

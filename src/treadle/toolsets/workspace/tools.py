@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, assert_never
 
 from treadle.core.context import RunContext
+from treadle.files.places import check_workspace
+from treadle.files.problems import BadEdit
+from treadle.files.workspace import Workspace
 from treadle.tools.tool import tool
 from treadle.toolsets.python import Functions
-from treadle.toolsets.workspace.beneath import Workspace
 from treadle.toolsets.workspace.files import Files
 from treadle.toolsets.workspace.finder import Finder, Outline
-from treadle.toolsets.workspace.problems import BadEdit
 from treadle.toolsets.workspace.search import Search
 
 TOOLSET = "workspace"
@@ -24,14 +25,14 @@ _T = TypeVar("_T")
 def workspace_tools(
     folder: str | Path, *, flat: bool = False, outline: Outline | None = None, secrets: bool = False, program: str | None = None
 ) -> Functions:
-    """The toolset of a folder.
+    """The toolset of a folder. Raises `NotAWorkspace` for one that is never worked in.
 
     flat     one tool for each action, for models that choose a tool better than an argument
     outline  makes outlines of files; without it, lines that look like definitions are listed
     secrets  lets files with secrets be read
     program  ripgrep's path, if not the one that is installed
     """
-    workspace = Workspace(folder, secrets=secrets)
+    workspace = Workspace(check_workspace(folder), secrets=secrets)
     files, finder = Files(workspace), Finder(workspace, Search(workspace, program), outline)
     return Functions(_flat(files, finder) if flat else _grouped(files, finder), TOOLSET)
 

@@ -5,26 +5,10 @@ from contextlib import suppress
 from html import unescape
 from typing import Any
 
-from treadle.assistants.courses.material.tidy import link_of, plain
+from treadle.assistants.courses.material.tidy import plain
 from treadle.assistants.courses.material.values import Material
 from treadle.passages import Unreadable
 
-_UNREAD = (
-    "script",
-    "style",
-    "nav",
-    "footer",
-    "template",
-    "noscript",
-    "svg",
-    "iframe",
-    "object",
-    "button",
-    "select",
-    "input",
-    "head",
-)
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _MANY_BLANK = re.compile(r"\n(?:[ \t]*\n){2,}")
 _WIDE = ("utf-16", "utf-32", "utf16", "utf32")
 
@@ -36,18 +20,12 @@ def read_html(data: bytes) -> Material:
 
 def page_of(html: str) -> Material:
     """HTML as Markdown."""
-    from bs4 import BeautifulSoup
-    from markdownify import MarkdownConverter
+    from treadle.assistants.courses.material.formats.markup import Page, ToMarkdown  # needs packages that not everybody has
 
-    # a text without any tag would be taken for the name of a file; the newline says it isn't
-    soup = BeautifulSoup(_DECLARATION.sub("", html) + "\n", "html.parser")
-    title = unescape(soup.title.decode_contents()) if soup.title else ""
-    _reduce(soup)
-    converter = MarkdownConverter(
-        heading_style="ATX", bullets="-", escape_asterisks=False, escape_underscores=False, table_infer_header=True
-    )
+    page = Page(html)
+    title = unescape(page.title.decode_contents()) if page.title else ""
     try:
-        markdown = converter.convert_soup(_content(soup))
+        markdown = ToMarkdown().convert_soup(_content(page))
     except RecursionError as error:
         raise Unreadable("its elements are nested too deeply") from error
     return Material(_MANY_BLANK.sub("\n\n", plain(markdown)).strip("\n"), markdown=True, title=title)
@@ -73,18 +51,3 @@ def _content(soup: Any) -> Any:
     """The part of a page that it says is its main one, if a heading stands there; else all of it."""
     mains = soup.find_all("main")
     return mains[0] if len(mains) == 1 and mains[0].find(["h1", "h2"]) else soup
-
-
-def _reduce(soup: Any) -> None:
-    """Take out what isn't read, pictures (what they show stays in words), and links that lead nowhere from here."""
-    from bs4.element import PreformattedString  # comments, declarations and the like
-
-    for each in soup.find_all(_UNREAD):
-        each.decompose()
-    for each in [text for text in soup.find_all(string=True) if isinstance(text, PreformattedString)]:
-        each.extract()
-    for each in soup.find_all("img"):
-        each.replace_with(each.get("alt") or "")
-    for each in soup.find_all("a"):
-        if not link_of(each.get("href") or ""):
-            each.unwrap()

@@ -7,7 +7,7 @@ content by a hard link keeps it. For systems of the POSIX kind.
 
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from posixpath import normpath
@@ -15,9 +15,10 @@ from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
-from treadle.toolsets.environment import own_environment
-from treadle.toolsets.workspace.openat2 import Opener, opener
-from treadle.toolsets.workspace.problems import (
+from treadle.core.regular import NotRegular, open_regular
+from treadle.files.environment import own_environment
+from treadle.files.openat2 import Opener, opener
+from treadle.files.problems import (
     BadPath,
     Guarded,
     Missing,
@@ -25,11 +26,12 @@ from treadle.toolsets.workspace.problems import (
     Refused,
     Secret,
     TooLarge,
+    WorkspaceProblem,
     of_system,
     outside,
     shown,
 )
-from treadle.toolsets.workspace.secret import is_secret
+from treadle.files.secret import is_secret
 
 MOST_BYTES = 10_000_000
 MOST_ENTRIES = 10_000
@@ -39,8 +41,11 @@ Kind = Literal["file", "folder", "link", "other"]
 
 _PATH: int = getattr(os, "O_PATH", os.O_RDONLY)
 _FOLDER = _PATH | os.O_DIRECTORY | os.O_CLOEXEC
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  # a pipe without a writer is not waited for
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
 
 
 class Status(Struct, frozen=True):
@@ -59,6 +64,7 @@ class Entry(Struct, frozen=True):
     name: str
     kind: Kind
     size: int
+    changed: int = 0  # nanoseconds
 
 
 class Workspace:
@@ -95,12 +101,14 @@ class Workspace:
         """A file to read from. Close it."""
         where = self.relative(path)
         self._check_secret(where, path)
-        with self._opened(where, _READ) as descriptor:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _no_file(os.fstat(descriptor).st_mode, path)
+        with _worded(where), self._root() as root:
+            descriptor = open_regular(where, lambda name, flags: self._open(root, name, flags))
+        try:
             self._check_secret(self._real(descriptor, where), path)
-            os.set_blocking(descriptor, True)
-            return os.fdopen(os.dup(descriptor), "rb")
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return os.fdopen(descriptor, "rb")
 
     def read_bytes(self, path: str, most: int = MOST_BYTES) -> bytes:
         """All of a file; `TooLarge` if it has more than `most` bytes."""
@@ -159,6 +167,38 @@ class Workspace:
             entries = [_entry(each) for each, _ in zip(found, range(most), strict=False)]
         return sorted(entries, key=lambda entry: entry.name)
 
+    def files(self, path: str = ".", *, passed: Callable[[str], bool] = _is_hidden) -> Iterator[str]:
+        """The paths of the regular files beneath a folder, in order. Folders and files whose names are `passed` are left out.
+
+        A link counts where it leads to a file inside; what lies behind links to folders is found where it is.
+        """
+        folders = [self.relative(path)]
+        self.listing(folders[0], most=1)  # a problem with the folder itself is raised, not skipped
+        while folders:
+            here = folders.pop()
+            below: list[str] = []
+            for entry in self._entries(here):
+                there = entry.name if here == "." else f"{here}/{entry.name}"
+                if passed(entry.name):
+                    continue
+                if entry.kind == "folder":
+                    below.append(there)
+                elif entry.kind == "file" or (entry.kind == "link" and self._leads_to_file(there)):
+                    yield there
+            folders += reversed(below)
+
+    def _entries(self, folder: str) -> list[Entry]:
+        try:
+            return self.listing(folder)
+        except WorkspaceProblem:  # gone meanwhile, closed to us, or nested more deeply than a path can say
+            return []
+
+    def _leads_to_file(self, path: str) -> bool:
+        try:
+            return self.stat(path).kind == "file" and (self._secrets or not is_secret(self.real(path)))
+        except WorkspaceProblem:
+            return False
+
     def stat(self, path: str) -> Status:
         """What is known of a file or folder without reading it."""
         with self._opened(self.relative(path), _PATH | os.O_CLOEXEC) as descriptor:
@@ -198,16 +238,29 @@ class Workspace:
 
     @contextmanager
     def _opened(self, where: str, flags: int) -> Generator[int]:
-        with _worded(where):
-            root = os.open(self.folder, _FOLDER)
-            try:
-                descriptor = self._open(root, where, flags)
-            finally:
-                os.close(root)
+        with _worded(where), self._root() as root:
+            descriptor = self._open(root, where, flags)
         try:
             yield descriptor
         finally:
             os.close(descriptor)
+
+    @contextmanager
+    def _root(self) -> Generator[int]:
+        root = os.open(self.folder, _FOLDER | os.O_NOFOLLOW)
+        try:
+            yield root
+        finally:
+            os.close(root)
+
+
+def open_without_links(folder: Path, path: str) -> int:
+    """Return a descriptor of a regular file beneath a folder, no link followed. Raises `NotRegular` or what the system says."""
+    root = os.open(folder, _FOLDER | os.O_NOFOLLOW)
+    try:
+        return open_regular(path, lambda name, flags: _open_walking(root, name, flags))
+    finally:
+        os.close(root)
 
 
 def _open_walking(root: int, where: str, flags: int) -> int:
@@ -243,6 +296,8 @@ def _is_found(folder: Path) -> bool:
 def _worded(path: str) -> Generator[None]:
     try:
         yield
+    except NotRegular as error:
+        raise _no_file(error.mode, path) from error
     except OSError as error:
         raise of_system(error, path) from error
 
@@ -316,4 +371,4 @@ def _entry(found: "os.DirEntry[str]") -> Entry:
         known = found.stat(follow_symlinks=False)
     except OSError:  # gone meanwhile
         return Entry(found.name, "other", 0)
-    return Entry(found.name, _kind(known.st_mode), known.st_size)
+    return Entry(found.name, _kind(known.st_mode), known.st_size, known.st_mtime_ns)

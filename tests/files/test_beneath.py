@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from treadle.core.errors import ToolProblem, TreadleError
-from treadle.toolsets.workspace.beneath import Workspace
-from treadle.toolsets.workspace.openat2 import opener
-from treadle.toolsets.workspace.problems import (
+from treadle.files.openat2 import opener
+from treadle.files.problems import (
     BadPath,
     Guarded,
     Missing,
@@ -28,6 +27,7 @@ from treadle.toolsets.workspace.problems import (
     of_system,
     shown,
 )
+from treadle.files.workspace import Workspace
 
 TRIES = 2_000
 
