@@ -38,6 +38,7 @@ def arguments(
         *_work(host, place),
         *_masks(host),
         *_sealed(),
+        *_filtered(bwrap, files),
         *("--json-status-fd", str(files.status), "--block-fd", str(files.go)),
         *("--chdir", str(place.workspace), "--", *command),
     ]
@@ -102,7 +103,7 @@ def _work(host: Host, place: Place) -> list[str]:
     words += [bind, str(place.workspace), str(place.workspace)]
     if place.writable and host.repository is not None:
         words += ["--bind", str(host.repository), str(host.repository)]  # a mount can't be moved away and replaced
-        words += [word for path in host.fixed for word in ("--ro-bind", str(path), str(path))]
+    words += [word for path in (*host.fixed, *host.repositories) for word in ("--ro-bind", str(path), str(path))]
     for path in host.environment:
         above = [folder for folder in reversed(path.parents) if place.workspace in folder.parents]
         words += [word for folder in above for word in ("--bind", str(folder), str(folder))]  # nor can what it lies in be moved
@@ -121,6 +122,11 @@ def _masks(host: Host) -> list[str]:
 def _sealed() -> list[str]:
     """Root's settings of the kernel ask for no capability, only for root: one of them names a program that runs outside."""
     return [word for path in ("/proc", "/dev", "/") for word in ("--remount-ro", path)]
+
+
+def _filtered(bwrap: Bwrap, files: Files) -> list[str]:
+    option = next((name for name in ("--add-seccomp-fd", "--seccomp") if name in bwrap.options), None)
+    return [] if files.filter is None or option is None else [option, str(files.filter)]
 
 
 def _known(bwrap: Bwrap, option: str) -> list[str]:

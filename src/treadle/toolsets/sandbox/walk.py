@@ -1,0 +1,68 @@
+"""A workspace looked through folder by folder. Each is opened beneath the one it lies in, and never through a link."""
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+DEEPEST = 150  # folders below one another, each of which is held open
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Folder(Struct, frozen=True):
+    """A folder that is open for as long as it is looked at. `where` is its path from the workspace, empty for that itself."""
+
+    descriptor: int
+    where: str
+    entries: "tuple[os.DirEntry[str], ...]"
+
+    def path(self, name: str) -> str:
+        """The path of something in it, from the workspace."""
+        return f"{self.where}/{name}" if self.where else name
+
+
+def folders(workspace: Path) -> Generator[Folder]:
+    """Every folder that can be read. What git keeps of a repository is not looked into."""
+    opened: list[tuple[int, str, Iterator[str]]] = []
+    try:
+        root = _read(None, str(workspace), "")
+        while root is not None or opened:
+            if root is not None:
+                yield root
+                below = [entry.name for entry in root.entries if _is_folder(entry) and not is_git(entry.name)]
+                opened.append((root.descriptor, root.where, iter(below if len(opened) < DEEPEST else ())))
+            descriptor, where, names = opened[-1]
+            name = next(names, None)
+            if name is None:
+                opened.pop()
+                os.close(descriptor)
+            root = None if name is None else _read(descriptor, name, f"{where}/{name}" if where else name)
+    finally:
+        for descriptor, _, _ in opened:
+            os.close(descriptor)
+
+
+def is_git(name: str) -> bool:
+    """Whether git takes something by this name for a repository, also on a file system that minds no case."""
+    return name.casefold() == ".git"
+
+
+def _read(parent: int | None, name: str, where: str) -> Folder | None:
+    try:
+        descriptor = os.open(name, _FOLDER, dir_fd=parent)
+    except OSError:  # gone, not ours to read, or a link by now
+        return None
+    try:
+        with os.scandir(descriptor) as entries:
+            return Folder(descriptor, where, tuple(entries))
+    except OSError:
+        os.close(descriptor)
+        return None
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
