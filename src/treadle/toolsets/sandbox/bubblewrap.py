@@ -22,6 +22,16 @@ ENVIRONMENT = {
     "PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
 }
+PROXY_PORT = 47128  # in a network where nobody else listens
+PROXIED = {
+    **{
+        name: f"http://127.0.0.1:{PROXY_PORT}"
+        for word in ("http_proxy", "https_proxy", "all_proxy")
+        for name in (word, word.upper())
+    },
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1"),
+    "NODE_USE_ENV_PROXY": "1",
+}
 
 
 def arguments(
@@ -30,8 +40,8 @@ def arguments(
     """Everything on the command line. `scratch` is how many bytes of memory temporary files may take."""
     return [
         str(bwrap.path),
-        *_spaces(bwrap, host, place),
-        *_environment(bwrap, env),
+        *_spaces(bwrap, host),
+        *_environment(bwrap, {**(PROXIED if place.network else {}), **env}),
         *_root(host),
         *_system_files(host, files),
         *_temporary(bwrap, scratch),
@@ -60,11 +70,10 @@ def synthesized(host: Host) -> dict[str, str]:
     }
 
 
-def _spaces(bwrap: Bwrap, host: Host, place: Place) -> list[str]:
+def _spaces(bwrap: Bwrap, host: Host) -> list[str]:
     user, group = identity(host)
     return [
-        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
-        *([] if place.network else ["--unshare-net"]),
+        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-net"),
         *_known(bwrap, "--disable-userns"),
         *("--uid", str(user), "--gid", str(group), "--hostname", "sandbox"),
         *("--cap-drop", "ALL", "--die-with-parent", "--new-session"),

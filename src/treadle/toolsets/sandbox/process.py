@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic
 
@@ -17,6 +17,7 @@ from treadle.toolsets.sandbox.bubblewrap import arguments, synthesized
 from treadle.toolsets.sandbox.launch import before_exec
 from treadle.toolsets.sandbox.limits import exceeded, grouped, limit
 from treadle.toolsets.sandbox.output import Kept
+from treadle.toolsets.sandbox.proxy import proxied
 from treadle.toolsets.sandbox.seccomp import program
 from treadle.toolsets.sandbox.values import Bounds, Bwrap, Files, Host, Place, Ran, SandboxMissing
 
@@ -49,7 +50,7 @@ async def contained(
             _close(*files.all)  # whoever reads must see the end when the other side is gone
         reading = asyncio.create_task(read(process, kept, stdin, on_output))
         try:
-            killed_for = await _through(process, status, go, bounds)
+            killed_for = await _through(process, status, go, bounds, network=place.network)
         finally:
             await ended(process, reading)
         tells = _tells(status)
@@ -129,7 +130,7 @@ async def ended(process: asyncio.subprocess.Process, reading: "asyncio.Task[None
         reading.cancel()
 
 
-async def _through(process: asyncio.subprocess.Process, status: int, go: int, bounds: Bounds) -> str:
+async def _through(process: asyncio.subprocess.Process, status: int, go: int, bounds: Bounds, *, network: bool) -> str:
     """Limit what is inside, let it begin, and wait for its end; what it was ended for, if it was."""
     async with _first(status, bounds.seconds) as first:
         if first is None:
@@ -138,9 +139,10 @@ async def _through(process: asyncio.subprocess.Process, status: int, go: int, bo
         limit(pid, bounds)
         with grouped(pid, bounds):
             try:
-                with suppress(BrokenPipeError):
-                    os.write(go, b"\n")
-                return await _over(process, pid, bounds)
+                async with proxied(pid) if network else nullcontext():
+                    with suppress(BrokenPipeError):
+                        os.write(go, b"\n")
+                    return await _over(process, pid, bounds)
             finally:
                 await _cleared(descriptor)
 
