@@ -25,6 +25,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no
 PERSON = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TEMPLATE_DIR": "",
     **{f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b"))},
 }
 EVIL_CONFIG = "printf '[core]\\n\\tfsmonitor = \"touch {mark}; false\"\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n'"
@@ -64,11 +65,11 @@ ATTEMPTS = {
         "git -C new2 status",
     ),
     "a new repository with a hook": (
-        f"git init -q new3; {EVIL_HOOK} > new3/.git/hooks/pre-commit; chmod +x new3/.git/hooks/*",
+        f"git init -q new3; mkdir -p new3/.git/hooks; {EVIL_HOOK} > new3/.git/hooks/pre-commit; chmod +x new3/.git/hooks/*",
         "git -C new3 commit --allow-empty -m x",
     ),
     "a new repository with linked hooks": (
-        f"git init -q new4; mkdir h4; {EVIL_HOOK} > h4/pre-commit; chmod +x h4/*; cd new4/.git; rm -r hooks; ln -s ../../h4 hooks",
+        f"git init -q new4; mkdir h4; {EVIL_HOOK} > h4/pre-commit; chmod +x h4/*; cd new4/.git; rm -rf hooks; ln -s ../../h4 hooks",
         "git -C new4 commit --allow-empty -m x",
     ),
     "a new repository with a common folder": (
@@ -122,7 +123,8 @@ def prepared(folder):
     for name in ("nested", "other1"):
         git("init", "-q", name, cwd=workspace)
     git("init", "-q", "--bare", "bare", cwd=workspace)
-    (workspace / ".git" / "hooks").mkdir(exist_ok=True)
+    for name in (".", "nested"):
+        (workspace / name / ".git" / "hooks").mkdir()
     return workspace
 
 

@@ -15,6 +15,7 @@ def words(ran, line="make", bounds=Bounds(seconds=60), **how):  # noqa: B008 - f
     [
         ("time", "Ended after 60 s, because its time was over"),
         ("memory", "took more than 2.0 GiB of memory. Work on less at a time"),
+        ("disk", "because it wrote more than 8.0 GiB, or all that the disk has room for. Delete"),
         ("processes", "because it took too many processes: at most 256 are allowed. Start fewer"),
     ],
 )

@@ -14,6 +14,7 @@ from time import monotonic
 import msgspec
 
 from treadle.toolsets.sandbox.bubblewrap import arguments, synthesized
+from treadle.toolsets.sandbox.disk import Disk
 from treadle.toolsets.sandbox.launch import before_exec
 from treadle.toolsets.sandbox.limits import exceeded, grouped, limit
 from treadle.toolsets.sandbox.output import Kept
@@ -50,7 +51,7 @@ async def contained(
             _close(*files.all)  # whoever reads must see the end when the other side is gone
         reading = asyncio.create_task(read(process, kept, stdin, on_output))
         try:
-            killed_for = await _through(process, status, go, bounds, network=place.network)
+            killed_for = await _through(process, status, go, bounds, place)
         finally:
             await ended(process, reading)
         tells = _tells(status)
@@ -130,7 +131,7 @@ async def ended(process: asyncio.subprocess.Process, reading: "asyncio.Task[None
         reading.cancel()
 
 
-async def _through(process: asyncio.subprocess.Process, status: int, go: int, bounds: Bounds, *, network: bool) -> str:
+async def _through(process: asyncio.subprocess.Process, status: int, go: int, bounds: Bounds, place: Place) -> str:
     """Limit what is inside, let it begin, and wait for its end; what it was ended for, if it was."""
     async with _first(status, bounds.seconds) as first:
         if first is None:
@@ -139,16 +140,17 @@ async def _through(process: asyncio.subprocess.Process, status: int, go: int, bo
         limit(pid, bounds)
         with grouped(pid, bounds):
             try:
-                async with proxied(pid) if network else nullcontext():
+                async with proxied(pid) if place.network else nullcontext():
+                    disk = Disk(place.workspace, bounds.disk)
                     with suppress(BrokenPipeError):
                         os.write(go, b"\n")
-                    return await _over(process, pid, bounds)
+                    return await _over(process, pid, bounds, disk)
             finally:
                 await _cleared(descriptor)
 
 
-async def _over(process: asyncio.subprocess.Process, pid: int, bounds: Bounds) -> str:
-    waiting, watching = asyncio.create_task(process.wait()), asyncio.create_task(exceeded(pid, bounds))
+async def _over(process: asyncio.subprocess.Process, pid: int, bounds: Bounds, disk: Disk) -> str:
+    waiting, watching = asyncio.create_task(process.wait()), asyncio.create_task(exceeded(pid, bounds, disk))
     try:
         async with asyncio.timeout(bounds.seconds):
             await asyncio.wait({waiting, watching}, return_when=asyncio.FIRST_COMPLETED)

@@ -14,13 +14,14 @@ class SandboxMissing(TreadleError):
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """How much a command may use. `output` is in characters, `memory` and `file_size` in bytes."""
+    """How much a command may use. `output` is in characters; `memory`, `file_size` and what it may add to the `disk` in bytes."""
 
     seconds: float = 120
     memory: int = 2 * GIB
     processes: int = 256
     output: int = 200_000
     file_size: int = GIB
+    disk: int = 8 * GIB
 
 
 class Ran(msgspec.Struct, frozen=True):

@@ -47,6 +47,11 @@ def _ending(ran: Ran, bounds: Bounds, longest: float) -> str:
                 f"Ended after {ran.seconds:.1f} s, because its processes together took more than {bounds.memory / _GIB:.1f} GiB of "
                 "memory. Work on less at a time, or with fewer processes side by side."
             )
+        case "disk":
+            return (
+                f"Ended after {ran.seconds:.1f} s, because it wrote more than {bounds.disk / _GIB:.1f} GiB, or all that the disk "
+                "has room for. Delete what isn't needed, and write less."
+            )
         case other:
             return (
                 f"Ended after {ran.seconds:.1f} s, because it took too many {other}: at most {bounds.processes} are allowed. "
