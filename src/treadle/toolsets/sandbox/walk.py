@@ -29,9 +29,9 @@ def folders(workspace: Path) -> Generator[Folder]:
         root = _read(None, str(workspace), "")
         while root is not None or opened:
             if root is not None:
-                yield root
                 below = [entry.name for entry in root.entries if _is_folder(entry) and not is_git(entry.name)]
                 opened.append((root.descriptor, root.where, iter(below if len(opened) < DEEPEST else ())))
+                yield root
             descriptor, where, names = opened[-1]
             name = next(names, None)
             if name is None:
