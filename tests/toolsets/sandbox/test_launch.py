@@ -35,9 +35,13 @@ def test_the_keys_of_the_session_are_left_behind():
     assert LIBC.syscall(keyctl(), 0, -3, 0) == ours  # our own session goes on
 
 
-CONNECT = (
-    "import socket, sys\ntry: socket.socket(socket.AF_UNIX).connect(chr(0) + sys.argv[1])\nexcept OSError as e: print(e.errno)"
-)
+CONNECT = """
+import socket, sys
+try:
+    socket.socket(socket.AF_UNIX).connect(chr(0) + sys.argv[1])
+except OSError as error:
+    print(error.errno)
+"""
 
 
 def test_sockets_and_processes_outside_are_out_of_reach_where_the_kernel_has_landlock():
