@@ -252,3 +252,13 @@ def test_a_program_that_our_own_git_tool_starts_cannot_change_what_git_runs_eith
         "evil" in text for text in [*texts, (workspace / "nested/.git/config").read_text(), (workspace / "sub/.git").read_text()]
     )
     assert {path: (workspace / ".git" / path).exists() for path in targets} == before
+
+
+def test_our_own_git_tool_leaves_nothing_in_a_repository_without_hooks(tmp_path):
+    workspace = prepared(tmp_path)
+    shutil.rmtree(workspace / ".git" / "hooks")
+    (workspace / "a").write_text("one\n")
+    for _ in range(2):
+        asyncio.run(git_tools(workspace).call(Call("1", "git", {"action": "add", "files": ["a"]}), RunContext(key="k")))
+        (workspace / "a").write_text("two\n")
+    assert [path.name for path in (workspace / ".git").iterdir() if "untrusted" in path.name] == []

@@ -15,7 +15,7 @@ import pytest
 
 from treadle.toolsets.sandbox import proxy
 from treadle.toolsets.sandbox.netns import listener_inside
-from treadle.toolsets.sandbox.proxy import Wanted, serving, wanted
+from treadle.toolsets.sandbox.proxy import MOST_AT_ONCE, Wanted, serving, wanted
 from treadle.toolsets.sandbox.run import run
 from treadle.toolsets.sandbox.values import Bounds, Place, SandboxMissing
 
@@ -108,6 +108,20 @@ def test_a_host_that_does_not_answer_is_told():
 
 def test_a_head_without_end_is_given_up():
     assert asked("GET http://a.example/" + "a" * 200_000) == ""
+
+
+def test_so_many_connections_are_served_and_no_more():
+    async def many():
+        listener = socket.create_server(("127.0.0.1", 0))
+        async with serving(listener):
+            held = [await asyncio.open_connection(*listener.getsockname()) for _ in range(MOST_AT_ONCE)]
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            ended = await reader.read()
+            for one in (writer, *(writer for _, writer in held)):
+                one.close()
+            return ended
+
+    assert asyncio.run(many()) == b""
 
 
 def test_a_process_whose_network_is_not_ours_to_enter_is_a_sentence():

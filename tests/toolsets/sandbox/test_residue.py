@@ -144,3 +144,25 @@ def test_links_are_not_followed(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "link").symlink_to(tmp_path / "outside")
     assert [folder.where for folder in folders(tmp_path / "work")] == [""]
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o311, 0o555])
+def test_a_repository_cannot_be_hidden_in_a_folder_without_rights(mode, tmp_path):
+    """Git enters a folder that can't be listed, and a folder that can't be written to keeps its names."""
+    (tmp_path / "above").mkdir()
+    repository(tmp_path / "above" / "new", PLAIN + "\tfsmonitor = x\n")
+    (tmp_path / "above" / "new").chmod(mode)
+    (tmp_path / "above").chmod(mode)
+    left = disarm(tmp_path, Survey(), time.time_ns())
+    assert left.set_aside == ("above/new/.git",)
+    assert not (tmp_path / "above" / "new" / ".git").exists()
+    for folder in (tmp_path / "above", tmp_path / "above" / "new"):
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
+def test_a_folder_that_was_closed_before_stays_closed(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o300)
+    disarm(tmp_path, Survey(), time.time_ns() + 10**10)
+    assert (tmp_path / "closed").stat().st_mode & 0o777 == 0o300
+    (tmp_path / "closed").chmod(0o755)

@@ -7,7 +7,7 @@ to one that was.
 import asyncio
 import re
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -22,6 +22,8 @@ Dial = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.Stream
 CHUNK = 1 << 16
 MOST_HEAD = 1 << 16
 SECONDS = 30.0  # for a request to be made, and for a host to be reached
+MOST_AT_ONCE = 64  # connections, each of which takes two descriptors of ours
+MOST_LOOKED_UP = 2  # hosts at the same time, each of which takes a thread of ours
 
 _REQUEST = re.compile(r"(?P<method>[A-Z]+) (?P<target>\S+) HTTP/1\.[01]")
 _AUTHORITY = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<host>[\w.-]+)):(?P<port>\d{1,5})", re.ASCII)
@@ -77,11 +79,19 @@ async def proxied(pid: int) -> AsyncGenerator[None]:
 async def serving(listener: socket.socket, lookup: Lookup | None = None, dial: Dial | None = None) -> AsyncGenerator[None]:
     """Serve whoever connects to a listener."""
     tasks = set[asyncio.Task[None]]()
+    threads = asyncio.Semaphore(MOST_LOOKED_UP)
+
+    async def known(host: str, port: int) -> Sequence[str]:
+        async with threads:
+            return await (lookup or look_up)(host, port)
 
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(_serve(reader, writer, lookup or look_up, dial or connect))
+        if len(tasks) >= MOST_AT_ONCE:
+            return writer.close()
+        task = asyncio.create_task(_serve(reader, writer, known, dial or connect))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
+        return None
 
     server = await asyncio.start_server(begin, sock=listener, limit=MOST_HEAD)
     try:

@@ -58,7 +58,7 @@ def disarm(workspace: Path, before: Survey, since: int, *, everywhere: bool = Fa
     known = set(before.repositories.values())
     set_aside: list[str] = []
     stripped: list[str] = []
-    for folder in folders(workspace):
+    for folder in folders(workspace, opening=since - SLACK):
         for door in _doors(folder):
             if _stamp(folder.descriptor, door) not in known and not _is_plain(folder.descriptor, door):
                 set_aside += [folder.path(door)] if _renamed(folder.descriptor, door) else []
@@ -71,7 +71,8 @@ def marks(repository: Path | None) -> dict[str, Stamp]:
     """What a repository has of those parts that no command of ours may make or replace, where they can't be mounted read-only."""
     if repository is None:
         return {}
-    return {name: _identity(repository / name) for name in FIXED if not _mounts(repository / name)}
+    hidden = () if os.path.lexists(repository / "hooks") else ("hooks",)  # a folder of the sandbox's own lies over it
+    return {name: _identity(repository / name) for name in FIXED if name not in hidden and not _mounts(repository / name)}
 
 
 def restore(repository: Path | None, before: dict[str, Stamp]) -> tuple[str, ...]:
@@ -164,8 +165,12 @@ def _text(parent: int, name: str) -> str:
 
 
 def _renamed(parent: int, name: str) -> bool:
+    """Give something another name, also in a folder that a command made read-only."""
+    other = f"{name}-untrusted-{token_hex(4)}"
+    with suppress(OSError):
+        os.fchmod(parent, stat.S_IMODE(os.fstat(parent).st_mode) | stat.S_IRWXU)
     try:
-        os.rename(name, f"{name}-untrusted-{token_hex(4)}", src_dir_fd=parent, dst_dir_fd=parent)
+        os.rename(name, other, src_dir_fd=parent, dst_dir_fd=parent)
     except OSError:
         return False
     return True

@@ -1,6 +1,7 @@
 """A workspace looked through folder by folder. Each is opened beneath the one it lies in, and never through a link."""
 
 import os
+import stat
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -22,11 +23,14 @@ class Folder(Struct, frozen=True):
         return f"{self.where}/{name}" if self.where else name
 
 
-def folders(workspace: Path) -> Generator[Folder]:
-    """Every folder that can be read. What git keeps of a repository is not looked into."""
+def folders(workspace: Path, *, opening: int | None = None) -> Generator[Folder]:
+    """Every folder that can be read. What git keeps of a repository is not looked into.
+
+    A folder that its owner can't read, because it was made so after the time `opening`, in nanoseconds, is made readable first.
+    """
     opened: list[tuple[int, str, Iterator[str]]] = []
     try:
-        root = _read(None, str(workspace), "")
+        root = _read(None, str(workspace), "", opening)
         while root is not None or opened:
             if root is not None:
                 below = [entry.name for entry in root.entries if _is_folder(entry) and not is_git(entry.name)]
@@ -37,7 +41,7 @@ def folders(workspace: Path) -> Generator[Folder]:
             if name is None:
                 opened.pop()
                 os.close(descriptor)
-            root = None if name is None else _read(descriptor, name, f"{where}/{name}" if where else name)
+            root = None if name is None else _read(descriptor, name, f"{where}/{name}" if where else name, opening)
     finally:
         for descriptor, _, _ in opened:
             os.close(descriptor)
@@ -48,9 +52,9 @@ def is_git(name: str) -> bool:
     return name.casefold() == ".git"
 
 
-def _read(parent: int | None, name: str, where: str) -> Folder | None:
+def _read(parent: int | None, name: str, where: str, opening: int | None) -> Folder | None:
     try:
-        descriptor = os.open(name, _FOLDER, dir_fd=parent)
+        descriptor = _open(parent, name, opening)
     except OSError:  # gone, not ours to read, or a link by now
         return None
     try:
@@ -59,6 +63,22 @@ def _read(parent: int | None, name: str, where: str) -> Folder | None:
     except OSError:
         os.close(descriptor)
         return None
+
+
+def _open(parent: int | None, name: str, opening: int | None) -> int:
+    try:
+        return os.open(name, _FOLDER, dir_fd=parent)
+    except PermissionError:
+        if opening is None:
+            raise
+    held = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        known = os.fstat(held)
+        if known.st_ctime_ns >= opening:
+            Path(f"/proc/self/fd/{held}").chmod(stat.S_IMODE(known.st_mode) | stat.S_IRWXU)
+        return os.open(name, _FOLDER, dir_fd=parent)
+    finally:
+        os.close(held)
 
 
 def _is_folder(entry: "os.DirEntry[str]") -> bool:
