@@ -94,14 +94,14 @@ def test_settings_that_cannot_be_read_are_not_trusted(how, tmp_path):
 
 
 def test_a_program_that_would_run_as_its_owner_loses_the_bit_and_what_was_there_keeps_it(tmp_path):
-    for name in ("old", "new", "plain"):
+    for name in ("old", "new", "plain", "unreadable"):
         (tmp_path / name).write_text("x")
-        (tmp_path / name).chmod(0o755 if name == "plain" else 0o6755)
+        (tmp_path / name).chmod({"plain": 0o755, "unreadable": 0o4111}.get(name, 0o6755))
     since = (tmp_path / "old").stat().st_ctime_ns + 2_000_000_000
     assert disarm(tmp_path, Survey(), since) == Residue()
     (tmp_path / "link").symlink_to("new")
-    assert sorted(disarm(tmp_path, Survey(), 0).stripped) == ["new", "old"]
-    assert {path.stat().st_mode & 0o7777 for path in tmp_path.iterdir()} == {0o755}
+    assert sorted(disarm(tmp_path, Survey(), 0).stripped) == ["new", "old", "unreadable"]
+    assert {path.stat().st_mode & 0o6000 for path in tmp_path.iterdir()} == {0}
 
 
 def test_a_file_in_a_folder_without_new_names_is_looked_at_where_nothing_else_refuses_it(tmp_path):

@@ -199,6 +199,7 @@ def test_a_commit_by_the_shell_fails_and_names_the_git_tool(room, workspace):
         "ask the person for what it doesn't do.]"
     )
     assert room.run("git init -q sub && git -C sub config core.pager evil").endswith(
-        "[Git could run programs by the settings of sub/.git, so it was renamed. Stage, commit and change branches with the git tool; "
+        "[Git could run programs by the settings of sub/.git, so it was renamed. Stage, commit and change branches with the git "
+        "tool; "
         "ask the person for what it doesn't do.]"
     )

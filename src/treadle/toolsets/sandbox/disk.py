@@ -5,7 +5,6 @@ any more: a file that has no name can't be found, and takes space all the same.
 """
 
 import os
-import stat
 import time
 from pathlib import Path
 
@@ -48,12 +47,12 @@ def written(workspace: Path, since: int) -> tuple[int, int]:
     """How many bytes files have that changed since, in nanoseconds, and how many files those are."""
     size = count = 0
     for folder in folders(workspace):
-        for entry in folder.entries:
+        for name in folder.files:
             try:
-                known = entry.stat(follow_symlinks=False)
+                known = os.stat(name, dir_fd=folder.descriptor, follow_symlinks=False)
             except OSError:
                 continue
-            if stat.S_ISREG(known.st_mode) and known.st_ctime_ns >= since:
+            if known.st_ctime_ns >= since:
                 size += known.st_blocks * 512
                 count += 1
     return size, count

@@ -46,7 +46,7 @@ def survey(workspace: Path) -> Survey:
     for folder in folders(workspace):
         for door in _doors(folder):
             repositories[folder.path(door)] = _stamp(folder.descriptor, door)
-        sockets += [folder.path(entry.name) for entry in folder.entries if _is_socket(folder, entry)]
+        sockets += [folder.path(name) for name in folder.others if _is_socket(folder.descriptor, name)]
     return Survey(repositories, tuple(sockets))
 
 
@@ -63,7 +63,7 @@ def disarm(workspace: Path, before: Survey, since: int, *, everywhere: bool = Fa
             if _stamp(folder.descriptor, door) not in known and not _is_plain(folder.descriptor, door):
                 set_aside += [folder.path(door)] if _renamed(folder.descriptor, door) else []
         if everywhere or os.fstat(folder.descriptor).st_ctime_ns >= since - SLACK:
-            stripped += [folder.path(entry.name) for entry in folder.entries if _is_stripped(folder.descriptor, entry, since)]
+            stripped += [folder.path(name) for name in folder.files if _is_stripped(folder.descriptor, name, since)]
     return Residue(tuple(set_aside), tuple(stripped))
 
 
@@ -108,8 +108,9 @@ def _identity(path: Path) -> Stamp:
 
 def _doors(folder: Folder) -> list[str]:
     """What makes a repository of a folder: its `.git`, or where it is one itself, its `HEAD`."""
-    doors = [entry.name for entry in folder.entries if is_git(entry.name)]
-    return [*doors, "HEAD"] if {entry.name for entry in folder.entries} >= PARTS else doors
+    names = (*folder.folders, *folder.others, *folder.files)
+    doors = [name for name in names if len(name) == len(".git") and is_git(name)]
+    return [*doors, "HEAD"] if set(names) >= PARTS else doors
 
 
 def _stamp(parent: int, door: str) -> Stamp:
@@ -176,28 +177,26 @@ def _renamed(parent: int, name: str) -> bool:
     return True
 
 
-def _is_socket(folder: Folder, entry: "os.DirEntry[str]") -> bool:
-    """Most file systems tell kinds without being asked about each file."""
-    if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False) or entry.is_symlink():
-        return False
-    known = _known(folder.descriptor, entry.name)
+def _is_socket(parent: int, name: str) -> bool:
+    known = _known(parent, name)
     return known is not None and stat.S_ISSOCK(known.st_mode)
 
 
-def _is_stripped(parent: int, entry: "os.DirEntry[str]", since: int) -> bool:
-    """Take the bit from a file that has it and changed; opened, so that it is the file that was looked at."""
-    known = _known(parent, entry.name)
-    if known is None or not stat.S_ISREG(known.st_mode) or not known.st_mode & SET_ID or known.st_ctime_ns < since - SLACK:
+def _is_stripped(parent: int, name: str, since: int) -> bool:
+    """Take the bit from a file that has it and changed; it is held, so that it is the file that was looked at."""
+    known = _known(parent, name)
+    if known is None or not known.st_mode & SET_ID or known.st_ctime_ns < since - SLACK:
         return False
     try:
-        descriptor = os.open(entry.name, _FILE, dir_fd=parent)
+        held = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     except OSError:
         return False
     try:
-        os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) & ~SET_ID)
+        mode = os.fstat(held).st_mode
+        if stat.S_ISREG(mode):
+            Path(f"/proc/self/fd/{held}").chmod(stat.S_IMODE(mode) & ~SET_ID)
+        return stat.S_ISREG(mode)
     except OSError:
         return False
-    else:
-        return True
     finally:
-        os.close(descriptor)
+        os.close(held)

@@ -16,7 +16,9 @@ class Folder(Struct, frozen=True):
 
     descriptor: int
     where: str
-    entries: "tuple[os.DirEntry[str], ...]"
+    files: list[str]
+    folders: list[str]
+    others: list[str]  # links, sockets, pipes, devices
 
     def path(self, name: str) -> str:
         """The path of something in it, from the workspace."""
@@ -33,7 +35,7 @@ def folders(workspace: Path, *, opening: int | None = None) -> Generator[Folder]
         root = _read(None, str(workspace), "", opening)
         while root is not None or opened:
             if root is not None:
-                below = [entry.name for entry in root.entries if _is_folder(entry) and not is_git(entry.name)]
+                below = [name for name in root.folders if not is_git(name)]
                 opened.append((root.descriptor, root.where, iter(below if len(opened) < DEEPEST else ())))
                 yield root
             descriptor, where, names = opened[-1]
@@ -58,11 +60,14 @@ def _read(parent: int | None, name: str, where: str, opening: int | None) -> Fol
     except OSError:  # gone, not ours to read, or a link by now
         return None
     try:
+        folder = Folder(descriptor, where, [], [], [])
         with os.scandir(descriptor) as entries:
-            return Folder(descriptor, where, tuple(entries))
+            for entry in entries:
+                _listed(folder, entry).append(entry.name)
     except OSError:
         os.close(descriptor)
         return None
+    return folder
 
 
 def _open(parent: int | None, name: str, opening: int | None) -> int:
@@ -81,8 +86,8 @@ def _open(parent: int | None, name: str, opening: int | None) -> int:
         os.close(held)
 
 
-def _is_folder(entry: "os.DirEntry[str]") -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
+def _listed(folder: Folder, entry: "os.DirEntry[str]") -> list[str]:
+    """Which of a folder's lists something belongs to; most file systems say so without being asked about each."""
+    if entry.is_file(follow_symlinks=False):
+        return folder.files
+    return folder.folders if entry.is_dir(follow_symlinks=False) else folder.others
