@@ -1,10 +1,9 @@
 """What came of a command, in words a model can act on. Pure."""
 
 import re
-from collections.abc import Sequence
 
+from treadle.toolsets.sandbox.said import GIT_TOOL, disarmed
 from treadle.toolsets.sandbox.values import Bounds, Ran
-from treadle.toolsets.workspace.problems import shown
 
 _BACKGROUND = re.compile(r"(?<![&|<>\\])&(?![&>])|\b(?:nohup|setsid|disown)\b")
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
@@ -14,8 +13,6 @@ _NO_NETWORK = re.compile(
     re.IGNORECASE,
 )
 _READ_ONLY = re.compile(r"\.git/\S*: Read-only file system")
-_GIT = "Stage, commit and change branches with the git tool; ask the person for what it doesn't do."
-_NAMED = 5
 _CODES = {
     126: "It is no program that can be run.",
     127: "There is no such command here. Use another, or a path to the program in the workspace.",
@@ -66,18 +63,10 @@ def _notes(line: str, ran: Ran, *, network: bool) -> list[str]:
     if not network and ran.code and _NO_NETWORK.search(ran.output):
         notes.append("[There is no network here, and that can't be changed by a command.]")
     if _READ_ONLY.search(ran.output):
-        notes.append(f"[What git keeps in .git is read-only to commands. {_GIT}]")
-    if ran.set_aside:
-        notes.append(f"[Git could run programs by the settings of {_named(ran.set_aside)}, so it was renamed. {_GIT}]")
-    if ran.stripped:
-        notes.append(f"[No program may run as its owner: that bit was taken from {_named(ran.stripped)}.]")
+        notes.append(f"[What git keeps in .git is read-only to commands. {GIT_TOOL}]")
+    notes += [f"[{sentence}]" for sentence in disarmed(ran)]
     if _BACKGROUND.search(_QUOTED.sub("", line)):
         notes.append(
             "[Nothing goes on in the background: what was started there ended with this call. Start it in the call that needs it.]"
         )
     return notes
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return f"{', '.join(map(shown, paths[:_NAMED]))}{more}"
