@@ -183,13 +183,19 @@ def test_a_project_can_be_stricter_than_the_person(told):
         """,
         """
         limits = { rounds = 10, cost = 0.5, tokens = 1000, seconds = 60 }
-        commands = { allow = ["ls", "make"], network = false, sandbox = true, seconds = 5, memory_mb = 10, forbid = ["dd"] }
+        commands.allow = ["ls", "make"]
+        commands.forbid = ["dd"]
+        commands.network = false
+        commands.sandbox = true
+        commands.seconds = 5
+        commands.memory_mb = 10
+        commands.disk_mb = 20
         git = { commit = false, draft_pr = true, protected = ["release"] }
         context = { result_limit = 500 }
         """,
     )
     assert settings.limits == type(settings.limits)(rounds=10, seconds=60, tokens=1000, cost=0.5)
-    assert settings.commands == type(settings.commands)(("make", "ls"), ("rm", "dd"), 5, 10, network=False, sandbox=True)
+    assert settings.commands == type(settings.commands)(("make", "ls"), ("rm", "dd"), 5, 10, 20, network=False, sandbox=True)
     assert (settings.git.commit, settings.git.draft_pr, settings.git.protected) == (False, True, ("main", "master", "release"))
     assert settings.context.result_limit == 500
     assert settings.notes == ()
@@ -210,6 +216,7 @@ def test_a_project_can_be_stricter_than_the_person(told):
         ("commands.network", "true"),
         ("commands.seconds", "121"),
         ("commands.memory_mb", "4096"),
+        ("commands.disk_mb", "10000"),
         ("git.remote", '"evil"'),
         ("context.keep", "true"),
         ("context.result_limit", "20001"),
@@ -285,6 +292,7 @@ STRICTNESS = st.fixed_dictionaries(
                 "sandbox": st.booleans(),
                 "seconds": st.floats(1, 500),
                 "memory_mb": st.integers(1, 5000),
+                "disk_mb": st.integers(1, 20_000),
             },
         ),
         "git": st.fixed_dictionaries({}, optional={"commit": st.booleans(), "draft_pr": st.booleans(), "protected": LISTS}),
@@ -313,6 +321,7 @@ def test_whatever_a_project_says_nothing_is_looser_than_without_it(tmp_path_fact
         assert limit is None or getattr(after.limits, name) <= limit
     assert after.commands.seconds <= before.commands.seconds
     assert after.commands.memory_mb <= before.commands.memory_mb
+    assert after.commands.disk_mb <= before.commands.disk_mb
     assert after.commands.network <= before.commands.network
     assert after.commands.sandbox >= before.commands.sandbox
     assert {*after.commands.forbid} >= {*before.commands.forbid}

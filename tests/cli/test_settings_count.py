@@ -1,4 +1,4 @@
-"""What is settled in `treadle.toml` counts for every face: what each makes of the same settings is looked at where agents are made."""
+"""What `treadle.toml` says counts for every face: what each makes of the same settings is looked at where agents are made."""
 
 import ast
 import asyncio

@@ -58,6 +58,7 @@ class CommandSettings(Struct, frozen=True):
     forbid: tuple[Name, ...] = ()
     seconds: Amount = 120
     memory_mb: Count = 2048
+    disk_mb: Count = 8192
     network: bool = False
     sandbox: bool = True
 
@@ -210,6 +211,7 @@ KEYS: dict[str, Key] = {
     "commands.forbid": Key("more", "a list of names"),
     "commands.seconds": Key("lower", "a number above 0"),
     "commands.memory_mb": Key("lower", "a whole number from 1 up"),
+    "commands.disk_mb": Key("lower", "a whole number from 1 up"),
     "commands.network": Key("off", "true or false"),
     "commands.sandbox": Key("on", "true or false"),
     "tests.command": Key("project", "a text"),

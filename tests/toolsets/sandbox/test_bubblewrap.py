@@ -27,8 +27,11 @@ def test_everything_is_its_own_and_no_capability_stays():
     assert words[-3:] == ["--", "ls", "--uid"]
 
 
-def test_only_the_network_is_shared_and_only_where_asked_for():
-    assert set(line()) - set(line(Place(WORK, network=True))) == {"--unshare-net"}
+def test_a_network_is_never_shared_but_named_in_the_environment():
+    more = line(Place(WORK, network=True))
+    assert "--unshare-net" in more
+    assert has(more, "--setenv", "https_proxy", "http://127.0.0.1:47128")
+    assert "https_proxy" not in line()
 
 
 def test_root_is_somebody_ordinary_and_others_stay_who_they_are():

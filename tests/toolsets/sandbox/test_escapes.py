@@ -120,12 +120,12 @@ def test_the_environment_holds_no_secrets_and_what_is_given(workspace, monkeypat
 CONNECT = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])), 3); print('connected')"
 
 
-@pytest.mark.parametrize(("network", "expected"), [(False, False), (True, True)])
-def test_a_listener_of_this_machine_is_reached_only_with_the_network(network, expected, workspace):
+@pytest.mark.parametrize("network", [False, True])
+def test_a_listener_of_this_machine_is_never_reached(network, workspace):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         command = [str(PYTHON[1]), "-I", "-c", CONNECT, str(listener.getsockname()[1])]
         result = ran(command, Place(workspace, extra_read=PYTHON[:1], network=network))
-    assert ("connected" in result.output) is expected, result.output
+    assert "ConnectionRefusedError" in result.output
 
 
 def test_a_socket_with_a_name_but_no_file_is_not_reached(workspace):
@@ -139,7 +139,8 @@ def test_a_socket_with_a_name_but_no_file_is_not_reached(workspace):
 
 
 def test_settings_of_the_kernel_cannot_be_changed(workspace):
-    writable = "find /proc -maxdepth 4 -type f -writable 2>/dev/null | grep -v '^/proc/[0-9ts]'"
+    hidden = "-e '^/proc/key'"  # an empty device lies over them
+    writable = f"find /proc -maxdepth 4 -type f -writable 2>/dev/null | grep -v -e '^/proc/[0-9ts]' {hidden}"
     result = ran(f"cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness; {writable}", Place(workspace))
     assert "Read-only file system" in result.output or "Permission denied" in result.output
     assert result.output.count("\n") == 1, result.output
@@ -171,32 +172,25 @@ def git(*words, cwd):
 
 @pytest.mark.parametrize("hooks", [True, False])
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
-def test_git_works_but_cannot_leave_code_that_runs_outside_later(hooks, workspace):
+def test_git_can_be_read_but_not_written_by_a_command(hooks, workspace):
     git("init", cwd=workspace)
+    (workspace / "a").write_text("a")
+    git("add", "a", cwd=workspace)
+    git("commit", "-qm", "first", cwd=workspace)
     shutil.rmtree(workspace / ".git" / "hooks", ignore_errors=True)
     if hooks:
         (workspace / ".git" / "hooks").mkdir()
-    commit = "echo a > a && git add a && git -c user.name=a -c user.email=a@b commit -qm first && git log --oneline"
-    assert ran(commit, Place(workspace)).output.endswith("first\n")
-    before = (workspace / ".git" / "config").read_text()
-    ran(
-        "git config core.fsmonitor ./evil; echo x > .git/config; "
-        "mkdir .git/hooks; echo x > .git/hooks/pre-commit; mv .git other; rm -rf .git/hooks",
+    assert ran("git status --short && git log --format=%s && git diff", Place(workspace)).output == "first\n"
+    before = sorted(path for path in (workspace / ".git").rglob("*"))
+    result = ran(
+        "echo b > b; git add b; git commit -qm second; git config core.fsmonitor ./evil; echo x > .git/config; mkdir .git/hooks; "
+        "echo x > .git/hooks/pre-commit; mv .git other; rm -rf .git/hooks; echo ../evil > .git/commondir; "
+        "touch .git/config.worktree",
         Place(workspace),
     )
-    assert (workspace / ".git" / "config").read_text() == before
-    assert not (workspace / ".git" / "hooks" / "pre-commit").exists()
+    assert "Read-only file system" in result.output
+    assert sorted(path for path in (workspace / ".git").rglob("*")) == before
     assert not (workspace / "other").exists()
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
-@pytest.mark.parametrize("name", ["commondir", "config.worktree"])
-def test_a_command_cannot_leave_another_config_for_the_persons_git(name, workspace):
-    git("init", cwd=workspace)
-    result = ran(f"echo ../evil > .git/{name} && cat .git/{name}", Place(workspace))
-    assert result.output == "../evil\n"  # it could be made, as long as it is only seen inside
-    assert not (workspace / ".git" / name).exists()
-    assert ran("git status", Place(workspace)).code == 0
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from treadle.toolsets.sandbox.disk import Disk
 from treadle.toolsets.sandbox.find import find, look, settled
 from treadle.toolsets.sandbox.limits import exceeded
 from treadle.toolsets.sandbox.run import run
@@ -185,8 +186,39 @@ def test_calls_side_by_side_do_not_disturb_each_other(workspace):
 
 def test_too_many_processes_are_noticed_where_nothing_stops_them():
     """The look that takes the place of a hard limit, at this process's own namespace."""
-    assert asyncio.run(exceeded(os.getpid(), Bounds(processes=-4))) == "processes"
-    assert asyncio.run(exceeded(os.getpid(), Bounds(processes=1 << 22, memory=1))) == "memory"
+    disk = Disk(Path.cwd(), 1 << 50)
+    assert asyncio.run(exceeded(os.getpid(), Bounds(processes=-4), disk)) == "processes"
+    assert asyncio.run(exceeded(os.getpid(), Bounds(processes=1 << 22, memory=1), disk)) == "memory"
+
+
+def test_a_command_cannot_fill_the_disk(workspace):
+    line = "n=0; while true; do n=$((n + 1)); head -c 8000000 /dev/urandom > f$n; done"
+    result = ran(line, workspace, Bounds(seconds=60, disk=32 * MIB))
+    assert (result.code, result.killed_for) == (None, "disk")
+
+
+def test_nor_with_files_that_have_no_name(workspace):
+    write = "import os; [os.write(1, os.urandom(1 << 20)) for _ in range(200)]; input()"
+    line = f"exec 3<>f; rm f; {PYTHON} -I -c '{write}' >&3 </dev/zero"
+    assert ran(line, workspace, Bounds(seconds=60, disk=16 * MIB)).killed_for == "disk"
+
+
+def test_what_others_write_to_the_same_disk_is_not_the_commands(workspace, monkeypatch):
+    (workspace / "small").write_text("x")
+    disk = Disk(workspace, 10 * MIB)
+    free = iter([(5 << 30) - 15 * MIB, (5 << 30) - 25 * MIB])
+    disk._free, disk._files = 5 << 30, 0
+    monkeypatch.setattr("treadle.toolsets.sandbox.disk._free", lambda _: (next(free), 0))
+    assert not disk.is_exceeded()
+    assert disk.is_exceeded()  # that much isn't asked about any more
+
+
+def test_a_disk_that_is_nearly_full_is_left_to_others(workspace, monkeypatch):
+    disk = Disk(workspace, 1 << 40)
+    disk._free, disk._files = 600 * MIB, 0
+    monkeypatch.setattr("treadle.toolsets.sandbox.disk._free", lambda _: (450 * MIB, 0))
+    assert disk.is_suspect()
+    assert disk.is_exceeded()
 
 
 def test_without_a_sandbox_nothing_runs_unless_that_is_asked_for(tmp_path, monkeypatch):

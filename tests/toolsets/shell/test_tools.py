@@ -1,6 +1,8 @@
 """The tool that runs shell lines, as a run calls it."""
 
 import asyncio
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -185,3 +187,19 @@ def test_an_agent_runs_a_command(workspace):
     steps = [calls(("bash", {"command": "sort a.txt"})), "Done."]
     result = Agent(Scripted(*steps), toolsets=[shell_tools(workspace)], policy=[allow("*")]).run_sync("Go.")
     assert result.calls[0].result.content.endswith("\na\nb")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
+def test_a_commit_by_the_shell_fails_and_names_the_git_tool(room, workspace):
+    subprocess.run(["git", "init", "-q", str(workspace)], check=True, capture_output=True)
+    told = room.run("echo a > a; git add a && git commit -qm x")
+    assert told.startswith("Exit code 128")
+    assert told.endswith(
+        "[What git keeps in .git is read-only to commands. Stage, commit and change branches with the git tool; "
+        "ask the person for what it doesn't do.]"
+    )
+    assert room.run("git init -q sub && git -C sub config core.pager evil").endswith(
+        "[Git could run programs by the settings of sub/.git, so it was renamed. Stage, commit and change branches with the git "
+        "tool; "
+        "ask the person for what it doesn't do.]"
+    )

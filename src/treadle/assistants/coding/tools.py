@@ -79,7 +79,8 @@ def toolset(
 
 def bounds_of(settings: Settings) -> Bounds:
     """How much a command may use."""
-    return Bounds(seconds=settings.commands.seconds, memory=settings.commands.memory_mb * _MIB)
+    commands = settings.commands
+    return Bounds(seconds=commands.seconds, memory=commands.memory_mb * _MIB, disk=commands.disk_mb * _MIB)
 
 
 def bounds_of_tests(settings: Settings, before: Outcome | None) -> Bounds:

@@ -14,6 +14,7 @@ from treadle.toolsets.checks.problems import NotRun
 from treadle.toolsets.checks.runners import text_of
 from treadle.toolsets.checks.values import Failure, Outcome, Wanted
 from treadle.toolsets.sandbox.run import run
+from treadle.toolsets.sandbox.said import disarmed
 from treadle.toolsets.sandbox.values import GIB, Bounds, Place, Ran, SandboxMissing
 
 BOUNDS = Bounds(seconds=300, memory=4 * GIB, processes=512)
@@ -62,7 +63,8 @@ def _read(line: Line, ran: Ran) -> Outcome:
     module = _module(line) if line.runner == "go" else ""
     failures = tuple(_local(failure, line, module) for failure in found.failures)
     ended = f"\nThe tests were ended, since they took too much: {ran.killed_for}." if ran.killed_for not in ("", "time") else ""
-    return replace(found, command=line.shown, failures=failures, output=found.output + ended, seconds=ran.seconds)
+    left = "".join(f"\n{sentence}" for sentence in disarmed(ran))
+    return replace(found, command=line.shown, failures=failures, output=found.output + ended + left, seconds=ran.seconds)
 
 
 def _module(line: Line) -> str:

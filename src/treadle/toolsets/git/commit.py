@@ -76,9 +76,7 @@ async def commit_staged(git: Git, message: str, key: str, identity: Identity, pr
     check_branch(state.branch, protected, "commit on")
     secret = [shown(change.path) for change in state.staged if is_secret(change.path) and change.staged != "D"]
     if secret:
-        raise Refused(
-            f"Nothing was committed: {', '.join(secret)} is staged and may hold secrets. Unstage it with git reset first."
-        )
+        raise Refused(f"Nothing was committed: {', '.join(secret)} is staged and may hold secrets. Ask the person to unstage it.")
     made = await _made(git, STAGED, state, message, key, identity) if state.staged else None
     if made is None:
         raise Refused(f"Nothing is staged, so nothing was committed. {_left(state)}")

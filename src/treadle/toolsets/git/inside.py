@@ -86,7 +86,7 @@ class Git:
         locks = {} if writable else {"GIT_OPTIONAL_LOCKS": "0"}
         command = ["/bin/sh", "-c", text, "sh", *words]
         bounds = Bounds(seconds=seconds, output=OUTPUT, file_size=8 * GIB)
-        place = Place(self.folder, writable=writable)
+        place = Place(self.folder, writable=writable, sockets=False, repository=True)
         try:
             return await run(command, place, bounds, stdin=stdin, env={**self._env, **locks, **(env or {})}, unsafe=self._unsafe)
         except SandboxMissing as missing:

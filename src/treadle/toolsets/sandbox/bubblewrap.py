@@ -22,6 +22,16 @@ ENVIRONMENT = {
     "PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
 }
+PROXY_PORT = 47128  # in a network where nobody else listens
+PROXIED = {
+    **{
+        name: f"http://127.0.0.1:{PROXY_PORT}"
+        for word in ("http_proxy", "https_proxy", "all_proxy")
+        for name in (word, word.upper())
+    },
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1,::1"),
+    "NODE_USE_ENV_PROXY": "1",
+}
 
 
 def arguments(
@@ -30,14 +40,15 @@ def arguments(
     """Everything on the command line. `scratch` is how many bytes of memory temporary files may take."""
     return [
         str(bwrap.path),
-        *_spaces(bwrap, host, place),
-        *_environment(bwrap, env),
+        *_spaces(bwrap, host),
+        *_environment(bwrap, {**(PROXIED if place.network else {}), **env}),
         *_root(host),
         *_system_files(host, files),
         *_temporary(bwrap, scratch),
         *_work(host, place),
         *_masks(host),
         *_sealed(),
+        *_filtered(bwrap, files),
         *("--json-status-fd", str(files.status), "--block-fd", str(files.go)),
         *("--chdir", str(place.workspace), "--", *command),
     ]
@@ -59,11 +70,10 @@ def synthesized(host: Host) -> dict[str, str]:
     }
 
 
-def _spaces(bwrap: Bwrap, host: Host, place: Place) -> list[str]:
+def _spaces(bwrap: Bwrap, host: Host) -> list[str]:
     user, group = identity(host)
     return [
-        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
-        *([] if place.network else ["--unshare-net"]),
+        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--unshare-net"),
         *_known(bwrap, "--disable-userns"),
         *("--uid", str(user), "--gid", str(group), "--hostname", "sandbox"),
         *("--cap-drop", "ALL", "--die-with-parent", "--new-session"),
@@ -102,7 +112,7 @@ def _work(host: Host, place: Place) -> list[str]:
     words += [bind, str(place.workspace), str(place.workspace)]
     if place.writable and host.repository is not None:
         words += ["--bind", str(host.repository), str(host.repository)]  # a mount can't be moved away and replaced
-        words += [word for path in host.fixed for word in ("--ro-bind", str(path), str(path))]
+    words += [word for path in (*host.fixed, *host.repositories) for word in ("--ro-bind", str(path), str(path))]
     for path in host.environment:
         above = [folder for folder in reversed(path.parents) if place.workspace in folder.parents]
         words += [word for folder in above for word in ("--bind", str(folder), str(folder))]  # nor can what it lies in be moved
@@ -121,6 +131,11 @@ def _masks(host: Host) -> list[str]:
 def _sealed() -> list[str]:
     """Root's settings of the kernel ask for no capability, only for root: one of them names a program that runs outside."""
     return [word for path in ("/proc", "/dev", "/") for word in ("--remount-ro", path)]
+
+
+def _filtered(bwrap: Bwrap, files: Files) -> list[str]:
+    option = next((name for name in ("--add-seccomp-fd", "--seccomp") if name in bwrap.options), None)
+    return [] if files.filter is None or option is None else [option, str(files.filter)]
 
 
 def _known(bwrap: Bwrap, option: str) -> list[str]:

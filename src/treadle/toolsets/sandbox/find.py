@@ -11,20 +11,23 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from treadle.files.environment import own_environment
 from treadle.files.places import KEYS, NotAWorkspace, check_workspace, home_folders
 from treadle.toolsets.sandbox.bubblewrap import SYSTEM, within
 from treadle.toolsets.sandbox.bundled import bundled, verify
+from treadle.toolsets.sandbox.residue import Survey, fixed
 from treadle.toolsets.sandbox.values import Bwrap, Host, Mask, Place, SandboxMissing
+from treadle.toolsets.sandbox.walk import is_git
 
 SETTING = "TREADLE_BWRAP"
 FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
 SETTINGS = (
     *("/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types"),
+    *("/etc/services", "/etc/protocols"),
     *("/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted", "/etc/ca-certificates"),
 )
-ON_NETWORK = ("/etc/resolv.conf", "/etc/services", "/etc/protocols")
-FIXED = ("hooks", "config")
 INSTALL = "Install it: apt install bubblewrap, dnf install bubblewrap, or pip install 'treadle[coding]'."
 WITHOUT = (
     "(As a last resort, commands.sandbox = false in your own treadle.toml, or unsafe=True in code, runs commands without a "
@@ -84,26 +87,53 @@ def settled(place: Place) -> Place:
         raise SandboxMissing(str(error)) from error
     if not workspace.is_dir():
         raise SandboxMissing(f"{place.workspace} is no folder; commands need one to work in.")
-    return Place(workspace, place.writable, _real(place.extra_read), place.network, place.hide, _real(place.extra_write))
+    return replace(place, workspace=workspace, extra_read=_real(place.extra_read), extra_write=_real(place.extra_write))
 
 
 def _real(paths: tuple[Path, ...]) -> tuple[Path, ...]:
     return tuple(path for path in (path.expanduser().resolve() for path in paths) if path.exists())
 
 
-def look(place: Place) -> Host:
-    """What the arguments for a settled place depend on."""
+def look(place: Place, before: Survey = Survey()) -> Host:  # noqa: B008 - frozen
+    """What the arguments for a settled place depend on; `before` is what the workspace has in it."""
     links = tuple((path, str(Path(path).readlink())) for path in SYSTEM if Path(path).is_symlink())
     java = tuple(str(path) for path in Path("/etc").glob("java-*"))
-    settings = (*SETTINGS, *java, *(ON_NETWORK if place.network else ()))
-    own = own_environment(place.workspace) if place.writable else ()
     repository = place.workspace / ".git"
-    if repository.is_symlink() or not repository.is_dir():
-        return Host(os.getuid(), os.getgid(), links, settings, _masks(place), environment=own)
-    parts = [repository / name for name in FIXED]
-    fixed = tuple(path for path in parts if path.exists() and not path.is_symlink())
-    hooks = (Mask(parts[0], folder=True),) if place.writable and not os.path.lexists(parts[0]) else ()  # none can be made either
-    return Host(os.getuid(), os.getgid(), links, settings, (*_masks(place), *hooks), repository, fixed, own)
+    kept = repository if place.writable and place.repository and repository.is_dir() and not repository.is_symlink() else None
+    return Host(
+        os.getuid(),
+        os.getgid(),
+        links,
+        (*SETTINGS, *java),
+        (*_masks(place), *_private(place, before), *_hooks(kept)),
+        kept,
+        fixed(kept) if kept else (),
+        own_environment(place.workspace) if place.writable else (),
+        _repositories(place, before, kept) if place.writable else (),
+        os.uname().machine if sys.maxsize > 1 << 32 else "",
+    )
+
+
+def _hooks(repository: Path | None) -> tuple[Mask, ...]:
+    """Where a repository has no hooks, none can be made either."""
+    hooks = repository / "hooks" if repository else None
+    return (Mask(hooks, folder=True),) if hooks and not os.path.lexists(hooks) else ()
+
+
+def _repositories(place: Place, before: Survey, kept: Path | None) -> tuple[Path, ...]:
+    """What git keeps of repositories in the workspace, and hooks that are kept elsewhere in it."""
+    found = [place.workspace / path for path in before.repositories if is_git(path.rpartition("/")[2])]
+    hooks = place.workspace / ".git" / "hooks"
+    linked = [hooks.resolve()] if hooks.is_symlink() else []
+    inside = [path for path in linked if place.workspace in path.parents and path.exists()]
+    return tuple(path for path in (*found, *inside) if path != kept and not path.is_symlink())
+
+
+def _private(place: Place, before: Survey) -> tuple[Mask, ...]:
+    """Sockets of programs outside, and the list of the person's keys that the kernel shows."""
+    sockets = [place.workspace / path for path in before.sockets]
+    keys = [path for path in (Path("/proc/keys"), Path("/proc/key-users")) if path.exists()]
+    return tuple(Mask(path, folder=False) for path in (*sockets, *keys))
 
 
 def _masks(place: Place) -> tuple[Mask, ...]:

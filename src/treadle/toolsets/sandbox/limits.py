@@ -6,13 +6,14 @@ moment takes its place.
 
 import os
 import resource
-from asyncio import sleep
+from asyncio import sleep, to_thread
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from math import ceil
 from pathlib import Path
 from secrets import token_hex
 
+from treadle.toolsets.sandbox.disk import Disk
 from treadle.toolsets.sandbox.values import Bounds
 
 MOMENT = 0.1  # seconds between looks
@@ -53,7 +54,7 @@ def grouped(pid: int, bounds: Bounds) -> Generator[None]:
 
 def _homes(bounds: Bounds) -> Iterator[tuple[Path, dict[str, str]]]:
     """Where this process is among the groups, and what a group below would say."""
-    pids, memory = {"pids.max": str(bounds.processes + OURS)}, {"memory.max": str(bounds.memory)}
+    pids, memory = {"pids.max": str(bounds.processes + OURS)}, {"memory.max": str(bounds.memory), "memory.swap.max": "0"}
     for line in _read("/proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         kinds, _, path = rest.partition(":")
@@ -86,13 +87,15 @@ def _made(folder: Path, files: dict[str, str], pid: int) -> Path | None:
     return None
 
 
-async def exceeded(pid: int, bounds: Bounds) -> str:
-    """Wait until all processes of a sandbox together take too much: `memory` or `processes`. Nothing when it is over."""
+async def exceeded(pid: int, bounds: Bounds, disk: Disk) -> str:
+    """Wait until all processes of a sandbox together take too much: `memory`, `processes` or `disk`. Nothing when it is over."""
     while members := _members(pid):
         if len(members) > bounds.processes + OURS:
             return "processes"
         if sum(map(_resident, members)) > bounds.memory and sum(map(_share, members)) > bounds.memory:
             return "memory"
+        if disk.is_suspect() and await to_thread(disk.is_exceeded):
+            return "disk"
         await sleep(MOMENT)
     return ""
 

@@ -7,15 +7,19 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from time import monotonic
 
 import msgspec
 
 from treadle.toolsets.sandbox.bubblewrap import arguments, synthesized
+from treadle.toolsets.sandbox.disk import Disk
+from treadle.toolsets.sandbox.launch import before_exec
 from treadle.toolsets.sandbox.limits import exceeded, grouped, limit
 from treadle.toolsets.sandbox.output import Kept
+from treadle.toolsets.sandbox.proxy import proxied
+from treadle.toolsets.sandbox.seccomp import program
 from treadle.toolsets.sandbox.values import Bounds, Bwrap, Files, Host, Place, Ran, SandboxMissing
 
 CHUNK = 1 << 16
@@ -39,16 +43,15 @@ async def contained(
     """Run a command in a sandbox. Raises `SandboxMissing` where that can't be set up."""
     kept = Kept(bounds.output)
     begun = monotonic()
-    with _channels(host) as (files, status, go):
+    with _channels(host, place) as (files, status, go):
         line = arguments(bwrap, host, place, command, files=files, env=env, scratch=max(bounds.memory // 4, 1 << 20))
-        inherited = (files.status, files.go, *(number for number, _ in files.data))
         try:
-            process = await started(line, stdin, inherited=inherited)
+            process = await started(line, stdin, inherited=files.all, prepare=before_exec(bwrap.path))
         finally:
-            _close(*inherited)  # whoever reads must see the end when the other side is gone
+            _close(*files.all)  # whoever reads must see the end when the other side is gone
         reading = asyncio.create_task(read(process, kept, stdin, on_output))
         try:
-            killed_for = await _through(process, status, go, bounds)
+            killed_for = await _through(process, status, go, bounds, place)
         finally:
             await ended(process, reading)
         tells = _tells(status)
@@ -70,8 +73,9 @@ async def started(
     inherited: Sequence[int] = (),
     env: Mapping[str, str] | None = None,
     cwd: Path = Path("/"),
+    prepare: Callable[[], None] | None = None,
 ) -> asyncio.subprocess.Process:
-    """A process with both kinds of output in one pipe, and with no environment but the one given."""
+    """A process with both kinds of output in one pipe, and with no environment but the one given; `prepare` runs in it first."""
     pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         return await asyncio.create_subprocess_exec(
@@ -81,6 +85,7 @@ async def started(
             stderr=asyncio.subprocess.STDOUT,
             pass_fds=inherited,
             start_new_session=True,
+            preexec_fn=prepare,
             env=env or {},
             cwd=cwd,
         )
@@ -126,7 +131,7 @@ async def ended(process: asyncio.subprocess.Process, reading: "asyncio.Task[None
         reading.cancel()
 
 
-async def _through(process: asyncio.subprocess.Process, status: int, go: int, bounds: Bounds) -> str:
+async def _through(process: asyncio.subprocess.Process, status: int, go: int, bounds: Bounds, place: Place) -> str:
     """Limit what is inside, let it begin, and wait for its end; what it was ended for, if it was."""
     async with _first(status, bounds.seconds) as first:
         if first is None:
@@ -135,15 +140,17 @@ async def _through(process: asyncio.subprocess.Process, status: int, go: int, bo
         limit(pid, bounds)
         with grouped(pid, bounds):
             try:
-                with suppress(BrokenPipeError):
-                    os.write(go, b"\n")
-                return await _over(process, pid, bounds)
+                async with proxied(pid) if place.network else nullcontext():
+                    disk = Disk(place.workspace, bounds.disk)
+                    with suppress(BrokenPipeError):
+                        os.write(go, b"\n")
+                    return await _over(process, pid, bounds, disk)
             finally:
                 await _cleared(descriptor)
 
 
-async def _over(process: asyncio.subprocess.Process, pid: int, bounds: Bounds) -> str:
-    waiting, watching = asyncio.create_task(process.wait()), asyncio.create_task(exceeded(pid, bounds))
+async def _over(process: asyncio.subprocess.Process, pid: int, bounds: Bounds, disk: Disk) -> str:
+    waiting, watching = asyncio.create_task(process.wait()), asyncio.create_task(exceeded(pid, bounds, disk))
     try:
         async with asyncio.timeout(bounds.seconds):
             await asyncio.wait({waiting, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -216,22 +223,23 @@ async def _cleared(descriptor: int) -> None:
 
 
 @contextmanager
-def _channels(host: Host) -> Generator[tuple[Files, int, int]]:
+def _channels(host: Host, place: Place) -> Generator[tuple[Files, int, int]]:
     """Pipes between bubblewrap and us: files for it to place, how it goes, and the word to go."""
     told, tells = os.pipe()
     waits, go = os.pipe()
-    data = tuple((_holding(text), path) for path, text in synthesized(host).items())
-    files = Files(tells, waits, data)
+    data = tuple((_holding(text.encode()), path) for path, text in synthesized(host).items())
+    calls = program(host.machine, sockets=place.sockets)
+    files = Files(tells, waits, data, None if calls is None else _holding(calls))
     try:
         yield files, told, go
     finally:
         _close(told, go)
 
 
-def _holding(text: str) -> int:
-    """The readable end of a pipe with a short text in it."""
+def _holding(content: bytes) -> int:
+    """The readable end of a pipe with something short in it."""
     there, here = os.pipe()
-    os.write(here, text.encode())
+    os.write(here, content)
     os.close(here)
     return there
 

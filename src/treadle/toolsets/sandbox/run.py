@@ -7,16 +7,20 @@ time, output and what each process takes stay limited.
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from time import monotonic
+from time import monotonic, time_ns
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.toolsets.sandbox.bubblewrap import ENVIRONMENT
 from treadle.toolsets.sandbox.find import look, settled
 from treadle.toolsets.sandbox.limits import limit
 from treadle.toolsets.sandbox.output import Kept
 from treadle.toolsets.sandbox.process import OnOutput, contained, ended, read, started
-from treadle.toolsets.sandbox.traps import disarm, traps
+from treadle.toolsets.sandbox.residue import Residue, Stamp, Survey, disarm, marks, restore, survey
+from treadle.toolsets.sandbox.seccomp import program
 from treadle.toolsets.sandbox.trial import level
-from treadle.toolsets.sandbox.values import Bounds, Place, Ran, SandboxMissing
+from treadle.toolsets.sandbox.values import Bounds, Host, Place, Ran, SandboxMissing
 
 
 async def run(
@@ -34,15 +38,39 @@ async def run(
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
     here = await level(place.workspace)
     if here.bwrap is not None:
-        host = await asyncio.to_thread(look, place)
-        left = await asyncio.to_thread(traps, host.repository)
+        before = await asyncio.to_thread(_before, place)
         try:
-            return await contained(here.bwrap, host, place, words, bounds, stdin=stdin, env=env or {}, on_output=on_output)
+            ran = await contained(here.bwrap, before.host, place, words, bounds, stdin=stdin, env=env or {}, on_output=on_output)
         finally:
-            disarm(left)
+            left = await asyncio.to_thread(_after, place, before)
+        return replace(ran, set_aside=left.set_aside, stripped=left.stripped)
     if not unsafe:
         raise SandboxMissing(here.why)
     return await _bare(words, place, bounds, stdin, env or {}, on_output)
+
+
+class _Before(Struct, frozen=True):
+    """How things were when a command began."""
+
+    host: Host
+    survey: Survey
+    marks: dict[str, Stamp]
+    time: int
+
+
+def _before(place: Place) -> _Before:
+    found = survey(place.workspace) if place.writable or place.sockets else Survey()
+    host = look(place, found)
+    return _Before(host, found, marks(host.repository), time_ns())
+
+
+def _after(place: Place, before: _Before) -> Residue:
+    """Disarm what a command left."""
+    if not place.writable:
+        return Residue()
+    led = restore(before.host.repository, before.marks)
+    left = disarm(place.workspace, before.survey, before.time, everywhere=program(before.host.machine) is None)
+    return Residue((*led, *left.set_aside), left.stripped)
 
 
 async def _bare(

@@ -11,12 +11,13 @@ from tempfile import TemporaryDirectory
 
 from treadle.toolsets.sandbox.find import WITHOUT, find, look, settled
 from treadle.toolsets.sandbox.process import contained
+from treadle.toolsets.sandbox.seccomp import program
 from treadle.toolsets.sandbox.values import Bounds, Bwrap, Level, Place, SandboxMissing
 
 TRIED = "tried everything"
 ATTEMPTS = """
 import ctypes, os, socket, sys
-outside, port = sys.argv[1], int(sys.argv[2])
+outside, port, filtered = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "filtered"
 NOSUID, NODEV, REMOUNT, BIND = 2, 4, 32, 4096
 
 def attempt(name, action):
@@ -35,10 +36,22 @@ def remount():
     if libc.mount(b"none", b"/usr", None, BIND | REMOUNT | NOSUID | NODEV, None):
         raise OSError(ctypes.get_errno(), "mount")
 
+def capable():
+    with open("/proc/self/status") as status:
+        if not any(line.startswith("CapBnd:") and int(line.split()[1], 16) for line in status):
+            raise OSError("none are left")
+
+def leave():
+    descriptor = os.open("left", os.O_CREAT | os.O_WRONLY, 0o4755)
+    os.fchmod(descriptor, 0o4755)
+
 attempt("write to the system", lambda: open("/usr/treadle-was-here", "x").close())
 attempt("make the system writable", remount)
+attempt("have capabilities", capable)
 attempt("change the kernel's settings", lambda: open("/proc/sys/kernel/core_pattern", "r+").close())
 attempt("reach this machine's network", lambda: socket.create_connection(("127.0.0.1", port), 2).close())
+if filtered:
+    attempt("leave a program that runs as its owner", leave)
 try:
     write()
 except OSError:
@@ -72,9 +85,11 @@ async def tried(bwrap: Bwrap) -> Level:
     with TemporaryDirectory(prefix="treadle-") as folder, create_server(("127.0.0.1", 0)) as listener:
         inside, outside = await asyncio.to_thread(_folders, Path(folder))
         place = settled(Place(inside, extra_read=(Path(sys.base_prefix),)))
-        command = [*_python(), "-c", ATTEMPTS, str(outside), str(listener.getsockname()[1])]
+        host = look(place)
+        filtered = "open" if program(host.machine) is None else "filtered"
+        command = [*_python(), "-c", ATTEMPTS, str(outside), str(listener.getsockname()[1]), filtered]
         try:
-            ran = await contained(bwrap, look(place), place, command, Bounds(seconds=30), env={})
+            ran = await contained(bwrap, host, place, command, Bounds(seconds=30), env={})
         except SandboxMissing as missing:
             return Level(why=_unable(bwrap, str(missing)))
         return _judged(bwrap, ran.output, escaped=_touched(outside))

@@ -14,17 +14,21 @@ class SandboxMissing(TreadleError):
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """How much a command may use. `output` is in characters, `memory` and `file_size` in bytes."""
+    """How much a command may use. `output` is in characters; `memory`, `file_size` and what it may add to the `disk` in bytes."""
 
     seconds: float = 120
     memory: int = 2 * GIB
     processes: int = 256
     output: int = 200_000
     file_size: int = GIB
+    disk: int = 8 * GIB
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """What came of a command. `code` is None where it was ended, and `killed_for` says for what: time, memory or processes."""
+    """What came of a command. `code` is None where it was ended, and `killed_for` says for what: time, memory, processes or disk.
+
+    `set_aside` are repositories that it left and that were renamed, `stripped` programs that would have run as their owner.
+    """
 
     code: int | None
     output: str
@@ -32,12 +36,15 @@ class Ran(msgspec.Struct, frozen=True):
     seconds: float
     timed_out: bool
     killed_for: str
+    set_aside: tuple[str, ...] = ()
+    stripped: tuple[str, ...] = ()
 
 
 class Place(msgspec.Struct, frozen=True):
     """What a command sees. Keys of the person stay hidden in any case; `hide` names more, from the workspace or with `~/`.
 
-    `extra_write` are folders beside the workspace that it may write to: caches that no other workspace uses.
+    `extra_write` are folders beside the workspace that it may write to: caches that no other workspace uses. `sockets` lets it open
+    Unix sockets. `repository` lets it write to the workspace's `.git`, which is for our own git tools alone.
     """
 
     workspace: Path
@@ -46,6 +53,8 @@ class Place(msgspec.Struct, frozen=True):
     network: bool = False
     hide: tuple[str, ...] = ()
     extra_write: tuple[Path, ...] = ()
+    sockets: bool = True
+    repository: bool = False
 
 
 class Bwrap(msgspec.Struct, frozen=True):
@@ -70,9 +79,11 @@ class Host(msgspec.Struct, frozen=True):
     links: tuple[tuple[str, str], ...] = ()  # /bin is usr/bin on most systems
     settings: tuple[str, ...] = ()  # files and folders of /etc that programs need
     masks: tuple[Mask, ...] = ()
-    repository: Path | None = None  # the `.git` of the workspace
+    repository: Path | None = None  # the `.git` of the workspace, where it may be written to
     fixed: tuple[Path, ...] = ()  # what in it runs code outside the sandbox later, so is read-only
     environment: tuple[Path, ...] = ()  # what of the workspace Treadle itself runs from: read-only too
+    repositories: tuple[Path, ...] = ()  # what git keeps in the workspace: likewise
+    machine: str = ""  # the architecture of the programs here
 
 
 class Files(msgspec.Struct, frozen=True):
@@ -81,6 +92,12 @@ class Files(msgspec.Struct, frozen=True):
     status: int
     go: int
     data: tuple[tuple[int, str], ...] = ()
+    filter: int | None = None  # of system calls
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """All of them."""
+        return (self.status, self.go, *(number for number, _ in self.data), *(() if self.filter is None else (self.filter,)))
 
 
 class Level(msgspec.Struct, frozen=True):

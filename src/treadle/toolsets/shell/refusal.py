@@ -8,6 +8,7 @@ from treadle.toolsets.sandbox.words import Unclear, commands_in, verdict
 
 ROOT = "Nobody is root here: run the command without it, in the workspace."
 NETWORK = "There is no network here: work with what is installed and with the files of the workspace."
+ONLY_HTTP = "Only HTTP and HTTPS reach the network from here, through the proxy that the environment names."
 SYSTEM = "The system can't be changed from here; only the workspace can."
 SCREEN = "There is no screen to type at: use the tools that read and edit files."
 
@@ -16,14 +17,15 @@ NEVER: Mapping[str, str] = {
     **dict.fromkeys(("mount", "umount", "systemctl", "service", "reboot", "shutdown", "docker", "podman"), SYSTEM),
     **dict.fromkeys(("vi", "vim", "nvim", "nano", "emacs", "top", "htop"), SCREEN),
 }
-OFFLINE: Mapping[str, str] = dict.fromkeys(("ssh", "scp", "sftp", "telnet", "ftp"), NETWORK)
+CONNECTING = ("ssh", "scp", "sftp", "telnet", "ftp")
 
 _ROUGHLY = re.compile(r"(?:^|[;&|(\n`])\s*(?:\w+=\S*\s+)*([\w./+-]+)")
 
 
 def refusal(line: str, allow: Collection[str] | None, forbid: Collection[str] = (), *, network: bool = False) -> str:
     """Why a line isn't run, and what to do instead; nothing where it may be."""
-    senseless = {name: why for name, why in (NEVER if network else {**NEVER, **OFFLINE}).items() if name not in (allow or ())}
+    never = {**NEVER, **dict.fromkeys(CONNECTING, ONLY_HTTP if network else NETWORK)}
+    senseless = {name: why for name, why in never.items() if name not in (allow or ())}
     for name in _names(line):
         if basename(name) in forbid:
             return f"The command {name} is forbidden here. Do it with another command or another tool, or ask the person."

@@ -2,6 +2,7 @@
 
 import re
 
+from treadle.toolsets.sandbox.said import GIT_TOOL, disarmed
 from treadle.toolsets.sandbox.values import Bounds, Ran
 
 _BACKGROUND = re.compile(r"(?<![&|<>\\])&(?![&>])|\b(?:nohup|setsid|disown)\b")
@@ -11,6 +12,7 @@ _NO_NETWORK = re.compile(
     r"|ENOTFOUND|EAI_AGAIN|no address associated with hostname",
     re.IGNORECASE,
 )
+_READ_ONLY = re.compile(r"\.git/\S*: Read-only file system")
 _CODES = {
     126: "It is no program that can be run.",
     127: "There is no such command here. Use another, or a path to the program in the workspace.",
@@ -42,6 +44,11 @@ def _ending(ran: Ran, bounds: Bounds, longest: float) -> str:
                 f"Ended after {ran.seconds:.1f} s, because its processes together took more than {bounds.memory / _GIB:.1f} GiB of "
                 "memory. Work on less at a time, or with fewer processes side by side."
             )
+        case "disk":
+            return (
+                f"Ended after {ran.seconds:.1f} s, because it wrote more than {bounds.disk / _GIB:.1f} GiB, or all that the disk "
+                "has room for. Delete what isn't needed, and write less."
+            )
         case other:
             return (
                 f"Ended after {ran.seconds:.1f} s, because it took too many {other}: at most {bounds.processes} are allowed. "
@@ -55,6 +62,9 @@ def _notes(line: str, ran: Ran, *, network: bool) -> list[str]:
         notes.append("[The middle of the output is left out. Narrow it, as with grep, head or tail, to see what you need.]")
     if not network and ran.code and _NO_NETWORK.search(ran.output):
         notes.append("[There is no network here, and that can't be changed by a command.]")
+    if _READ_ONLY.search(ran.output):
+        notes.append(f"[What git keeps in .git is read-only to commands. {GIT_TOOL}]")
+    notes += [f"[{sentence}]" for sentence in disarmed(ran)]
     if _BACKGROUND.search(_QUOTED.sub("", line)):
         notes.append(
             "[Nothing goes on in the background: what was started there ended with this call. Start it in the call that needs it.]"

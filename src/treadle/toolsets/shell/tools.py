@@ -22,7 +22,7 @@ from treadle.toolsets.shell.told import told
 
 TOOLSET = "shell"
 WORDS = "Run a shell command in the workspace. Nothing stays between calls but files."
-OFFLINE = "There is no network."
+OFFLINE, ONLINE = "There is no network.", "Of the network only HTTP and HTTPS."
 MOST_SHOWN = 8_000  # characters of output
 MOST_PROGRESS = 20  # lines of a piece
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
@@ -46,13 +46,13 @@ def shell_tools(
     allow    the only commands that may be used; without it, the sandbox alone decides
     forbid   commands that are refused, besides those that make no sense in a sandbox
     bounds   time, memory, processes and file size of one call
-    network  lets commands reach the network
+    network  lets commands reach public hosts by HTTP and HTTPS
     hide     files of the workspace that commands can't see
     unsafe   runs commands also where there is no sandbox; they can then do all that the person can
     """
     place = Place(Path(folder).resolve(), network=network, hide=hide)
     shell = Shell(place, bounds, lambda line: refusal(line, allow, forbid, network=network), unsafe=unsafe)
-    name, words = "run_command" if flat else "bash", WORDS if network else f"{WORDS} {OFFLINE}"
+    name, words = "run_command" if flat else "bash", f"{WORDS} {ONLINE if network else OFFLINE}"
     return Functions([tool(shell.command, name=name, description=words, effect="write", retry="once", sequential=True)], TOOLSET)
 
 
