@@ -142,7 +142,7 @@ def unknown(scope: Scope, credential: Credential, refusals: Refusals) -> Respons
 def place_of(scope: Scope) -> str:
     """Where somebody wanted to go, as a path of this server; `/` where it could be taken for another's."""
     path, query = scope["path"], scope.get("query_string", b"").decode("latin-1")
-    if not path.startswith("/") or path[1:2] in ("/", "\\"):
+    if not path.startswith("/") or "//" in path or "\\" in path or "/../" in path:
         return "/"
     return f"{quote(path)}?{query}" if query else quote(path)
 

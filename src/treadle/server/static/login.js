@@ -10,7 +10,7 @@ function wanted() {
   try {
     const place = new URL(asked, location.origin);
     const isOurs = place.origin === location.origin && place.pathname !== location.pathname;
-    return isOurs ? place.pathname + place.search + place.hash : "/";
+    return isOurs ? place.href : "/";  // not its path, which may begin with two slashes and name another host
   } catch {
     return "/";
   }
