@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FILE = "treadle.db"
 USERS = "users"  # the folder in a home that the homes of a server's users are in
+WORKSPACE = "workspace"  # what a user's assistants may read and change, in their home
 
 _homes: dict[tuple[Path, str], "Home"] = {}  # one writer a database in this process, whoever opens it: so runs share commits
 

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from treadle.app.assistant import Host
 from treadle.app.budget import budgeted, spent_in
-from treadle.app.home import USERS, home_of_person
+from treadle.app.home import USERS, WORKSPACE, home_of_person
 from treadle.core.log import log
 from treadle.stores.journal import Wanted
 from treadle.stores.people import Person
@@ -23,7 +23,6 @@ from treadle.stores.users import is_name
 
 GRACE = 5.0  # seconds that requests have to end in, when an application does
 LOOKS = 10.0  # seconds between two looks for users that were removed
-WORKSPACE = "workspace"  # what a person's assistants may read and change, in their folder
 
 
 People = Callable[[], Awaitable[Sequence[Person]]]
