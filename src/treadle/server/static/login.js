@@ -1,20 +1,9 @@
 // Signing in: the token goes to the server once, and the browser's session stands for it from then on. It is kept nowhere here.
+import { returnTo } from "/static/returning.js";
 import { ask } from "/static/treadle.js";
 
 const [form, token, said, enter, seen, hint, help] =
   ["#signing", "#token", "#said", "#enter", "#seen", "#hint", "#help"].map((name) => document.querySelector(name));
-
-/** Where somebody wanted to go: a place of this server, whatever the address says. */
-function wanted() {
-  const asked = new URLSearchParams(location.search).get("next") ?? "/";
-  try {
-    const place = new URL(asked, location.origin);
-    const isOurs = place.origin === location.origin && place.pathname !== location.pathname;
-    return isOurs ? place.href : "/";  // not its path, which may begin with two slashes and name another host
-  } catch {
-    return "/";
-  }
-}
 
 async function signIn(event) {
   event.preventDefault();
@@ -23,7 +12,7 @@ async function signIn(event) {
   try {
     await ask("/login", { token: token.value.trim() });
     token.value = "";
-    location.replace(wanted());
+    location.replace(returnTo(location.search, location));
   } catch (error) {
     tell(error.message);
     enter.disabled = false;
@@ -58,4 +47,4 @@ seen.addEventListener("click", show);
 enter.disabled = false;  // from now on: before, the browser itself would send the form, and not as JSON
 token.focus();
 // Whoever follows a link from elsewhere comes here although they are signed in: such a request has no cookie, but ours has.
-ask("/login").then(({ known, owner }) => (known ? location.replace(wanted()) : owner && explain()), () => {});
+ask("/login").then(({ known, owner }) => (known ? location.replace(returnTo(location.search, location)) : owner && explain()), () => {});
