@@ -336,7 +336,6 @@ def test_another_account_of_the_machine_gets_nothing(mine, tmp_path):
     (tmp_path / "data").chmod(0o755)  # be it that the home itself is open
     nobody = pwd.getpwnam("nobody")
     words = ["bash", "-c", LOOK, "bash", str(tmp_path / "data" / TOKEN_FILE), str(mine.port)]
-    account = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
     done = subprocess.run(
         words,
         capture_output=True,
