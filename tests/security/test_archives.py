@@ -6,7 +6,7 @@ import io
 import json
 import os
 import shutil
-import socket
+import stat
 import tarfile
 import threading
 from pathlib import Path
@@ -205,9 +205,8 @@ def test_links_pipes_and_sockets_in_the_home_are_left_out(home, tmp_path):
     (home.folder / "link").symlink_to(tmp_path / "canary")
     (home.folder / "folder").symlink_to(tmp_path)
     os.mkfifo(home.folder / "pipe")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str((home.folder / "s").relative_to(Path.cwd())) if len(str(home.folder)) > 90 else str(home.folder / "s"))
-        back_up(home, tmp_path / "a.tar.gz")
+    os.mknod(home.folder / "socket", stat.S_IFSOCK | 0o600)
+    back_up(home, tmp_path / "a.tar.gz")
     with tarfile.open(tmp_path / "a.tar.gz") as archive:
         assert archive.getnames() == ["home/kept", "backup.json"]
 
