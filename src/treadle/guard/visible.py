@@ -6,6 +6,7 @@ pass for others in a word of another script, are written as JSON writes escapes.
 """
 
 import re
+from functools import lru_cache
 
 HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u08e2\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f"
@@ -61,7 +62,12 @@ def escaped(text: str) -> str:
 
 def escape(found: "re.Match[str]") -> str:
     """What was found as an escape of JSON, two of them for a character beyond the first 65,536."""
-    units = found.group().encode("utf-16-be", "surrogatepass")
+    return _spell(found.group())
+
+
+@lru_cache(1024)
+def _spell(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
     return "".join([f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2)])
 
 

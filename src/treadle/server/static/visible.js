@@ -38,7 +38,7 @@ export function visible(text) {
 
 /** The text with what hides or passes for something else as \uXXXX; in JSON, the same value. */
 export function escaped(text) {
-  return text.replace(/\S+/gu, unmask).replace(HIDDEN, escape);
+  return (/[^\u0000-\u007f]/u.test(text) ? text.replace(/\S+/gu, unmask) : text).replace(HIDDEN, escape);
 }
 
 function escape(found) {
