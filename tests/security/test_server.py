@@ -15,7 +15,11 @@ import pytest
 
 from browser import Browser, needs_browser
 from server.running import Serving, assistant, host, panel
+from treadle.app.home import close_home, open_home
+from treadle.core.calls import Allow, Call, Result, Written
+from treadle.core.entries import Finished, Judged, Opened, Replied, Returned, Said
 from treadle.core.errors import SettingsError
+from treadle.core.messages import Message, Text
 from treadle.server.login import COOKIE, SignInLink
 from treadle.server.proxy import address_of
 from treadle.stores.owner import SESSIONS_FILE, TOKEN_FILE, OwnerAccess
@@ -535,3 +539,49 @@ def test_a_named_origin_needs_the_token_and_never_has_the_session(mine):
     answer = get(mine.port, "/api/me", authorization=f"Bearer {mine.token}", **origin)
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (200, "https://friend.example")
     assert "access-control-allow-credentials" not in answer.headers
+
+
+# what a run shows
+
+SECRETS = [
+    "AKIAIOSFODNN7EXAMPLE",
+    "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+    "sk-ant-api03-" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7" * 3 + "-aB3dE6gH9AA",
+    "password=hunter2-and-more",
+    "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+    "postgresql://anna:s3cretpass@db.example/x",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS, ids=lambda secret: secret[:12])
+def test_a_run_shows_no_secret_in_anybodys_words(tmp_path, secret):
+    value = secret.rpartition("=")[2].rpartition(" ")[2].rpartition("//anna:")[2].partition("@")[0]
+    origin = {"face": "server", "assistant": "rivers", "model": "", "instructions": ""}
+    entries = [
+        Opened(agent="rivers", origin=origin, at=1.0, history=(Message("person", (Text(f"Before: {secret}"),)),)),
+        Said(text=f"Use {secret} for it.", at=2.0),
+        Replied(parts=(Text(f"I use {secret}."), Written("c1", "look", json.dumps({"words": secret}))), at=3.0),
+        Judged(call=Call("c1", "look", {"words": secret}), verdict=Allow(), at=4.0),
+        Returned(result=Result("c1", "look", f"It was {secret}."), seconds=0.1, at=5.0),
+        Replied(parts=(Text("Done."),), at=6.0),
+        Finished(stopped="answered", text="Done.", at=7.0),
+    ]
+
+    async def write():
+        home = open_home(tmp_path / "data")
+        await home.journal.append("run-1", 0, entries)
+        close_home(home)
+
+    asyncio.run(write())
+    with Serving(tmp_path, [assistant("rivers")], lent=host(tmp_path)) as server:
+        shown = get(server.port, "/api/runs/run-1")
+        events = get(server.port, "/api/runs/run-1/events")
+        listed = get(server.port, "/api/runs")
+    assert (shown.status, events.status, listed.status) == (200, 200, 200)
+    assert value.encode() not in shown.body
+    assert value.encode() not in listed.body
+    assert b"[redacted:" in shown.body
+    assert b'"position":7' in shown.body
+    said = [line for line in events.body.split(b"\n") if b'"event":"said"' in line]
+    assert said
+    assert value.encode() not in b"".join(said)
