@@ -227,6 +227,28 @@ def test_the_cookie_is_for_this_server_and_no_script_or_other_site_has_it(mine):
     assert mine.token not in answer.headers["set-cookie"]
 
 
+@needs_browser
+def test_in_a_browser_the_link_opens_the_workbench_once_and_the_token_signs_another_in(mine):
+    async def look():
+        link = mine.link.at(mine.url)
+        async with Browser() as first:
+            page = await first.open(link)
+            await page.wait_for("location.pathname === '/' && document.title.startsWith('Workbench')")
+            assert (await page.evaluate("fetch('/api/me').then((answer) => answer.json())"))["local"] is True
+            assert await page.evaluate("document.cookie") == ""
+            page.check()
+        async with Browser() as second:
+            page = await second.open(link)
+            await page.wait_for("document.querySelector('#said').innerText.startsWith('This link was used already')")
+            assert "server.token" in await page.text("#hint")
+            await page.click("#token")
+            await page.write(mine.token)
+            await page.click("#enter")
+            await page.wait_for("location.pathname === '/' && document.title.startsWith('Workbench')")
+
+    asyncio.run(look())
+
+
 FOREIGN = [
     {},  # neither Origin nor Sec-Fetch-Site
     {"origin": "http://evil.example"},
