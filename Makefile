@@ -18,7 +18,7 @@ BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
 .PHONY: run test fresh check format lint layers types unit pure explore rest browser bench bfcl agentdojo conformance faults modules lock clean
 
-run: $(RUN)  ## serve the pages with samples of every assistant: http://127.0.0.1:8080/
+run: $(RUN)  ## serve the pages with samples of every assistant, and print the link that opens them
 	.venv-run/bin/treadle serve --demo
 
 test: check unit  ## everything CI does: format, lint, layers, types, tests, docs

@@ -63,7 +63,7 @@ async def serve(folder: Path) -> None:
 
     clock = Assistant("clock", "Clock", "Says the time.", toolsets=lambda host: [Functions([look])])
     host = Host(open_home(folder), model)
-    await serving([clock], host, port=0, on_listening=lambda url: print(url, flush=True))
+    await serving([clock], host, port=0, no_token=True, on_listening=lambda url: print(url, flush=True))
 
 
 class Readers:

@@ -138,7 +138,7 @@ async def served(folder: Path, replies: tuple[Any, ...]) -> AsyncGenerator[str]:
     here.mkdir(parents=True, exist_ok=True)
     (here / "words.json").write_text(json.dumps(replies or ["…"]))
     env = {**os.environ, "TREADLE_HOME": str(folder), "TREADLE_MODEL": "scripted:words.json"}
-    words = ("-m", "treadle.cli.main", "serve", "--demo", "--port", "0")
+    words = ("-m", "treadle.cli.main", "serve", "--demo", "--no-token", "--port", "0")
     pipe = asyncio.subprocess.PIPE
     server = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=pipe, stderr=asyncio.subprocess.DEVNULL, env=env)
     assert server.stdout is not None, "it is a pipe"

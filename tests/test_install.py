@@ -70,9 +70,10 @@ def ran(place, *words):
     return subprocess.run(**command(place, *words), capture_output=True, timeout=100, check=False)
 
 
-def told(url):
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return json.loads(answer.read())
+def opened(browser, url):
+    with browser.open(url, timeout=60) as answer:
+        assert answer.status == 200
+        return answer.read()
 
 
 def test_what_is_installed_says_what_it_is(place):
@@ -99,13 +100,15 @@ def test_the_demonstration_serves_a_recorded_run_of_every_assistant(place):
         **command(place, "serve", "--demo", "--port", "0"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as server:
         try:
-            url = server.stdout.readline().strip().rstrip("/")
-            assert url, server.stderr.read()
+            link = server.stdout.readline().strip()
+            assert link, server.stderr.read()
+            url = link.partition("/login")[0]
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            assert b"Workbench" in opened(browser, link)
             for name in ASSISTANTS:
-                run = told(f"{url}/api/runs/demo-{name}")
+                run = json.loads(opened(browser, f"{url}/api/runs/demo-{name}"))
                 assert run["run"]["status"] in ("answered", "limit"), name  # a limit of rounds ends in an answer too
-                with urllib.request.urlopen(f"{url}/{name}/", timeout=60) as page:
-                    assert page.status == 200
+                assert opened(browser, f"{url}/{name}/")
         finally:
             server.send_signal(signal.SIGINT)
             said = server.stderr.read()

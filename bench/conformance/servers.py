@@ -15,7 +15,7 @@ TOOLS = "bench/conformance/tools.py"
 @contextmanager
 def of_command(folder: Path) -> Generator[str]:
     """`treadle mcp --http`. It says where it is on stderr: its stdout is the protocol's where there is no HTTP."""
-    command = ["-m", "treadle.cli.main", "mcp", "--http", "0", "--tools", TOOLS, "--tools", f"{TOOLS}:described"]
+    command = ["-m", "treadle.cli.main", "mcp", "--http", "0", "--no-token", "--tools", TOOLS, "--tools", f"{TOOLS}:described"]
     with _started(command, folder) as url:
         yield url
 

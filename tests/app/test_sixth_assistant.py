@@ -76,7 +76,7 @@ def test_it_uses_nothing_but_public_names():
 
 
 def test_its_route_and_its_panel_are_served(tmp_path, path):
-    with start(tmp_path, "serve", "--port", "0", **path) as server:
+    with start(tmp_path, "serve", "--no-token", "--port", "0", **path) as server:
         url = server.stdout.readline().strip().rstrip("/")
         try:
             assert "full moon" in fetched(f"{url}/api/almanac/2026-03-03")

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
@@ -212,13 +213,19 @@ def test_over_http_it_serves_this_machine_alone(home):
         url = serving.stderr.readline().strip()
         assert url.startswith("http://127.0.0.1:")
 
+        file = home / "data" / "server.token"
+        assert serving.stderr.readline() == f"Clients send the token in {file} as `Authorization: Bearer …`.\n"
+        bearer = {"Authorization": f"Bearer {file.read_text().strip()}"}
+
         async def work():
-            async with Client(streamable_http_client(url)) as client:
+            async with httpx2.AsyncClient(headers=bearer) as http, Client(streamable_http_client(url, http_client=http)) as client:
                 return (await client.call_tool("stock", {"item": "A"})).content[0].text
 
         assert bounded(work) == "40"
-        assert bounded(lambda: _status(url, Host="evil.example")) == 421
-        assert bounded(lambda: _status(url, Origin="http://evil.example")) == 403
+        assert bounded(lambda: _status(url)) == 401
+        assert bounded(lambda: _status(url, Authorization=f"{bearer['Authorization']}x")) == 401
+        assert bounded(lambda: _status(url, Host="evil.example", **bearer)) == 421
+        assert bounded(lambda: _status(url, Origin="http://evil.example", **bearer)) == 403
         serving.send_signal(signal.SIGTERM)
         assert serving.wait(PATIENCE) == 0
         assert serving.stdout.read() == ""

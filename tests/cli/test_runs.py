@@ -67,6 +67,24 @@ def test_a_changed_record_breaks_the_audit_and_is_named(kept, home):
     assert treadle(home, "audit", "verify", "--json").json["broken_at"] == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("treadle.db", "the audit is broken at record 1: the database is gone, and record 2 was there when run "),
+        (
+            "audit.anchors",
+            "the audit can't be verified: 2 records hold together, but there are no anchors",
+        ),
+    ],
+)
+def test_an_audit_without_its_database_or_anchors_does_not_hold(kept, home, name, says):
+    shutil.copytree(kept / "data", home / "data")
+    (home / "data" / name).unlink()
+    ran = treadle(home, "audit", "verify")
+    assert (ran.code, ran.out) == (1, "")
+    assert says in ran.err
+
+
 def test_secrets_among_arguments_are_masked_where_they_are_shown(home):
     words = ("tool", "call", "stock", "--json", '{"item": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"}', "--tools", TOOLBOX)
     ran = treadle(home, *words)

@@ -54,7 +54,7 @@ def test_users_are_listed_with_what_they_may(home):
 def test_where_there_are_none_it_says_how_to_add_one(home):
     ran = treadle(home, "users")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == "There are no users: the server serves whoever is on this machine. To add one: treadle users add NAME\n"
+    assert ran.err == "There are no users: the server serves you alone. To add one: treadle users add NAME\n"
     assert treadle(home, "users", "list", "--json").json == []
     assert not (home / "data").exists()
 
@@ -132,10 +132,42 @@ def told(server):
     return server.communicate(timeout=20)[1]
 
 
-def test_without_users_it_serves_this_machine_and_says_so(home):
-    with served(home) as (server, url):
-        assert get(f"{url}api/me") == (200, {"name": "", "role": "admin", "local": True})
-        assert told(server) == "No users: whoever is on this machine may use it.\nCtrl-C stops it.\n"
+OWNER = (200, {"name": "", "role": "admin", "local": True})
+
+
+def test_without_users_and_token_it_serves_this_machine_and_says_so(home):
+    with served(home, "--no-token") as (server, url):
+        assert get(f"{url}api/me") == OWNER
+        assert told(server) == (
+            "No token: every account and program on this machine may use it, and do what you can do with it.\nCtrl-C stops it.\n"
+        )
+
+
+def test_without_users_it_serves_whoever_started_it_and_its_link_signs_one_browser_in(home):
+    file = home / "data" / "server.token"
+    with served(home) as (server, link):
+        url = link.partition("login?token=")[0]
+        assert get(f"{url}api/me")[0] == 401
+        bearer = {"authorization": f"Bearer {file.read_text().strip()}"}
+        assert get(f"{url}api/me", **bearer) == OWNER
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(link, timeout=20) as page, browser.open(f"{url}api/me", timeout=20) as me:
+            assert (page.url, json.loads(me.read())) == (url, OWNER[1])
+        with urllib.request.urlopen(link, timeout=20) as again:
+            assert (again.url, b"Sign in to Treadle" in again.read()) == (link, True)
+        said = told(server)
+    assert said == (
+        "Only you may use it: this link signs one browser in, once.\n"
+        f"Programs send the token in {file}.\nCtrl-C stops it.\n"
+        "A browser has signed in with the link, which can't be used again. Another browser signs in with the token.\n"
+    )
+    with served(home) as (_, link):
+        url = link.partition("login?token=")[0]
+        for each in browser.handlers:
+            if isinstance(each, urllib.request.HTTPCookieProcessor):
+                cookie = "; ".join([f"{one.name}={one.value}" for one in each.cookiejar])
+        assert get(f"{url}api/me", cookie=cookie) == OWNER
+        assert get(f"{url}api/me", **bearer) == OWNER
 
 
 def test_with_users_it_asks_everybody_who_they_are_and_says_how_many_there_are(home):
@@ -186,7 +218,7 @@ def test_with_users_it_can_be_reached_from_everywhere(home):
 
 
 def test_on_this_machine_another_address_is_no_name(home):
-    with served(home) as (_, url):
+    with served(home, "--no-token") as (_, url):
         assert get(f"{url}api/me", host="192.0.2.7")[0] == 400
 
 
@@ -194,6 +226,7 @@ def test_on_this_machine_another_address_is_no_name(home):
     ("words", "says"),
     [
         (("--anyone",), "There are users, so that not anyone is let in; leave --anyone out, or remove them all."),
+        (("--no-token",), "There are users, who each have a token; leave --no-token out, or remove them all."),
         (
             ("--host", "example.org"),
             "'example.org' is no IP address; write one of this machine's, 0.0.0.0 for all of them, or localhost.",

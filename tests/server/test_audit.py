@@ -9,6 +9,7 @@ from server.running import Serving
 from server.runs.asking import with_server
 from treadle.app.home import close_home, open_home
 from treadle.core.seams import AuditRecord
+from treadle.stores.audit import NO_ANCHORS
 
 RECORDS = [("r1", "read_file", ""), ("r1", "write_file", "ada"), ("r2", "read_file", "ada"), ("r2", "read[1]", "")]
 
@@ -50,7 +51,9 @@ def test_records_are_listed_newest_first_page_by_page_and_by_what_is_sought(fold
 
 
 def test_it_says_whether_the_chain_holds(folder):
-    assert asked(folder, "/api/audit/verify") == [(200, {"records": 4, "broken_at": None, "reason": ""})]
+    assert asked(folder, "/api/audit/verify") == [
+        (200, {"records": 4, "broken_at": None, "reason": NO_ANCHORS, "missing": "anchors"})
+    ]
     with sqlite3.connect(folder / "data" / "treadle.db") as connection:
         connection.execute("UPDATE audit SET line = '{}' WHERE seq = 3")
     connection.close()
@@ -61,7 +64,7 @@ def test_it_says_whether_the_chain_holds(folder):
 def test_where_nothing_was_kept_there_is_nothing_and_no_file_is_made(tmp_path):
     listed, verified = asked(tmp_path, "/api/audit", "/api/audit/verify")
     assert listed == (200, {"records": [], "more": False})
-    assert verified == (200, {"records": 0, "broken_at": None, "reason": ""})
+    assert verified == (200, {"records": 0, "broken_at": None, "reason": "there is no database", "missing": "database"})
     assert not (tmp_path / "data").exists()
 
 

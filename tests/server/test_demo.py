@@ -45,7 +45,7 @@ def home(tmp_path):
 def served(home, *words, port="0", **env):
     """The demonstration, its address, and nobody who could give it a model."""
     models = {"TREADLE_MODELS": str(home / "models"), **NO_NETWORK}
-    with start(home, "serve", "--demo", "--port", port, *words, **{**models, **env}) as server:
+    with start(home, "serve", "--demo", "--no-token", "--port", port, *words, **{**models, **env}) as server:
         try:
             yield server, server.stdout.readline().strip().rstrip("/")
         finally:

@@ -449,7 +449,7 @@ def test_somebody_elses_client_understands_us(tmp_path):
 
 
 def test_somebody_elses_client_understands_us_over_http(tmp_path):
-    command, env = program(tmp_path, "--allow", "wipe", "--http", "0")
+    command, env = program(tmp_path, "--allow", "wipe", "--http", "0", "--no-token")
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**ENV, **env}) as serving:
         try:
             assert serving.stderr is not None

@@ -21,6 +21,8 @@ from treadle.server.serving import Server, hosts_of, listen, url_of
 
 WAITED = "timeout graceful shutdown exceeded"  # what uvicorn says when a request had to be given up
 
+OPEN = "No token: every account and program on this machine may use it, and do what you can do with it."
+
 OWN = """
 import asyncio, sys, threading
 from pathlib import Path
@@ -47,7 +49,8 @@ async def slow(request):
 
 paths = {"/api/waits": waits, "/api/hangs": hangs, "/api/slow": slow}
 rivers = Assistant("rivers", "Rivers", "Knows rivers.", routes=lambda host: [Route(path, end) for path, end in paths.items()])
-asyncio.run(serve([rivers], make_host(), port=0, grace=int(sys.argv[1]), on_listening=lambda url: print(url, flush=True)))
+how = {"port": 0, "no_token": True, "grace": int(sys.argv[1])}
+asyncio.run(serve([rivers], make_host(), on_listening=lambda url: print(url, flush=True), **how))
 print("closed", len(_homes), flush=True)
 """
 
@@ -66,8 +69,8 @@ def process(home, grace=1):
 
 @contextmanager
 def served(home, *words, **env):
-    """`treadle serve`, and the address it printed."""
-    with start(home, "serve", *words, **env) as server:
+    """`treadle serve` without a token, and the address it printed."""
+    with start(home, "serve", "--no-token", *words, **env) as server:
         try:
             yield server, server.stdout.readline().strip()
         finally:
@@ -94,7 +97,7 @@ def test_it_prints_its_address_serves_and_stops_when_told(tmp_path, number):
         assert json.loads(get(f"{url}health")) == {"status": "ok"}
         server.send_signal(number)
         out, err = server.communicate(timeout=20)
-    assert (server.returncode, out, err) == (0, "", "No users: whoever is on this machine may use it.\nCtrl-C stops it.\n")
+    assert (server.returncode, out, err) == (0, "", f"{OPEN}\nCtrl-C stops it.\n")
 
 
 def test_a_request_under_way_is_answered_before_it_stops(tmp_path):

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from stores.test_audit import chain, head, record
 from treadle.stores.anchors import Anchor, Anchors, anchors_of
 from treadle.stores.audit import DatabaseAudit, link, verify
@@ -70,3 +72,42 @@ def test_they_may_be_kept_elsewhere_each_home_with_a_file_of_its_own(tmp_path, m
     one, other = anchors_of(tmp_path / "a").path, anchors_of(tmp_path / "b").path
     assert one != other
     assert one.parent == other.parent == tmp_path / "safe"
+
+
+# what is missing
+
+
+@pytest.mark.parametrize(
+    ("gone", "found"),
+    [
+        (("audit.anchors",), (3, None, "anchors")),
+        (("treadle.db",), (0, 1, "database")),
+        (("treadle.db", "audit.anchors"), (0, None, "database")),
+        ((), (3, None, "")),
+    ],
+)
+def test_what_is_missing_is_said(tmp_path, gone, found):
+    database, anchors = SqliteDatabase(tmp_path / "treadle.db"), Anchors(tmp_path / "audit.anchors")
+
+    async def work():
+        audit = DatabaseAudit(database, anchors)
+        for number in (1, 2, 3):
+            audit.record(record(number))
+        await audit.anchor("r1")
+
+    asyncio.run(work())
+    database.close()
+    for name in gone:
+        (tmp_path / name).unlink()
+    looked = SqliteDatabase(tmp_path / "treadle.db")
+    verified = asyncio.run(DatabaseAudit(looked, anchors).verify())
+    looked.close()
+    assert (verified.records, verified.broken_at, verified.missing, verified.holds) == (*found, not gone)
+    assert [name for name in ("treadle.db", "audit.anchors") if (tmp_path / name).exists() and name in gone] == []
+
+
+def test_a_database_that_is_gone_is_told_by_what_was_in_it(tmp_path):
+    database, anchors = SqliteDatabase(tmp_path / "treadle.db"), Anchors(tmp_path / "audit.anchors")
+    anchors.add(7, "hash", "r3")
+    verified = asyncio.run(DatabaseAudit(database, anchors).verify())
+    assert verified.reason == "the database is gone, and record 7 was there when run r3 ended"

@@ -2,35 +2,41 @@
 
 SQLite files are copied as of one moment, while Treadle goes on. What is in an archive is listed in it with its hash, and nothing
 is put in place before all of it was found to be as listed. A home whose stores are in PostgreSQL has those backed up by PostgreSQL.
-The key that secrets are encrypted under is among the files, unless it is in the environment.
+The key that secrets are encrypted under is among the files, unless it is in the environment; the token of the server isn't.
+What `restore` takes is `app.archive`.
 """
 
+import errno
 import hashlib
 import io
 import os
-import shutil
 import sqlite3
+import stat
 import tarfile
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 from msgspec import Struct
 
 from treadle._version import __version__
+from treadle.app.archive import unpack
 from treadle.app.home import Home
 from treadle.core.errors import SettingsError
+from treadle.files.places import WORKSPACE
 from treadle.stores.blobs import FOLDER as BLOBS
 from treadle.stores.journal_key import settled_key
+from treadle.stores.owner import TOKEN_FILE
 
 FORMAT = 1
 LISTED = "backup.json"  # the list of what is in an archive
 HEAD = b"SQLite format 3\0"
 # parts of other files, or of this moment
-AWAY = (".db-wal", ".db-shm", ".db-journal", ".db-mark", ".lock", ".sock", ".part")
+AWAY = (".db-wal", ".db-shm", ".db-journal", ".db-mark", ".lock", ".sock", ".part", TOKEN_FILE)
 MOST_LISTED = 64 * 1024 * 1024  # bytes
 
 
@@ -77,11 +83,13 @@ def back_up(home: Home, path: Path) -> Backed:
 def _written(folder: Path, file: io.BufferedWriter, room: Path) -> Mapping[str, str]:
     hashes: dict[str, str] = {}
     with tarfile.open(fileobj=file, mode="w:gz") as archive:
-        for path in _files(folder):
-            name = path.relative_to(folder).as_posix()
-            source = _copied(path, room / "copy.db") if _is_sqlite(path) else path
-            hashes[name] = _hash(source)
-            archive.add(source, f"home/{name}", recursive=False)
+        for name, opened in _files(folder):
+            with opened if not _is_sqlite(opened, name) else _copied(folder / name, room / "copy.db").open("rb") as source:
+                hashes[name] = hashlib.file_digest(source, "sha256").hexdigest()
+                source.seek(0)
+                about = archive.gettarinfo(arcname=f"home/{name}", fileobj=source)
+                archive.addfile(about, source)
+            opened.close()
         listed = msgspec.json.encode(Listed(FORMAT, __version__, time.time(), hashes))
         about = tarfile.TarInfo(LISTED)
         about.size, about.mode = len(listed), 0o600
@@ -89,24 +97,41 @@ def _written(folder: Path, file: io.BufferedWriter, room: Path) -> Mapping[str, 
     return hashes
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Whatever is a file of its own. Links are left where they are: what they lead to isn't part of the home.
+def _files(folder: Path) -> Iterator[tuple[str, io.BufferedReader]]:
+    """Whatever is a file of its own, opened, by its path in the home. Links are left where they are, also one that was swapped in
+    a moment ago: what they lead to isn't part of the home.
 
     Images and the like come last, and are looked for last: journals that were copied before have none that isn't there.
     """
     for is_last in (False, True):
-        for path in sorted(folder.rglob("*")):
-            if (BLOBS in path.relative_to(folder).parts) is is_last and _belongs(path):
-                yield path
+        for root, folders, names, descriptor in os.fwalk(folder):
+            folders.sort()
+            place = Path(root).relative_to(folder)
+            for name in sorted(names):
+                path = place / name
+                if (BLOBS in path.parts) is is_last and not name.endswith(AWAY) and (opened := _opened(name, descriptor)):
+                    yield path.as_posix(), opened
 
 
-def _belongs(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and not path.name.endswith(AWAY)
+def _opened(name: str, folder: int) -> io.BufferedReader | None:
+    """A regular file in a folder; None for anything else. Opening a pipe that nobody writes to mustn't wait."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):  # a link, a socket, or gone
+            return None
+        raise
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    return None
 
 
-def _is_sqlite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(HEAD)) == HEAD
+def _is_sqlite(file: io.BufferedReader, name: str) -> bool:
+    """Whether it is a database of ours. What is in a user's workspace is bytes to us: SQLite isn't to read what others wrote."""
+    is_database = file.read(len(HEAD)) == HEAD
+    file.seek(0)
+    return is_database and WORKSPACE not in Path(name).parts
 
 
 def _copied(path: Path, copy: Path) -> Path:
@@ -144,10 +169,8 @@ def restore(home: Home, path: Path, *, replace: bool = False) -> tuple[Listed, P
 def _unpacked(path: Path, room: Path) -> Listed:
     """Everything, found to be as listed."""
     try:
-        with tarfile.open(path, "r:gz") as archive:
-            for member in archive:
-                _unpack(archive, member, room)
-    except (OSError, tarfile.TarError, EOFError) as error:
+        unpack(path, room, LISTED)
+    except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
         raise SettingsError(
             f"{path} can't be unpacked ({error}); nothing was changed. Is it a file of `treadle backup`?"
         ) from error
@@ -159,23 +182,6 @@ def _unpacked(path: Path, room: Path) -> Listed:
     if wrong:
         raise SettingsError(f"{path} is damaged: {wrong[0]} isn't as it was written. Nothing was changed; use another backup.")
     return listed
-
-
-def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, room: Path) -> None:
-    """Write one file or make one folder. A backup has nothing else, and nothing outside of its own folder."""
-    parts = PurePosixPath(member.name).parts
-    if not parts or ".." in parts or member.name.startswith("/") or not (member.isreg() or member.isdir()):
-        raise tarfile.TarError(f"{member.name} is no file of a backup")
-    target = room.joinpath(*parts)
-    if member.isdir():
-        target.mkdir(parents=True, exist_ok=True)
-        return
-    source = archive.extractfile(member)
-    assert source is not None  # it is a regular file
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with source, target.open("xb") as file:
-        shutil.copyfileobj(source, file)
-    target.chmod(member.mode & 0o700)
 
 
 def _listed(path: Path, file: Path) -> Listed:

@@ -142,6 +142,9 @@ def _file(path: Path) -> Finding:
 
 async def _audit(home: Home) -> Finding:
     verified = await home.audit.verify()
+    if verified.broken_at is None and verified.missing == "anchors":
+        says = f"The audit can't be verified: {verified.records:,} records hold together, but {verified.reason}."
+        return Finding("audit", "wrong", says, "Restore the anchors from a backup; the next run notes where the audit ends then.")
     if verified.broken_at is None:
         return Finding("audit", "fine", f"The audit holds: {verified.records:,} records.")
     says = f"The audit is broken at record {verified.broken_at}: {verified.reason}."

@@ -4,12 +4,13 @@ import argparse
 
 import msgspec
 
+from treadle.app.home import open_home
 from treadle.cli.carrying import carry_out
 from treadle.cli.codes import FAILED, FINE
 from treadle.cli.kept import kept
 from treadle.cli.render import call_label, counted, one_line, seconds, table, to_json, when
 from treadle.cli.screen import Screen
-from treadle.stores.audit import Link, Verified
+from treadle.stores.audit import Link
 
 
 def run(args: argparse.Namespace) -> int:
@@ -18,15 +19,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _verify(args: argparse.Namespace) -> int:
-    home, screen = kept(), Screen()
-    verified = Verified(0) if home is None else await home.audit.verify()
+    home, screen = open_home(), Screen()
+    verified = await home.audit.verify()
+    is_new = verified.missing == "database" and not home.folder.exists()
     if args.json:
         screen.line(to_json(verified))
-    elif verified.broken_at is None:
+    elif verified.holds:
         screen.line(f"The audit holds: {counted(verified.records, 'record')}.")
+    elif is_new:
+        screen.note(f"There is no audit yet: nothing is kept in {home.folder}.")
+    elif verified.broken_at is None:
+        hold = f"{counted(verified.records, 'record')} hold together, but " if verified.records else ""
+        screen.tell(f"treadle: the audit can't be verified: {hold}{verified.reason} ({home.folder}).", "red")
     else:
-        screen.tell(f"treadle: the audit is broken at record {verified.broken_at}: {verified.reason}.", "red")
-    return FINE if verified.broken_at is None else FAILED
+        screen.tell(f"treadle: the audit is broken at record {verified.broken_at}: {verified.reason} ({home.folder}).", "red")
+    return FINE if verified.holds or is_new else FAILED
 
 
 async def _list(args: argparse.Namespace) -> int:

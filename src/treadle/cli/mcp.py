@@ -28,6 +28,9 @@ from treadle.core.seams import Toolset
 from treadle.models.scripted import Scripted
 from treadle.server.hosting import found_later
 
+NO_TOKEN = "No token: every account and program on this machine may call these tools."  # noqa: S105 - a sentence
+TOKEN = "Clients send the token in {path} as `Authorization: Bearer …`."  # noqa: S105 - a sentence
+
 if TYPE_CHECKING:
     from treadle.server.mcp.offering import Offering
     from treadle.server.mcp.wire import Wire
@@ -48,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 async def _serve(args: argparse.Namespace, wire: "Wire") -> int:
     offering = _offering(args)
     if args.http is not None:
-        return await _serve_http(offering, args.http)
+        return await _serve_http(offering, args.http, no_token=args.no_token)
     return await _serve_wire(offering, wire)
 
 
@@ -70,12 +73,21 @@ async def _serve_wire(offering: "Offering", wire: "Wire") -> int:
     return FINE
 
 
-async def _serve_http(offering: "Offering", port: int) -> int:
+async def _serve_http(offering: "Offering", port: int, *, no_token: bool) -> int:
     from treadle.server.mcp.serving import PATH, mcp_app
     from treadle.server.serving import Server, listen
+    from treadle.stores.owner import OwnerAccess
+
+    screen, owner = Screen(), None if no_token else OwnerAccess(open_home().folder)
+
+    def tell(url: str) -> None:
+        screen.tell(f"{url.rstrip('/')}{PATH}")
+        screen.note(NO_TOKEN if owner is None else TOKEN.format(path=owner.path))
 
     with listen(port=port) as listening:
-        server = Server(mcp_app(offering), listening, lambda url: Screen().tell(f"{url.rstrip('/')}{PATH}"))
+        if owner is not None:
+            owner.open()
+        server = Server(mcp_app(offering, owner), listening, tell)
         await server.serve(sockets=[listening])
     return FINE
 

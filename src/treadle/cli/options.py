@@ -312,6 +312,7 @@ def _mcp(command: Parser) -> None:
     command.add_argument("-a", "--assistant", metavar="NAME", help="offer the tools of one that is installed")
     command.add_argument("--workspace", metavar="DIR", help="the folder they work in (default: this one)")
     command.add_argument("--http", type=count(0), metavar="PORT", help="over HTTP, on this machine; 0 picks a free port")
+    command.add_argument("--no-token", action="store_true", help="with --http, let every program on this machine call the tools")
     add_model_options(command.add_argument)
     _keeping(command.add_argument)
     _tools(command)

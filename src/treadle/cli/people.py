@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from treadle.cli.interrupts import typing
-from treadle.cli.render import to_json
+from treadle.cli.render import card, to_json
 from treadle.cli.screen import Screen
 from treadle.cli.typed import forget_typed, read_line
 from treadle.cli.unclear import show_unclear, what_became
 from treadle.core.tool import Tool
 from treadle.engine.setup import Answer, Approval
+from treadle.guard.visible import visible
 from treadle.tools.validate import Invalid, Validator
 
 PERSON = "The person at the terminal"
@@ -29,7 +30,7 @@ def yes_to_all(approval: Approval) -> Answer:
 
 def show_preview(screen: Screen, text: str, indent: str = "") -> None:
     """What a call would do; what a diff adds and takes away is coloured."""
-    for line in text.splitlines():
+    for line in visible(text.rstrip("\n")).split("\n"):
         style = {"+": "green", "-": "red"}.get(line[:1], "")
         screen.tell(f"{indent}{line}", style)
 
@@ -70,11 +71,11 @@ class Person:
         if approval.unclear:
             show_unclear(self._screen, approval)
         else:
-            self._screen.tell(f"{approval.name} wants to run with {to_json(approval.arguments, indent=2)}", "yellow")
+            self._screen.tell(f"{visible(approval.name)} wants to run with {card(approval.arguments)}", "yellow")
         if approval.preview:
             show_preview(self._screen, approval.preview)
         if approval.reason:
-            self._screen.tell(approval.reason, "dim")
+            self._screen.tell(visible(approval.reason), "dim")
 
     def _edited(self, approval: Approval) -> dict[str, Any] | None:
         """Other arguments that fit the tool; None where the person thought better of it."""

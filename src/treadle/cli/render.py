@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from treadle.guard.visible import HIDDEN, escape, visible
+
 _STRING = r"[^\x07\x1b\x80-\x9f]*"  # what a control string holds
 _SEQUENCES = re.compile(
     rf"\x1b[\]PX^_]{_STRING}(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
@@ -23,10 +25,7 @@ _UNFINISHED = re.compile(
 )
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_UNSEEN = re.compile(
-    "[\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
-    "\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
+_UNSEEN = re.compile(f"[{HIDDEN}]")
 _MOST_HELD = 4096  # characters of an unfinished sequence before it is taken for words
 
 
@@ -70,12 +69,12 @@ def to_json(value: Any, *, indent: int = 0) -> str:
 
 def seen(json_text: str) -> str:
     """JSON with the characters that can't be seen written as escapes."""
-    return json_text if json_text.isprintable() else _UNSEEN.sub(_escape, json_text)
+    return json_text if json_text.isprintable() else _UNSEEN.sub(escape, json_text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    units = found.group().encode("utf-16-be")
-    return "".join([f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2)])
+def card(value: Any) -> str:
+    """A value as a person has to see it who decides about it: nothing in it hides, or passes for something else."""
+    return visible(to_json(value, indent=2))
 
 
 def one_line(text: str, most: int) -> str:

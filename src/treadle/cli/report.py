@@ -18,6 +18,7 @@ from treadle.core.requests import Usage
 from treadle.engine.result import CallRecord, RunResult
 from treadle.engine.setup import Approval
 from treadle.guard.redaction import Redactor
+from treadle.guard.visible import visible
 
 
 def code_of_call(result: RunResult[Any]) -> int:
@@ -106,11 +107,11 @@ def show_approval(screen: Screen, approval: Approval) -> None:
     if approval.unclear:
         show_one(screen, approval)
         return
-    screen.tell(f"  {clean(approval.call_id)}: {clean(approval.name)} {to_json(approval.arguments)}")
+    screen.tell(f"  {clean(approval.call_id)}: {visible(approval.name)} {visible(to_json(approval.arguments))}")
     if approval.preview:
         show_preview(screen, approval.preview, "    ")
     if approval.reason:
-        screen.tell(f"    {approval.reason}", "dim")
+        screen.tell(f"    {visible(approval.reason)}", "dim")
 
 
 def report(face: Face, result: RunResult[Any], words: str, took: float) -> None:

@@ -1,6 +1,7 @@
 """`treadle serve`: the assistants and their pages, for browsers and programs. The address goes to stdout once it listens."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treadle.app.assistants import find
@@ -10,6 +11,9 @@ from treadle.cli.logged import show_log
 from treadle.cli.render import counted
 from treadle.cli.screen import Screen
 from treadle.core.errors import SettingsError
+from treadle.stores.owner import TOKEN_FILE
+
+SIGNED_IN = "A browser has signed in with the link, which can't be used again. Another browser signs in with the token."
 
 if TYPE_CHECKING:
     from treadle.cli.trying import Trying
@@ -39,7 +43,8 @@ async def _served(args: argparse.Namespace, screen: Screen, demo: "Trying | None
 
     def tell(url: str) -> None:
         screen.line(url)
-        screen.note(_who(len(users_of(host).all()), args.anyone))
+        for sentence in _who(len(users_of(host).all()), args, host.home.folder):
+            screen.note(sentence)
         screen.note("Ctrl-C stops it.")
         if demo:
             demo.begin()
@@ -55,7 +60,9 @@ async def _served(args: argparse.Namespace, screen: Screen, demo: "Trying | None
         address=args.host,
         port=args.port,
         on_listening=tell,
+        on_signed_in=lambda: screen.note(SIGNED_IN),
         anyone=args.anyone,
+        no_token=args.no_token,
         names=args.name or (),
         cors=args.cors or (),
         behind_proxy=args.behind_proxy,
@@ -64,8 +71,12 @@ async def _served(args: argparse.Namespace, screen: Screen, demo: "Trying | None
     return FINE
 
 
-def _who(count: int, anyone: bool) -> str:
-    """Who may use it, in a sentence."""
+def _who(count: int, args: argparse.Namespace, folder: Path) -> list[str]:
+    """Who may use it, in a sentence or two."""
     if count:
-        return f"{counted(count, 'user')} may use it, each with a token."
-    return f"No users: whoever {'reaches it' if anyone else 'is on this machine'} may use it."
+        return [f"{counted(count, 'user')} may use it, each with a token."]
+    if args.anyone:
+        return ["No users: whoever reaches it may use it."]
+    if args.no_token:
+        return ["No token: every account and program on this machine may use it, and do what you can do with it."]
+    return ["Only you may use it: this link signs one browser in, once.", f"Programs send the token in {folder / TOKEN_FILE}."]

@@ -13,6 +13,8 @@ def serve_options(command: Parser) -> None:
     command.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help=where)
     command.add_argument("--port", type=count(0), metavar="N", default=8080, help="the port; 0 picks a free one (default: 8080)")
     command.add_argument("--anyone", action="store_true", help="let in whoever comes, where there are no users")
+    words = "ask for no token where there are no users: every account on this machine may use it, and do what you can"
+    command.add_argument("--no-token", action="store_true", help=words)
     command.add_argument(
         "--name", action="append", metavar="HOST", help="a name it may be called by: treadle.example.org; repeatable"
     )

@@ -3,10 +3,11 @@
 import shlex
 from collections.abc import Sequence
 
-from treadle.cli.render import clean, counted, to_json, when
+from treadle.cli.render import card, clean, counted, to_json, when
 from treadle.cli.screen import Screen
 from treadle.cli.typed import read_line
 from treadle.engine.setup import Answer, Approval
+from treadle.guard.visible import visible
 
 QUESTION = "Did it happen? [y]es (y WHAT tells the model what came of it), [n]o, [a]gain runs it once more, [l]ater:"
 WAYS = (
@@ -19,7 +20,7 @@ WAYS = (
 def show_unclear(screen: Screen, approval: Approval) -> None:
     """The whole call, and since when nobody knows of it."""
     began = f"Since {when(approval.began_at)} nobody knows" if approval.began_at else "Nobody knows"
-    screen.tell(f"{began} what became of {approval.name} with {to_json(approval.arguments, indent=2)}", "yellow")
+    screen.tell(f"{began} what became of {visible(approval.name)} with {card(approval.arguments)}", "yellow")
 
 
 async def what_became(screen: Screen, by: str) -> Answer:
@@ -52,8 +53,8 @@ def tell_unclear(screen: Screen, approvals: Sequence[Approval], resume: str) -> 
 def show_one(screen: Screen, approval: Approval) -> None:
     """One such call, with all its arguments, and what can be said of it."""
     began = f", begun {when(approval.began_at)}" if approval.began_at else ""
-    screen.tell(f"  {clean(approval.call_id)}: {clean(approval.name)} {to_json(approval.arguments)}{began}")
-    screen.tell(f"    {approval.reason}", "dim")
+    screen.tell(f"  {clean(approval.call_id)}: {visible(approval.name)} {visible(to_json(approval.arguments))}{began}")
+    screen.tell(f"    {visible(approval.reason)}", "dim")
     call = shlex.join([clean(approval.run_id), clean(approval.call_id)])
     for words, way in WAYS:
         screen.tell(f"    {words + ':':<14}treadle settle {call} {way}")

@@ -16,7 +16,7 @@ from treadle.stores.users import Users
 LIMITS = ("requests", "runs", "tokens", "cost")
 KEEP_IT = "This token is shown only now. It is sent as `Authorization: Bearer …`, and signs in at /login."
 EARLIER = "There are things of an earlier {name} in {folder}, which this one will see; move them away first if it is somebody else."
-FIRST = "A server that runs already has to be started again: it began without users, and asks nobody who they are."
+FIRST = "A server that runs already has to be started again: it began without users, and lets nobody in but you."
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +72,7 @@ def _remove(users: Users, home: Path, args: argparse.Namespace, screen: Screen) 
 def _list(users: Users, args: argparse.Namespace, screen: Screen) -> int:
     there = users.all()
     if not there and not args.json:
-        screen.note("There are no users: the server serves whoever is on this machine. To add one: treadle users add NAME")
+        screen.note("There are no users: the server serves you alone. To add one: treadle users add NAME")
         return FINE
     return _show(there, args, screen)
 

@@ -11,6 +11,8 @@ NO_ADDRESS = "no address"
 _IPV4 = [
     (IPv4Network(network), what)
     for network, what in (
+        ("100.100.100.200/32", "metadata"),  # Alibaba Cloud's, among what carriers share
+        ("168.63.129.16/32", "metadata"),  # Azure's, which looks public
         ("0.0.0.0/8", "unspecified"),
         ("10.0.0.0/8", "private"),
         ("100.64.0.0/10", "shared"),  # between a carrier and its customers
@@ -32,6 +34,10 @@ _IPV4 = [
 _IPV6 = [
     (IPv6Network(network), what)
     for network, what in (
+        ("fd00:ec2::254/128", "metadata"),  # of AWS, Google, Oracle and Scaleway, among private addresses
+        ("fd20:ce::254/128", "metadata"),
+        ("fd00:c1::a9fe:a9fe/128", "metadata"),
+        ("fd00:42::42/128", "metadata"),
         ("::/128", "unspecified"),
         ("::1/128", "loopback"),
         ("64:ff9b:1::/48", "translated"),  # to IPv4, by rules of the network's own

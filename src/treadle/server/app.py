@@ -6,6 +6,7 @@ Each person has one of their own, and their `Host` is what every assistant gets.
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from shutil import rmtree
@@ -28,7 +29,8 @@ from treadle.server.cors import Cors, origin_of
 from treadle.server.doorman import Doorman
 from treadle.server.errors import Caught, on_http_exception, on_treadle_error
 from treadle.server.files import Folder
-from treadle.server.login import login_routes
+from treadle.server.knowing import FOR_OWNER
+from treadle.server.login import COOKIE, SignInLink, login_routes
 from treadle.server.models import Fetching
 from treadle.server.pages import page_routes
 from treadle.server.paths import Claim, check
@@ -37,6 +39,7 @@ from treadle.server.ready import ready_routes
 from treadle.server.security import Gate
 from treadle.server.service import Service, Shared, make_shared
 from treadle.server.tenants import Tenants, has_left, host_for
+from treadle.stores.owner import OwnerAccess
 from treadle.stores.people import LOCAL, Person
 from treadle.stores.users import Users
 
@@ -53,6 +56,8 @@ def create_app(
     by_address: bool = False,
     body_limit: int = BODY_LIMIT,
     users: Users | None = None,
+    owner: OwnerAccess | None = None,
+    link: SignInLink | None = None,
     cors: Sequence[str] = (),
     behind_proxy: bool = False,
     fetching: Fetching | None = None,
@@ -61,7 +66,8 @@ def create_app(
 
     hosts         the names it may be called by, without ports: `localhost`, `[::1]`
     by_address    whether it may be called by any IP address besides
-    users         who may use it; None is whoever comes
+    users         who may use it; without users and owner, whoever comes
+    owner         the account that may use it, where there are no users; `link` signs a browser of theirs in
     cors          origins of pages elsewhere that may call it as programs do
     behind_proxy  whether a proxy says for whom it asks
     fetching      what knows of a model that is being fetched
@@ -72,9 +78,14 @@ def create_app(
         Middleware(Gate, hosts=hosts, by_address=by_address, body_limit=body_limit),
         Middleware(Caught),
     ]
-    if users is None:
+    if users is not None:
+        return _for_users(assistants, host, users, [*around, Middleware(Doorman, users=users)])
+    if owner is None:
         return application(assistants, host, LOCAL, [*around, Middleware(Known, person=LOCAL)], close_all, make_shared(fetching))
-    return _for_users(assistants, host, users, [*around, Middleware(Doorman, users=users)])
+    cookie = f"{COOKIE}_{sha256(owner.token.encode()).hexdigest()[:8]}"  # servers at other ports have the same cookies
+    door = Middleware(Doorman, users=owner, refusals=FOR_OWNER, cookie=cookie)
+    login = login_routes(owner, link=link or SignInLink(), cookie=cookie)
+    return application(assistants, host, LOCAL, [*around, door], close_all, make_shared(fetching), login)
 
 
 def _for_users(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
@@ -113,13 +124,14 @@ def application(
     around: Sequence[Middleware] = (),
     last: Callable[[], Awaitable[None]] | None = None,
     shared: Shared | None = None,
+    login: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """What one person has. `last` is done when everything else is closed; `shared` is what all persons of a server share."""
     opened: list[Callable[[], object]] = []
     lent = replace(host, at_end=opened.append)
     service = Service(assistants, lent, person, shared or make_shared())
     app = Starlette(
-        routes=_routes(assistants, lent, service.routes(lambda: app.routes)),
+        routes=_routes(assistants, lent, [*login, *service.routes(lambda: app.routes)]),
         middleware=around,
         exception_handlers=HANDLERS,
         lifespan=_closing(opened, last, service.open),

@@ -14,19 +14,17 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treadle.server.errors import is_for_programs, refusal
-from treadle.server.knowing import UNKNOWN, Credential, Knowing, NotNow
+from treadle.server.knowing import FOR_USERS, Authenticator, Credential, Knowing, NotNow, Refusals
 from treadle.server.login import COOKIE, LOGIN, LOGOUT
 from treadle.server.rates import Clock, Rates, Turnstiles, seconds
 from treadle.server.security import SAFE
 from treadle.stores.people import Person
-from treadle.stores.users import Users
 
 OPEN = (LOGIN, "/health", "/ready")
 OURS = "treadle_"  # how our tokens begin; whatever else stands where they do is an assistant's business
 _TOKEN = re.compile(r"treadle_\S{44,}")  # what looks like one, wherever it stands
 AGAIN = 5.0  # seconds after which an answer that is still being sent is for somebody who has to be known once more
 
-NOBODY = "Say who you are: send a token as `Authorization: Bearer …`. Whoever runs the server can make one: treadle users add NAME"
 FOREIGN = "This request doesn't say that it comes from a page of this server, which it has to where a browser's session is used."
 ONLY_READS = "You may look, but not change anything here: {} is a reader."
 TOO_OFTEN = "That is more than your {} requests a minute; try again in {} s."
@@ -35,8 +33,12 @@ TOO_OFTEN = "That is more than your {} requests a minute; try again in {} s."
 class Doorman:
     """Lets in who is known."""
 
-    def __init__(self, app: ASGIApp, *, users: Users, clock: Clock = monotonic) -> None:
+    def __init__(
+        self, app: ASGIApp, *, users: Authenticator, clock: Clock = monotonic, refusals: Refusals = FOR_USERS, cookie: str = COOKIE
+    ) -> None:
         self._app = app
+        self._cookie = cookie
+        self._refusals = refusals
         self._knowing = Knowing(users, clock)
         self._clock = clock
         self._rates = Rates(clock)
@@ -46,13 +48,13 @@ class Doorman:
         """Pass a request on with who asks, or answer it here."""
         if scope["type"] == "lifespan" or is_open(scope["path"]):
             return await self._app(scope, receive, send)
-        credential = credential_of(scope)
+        credential = credential_of(scope, self._cookie)
         try:
             person = await self._knowing.person(credential)
         except NotNow as error:
             return await _refuse(_not_now(scope["path"], error), scope, receive, send)
         if person is None:
-            return await _refuse(unknown(scope, credential), scope, receive, send)
+            return await _refuse(unknown(scope, credential, self._refusals), scope, receive, send)
         refused = self._refused(scope, credential, person)
         return await (_refuse(refused, scope, receive, send) if refused else self._let_in(person, credential, scope, receive, send))
 
@@ -109,7 +111,7 @@ def is_open(path: str) -> bool:
     return path in OPEN or path.startswith("/static/")
 
 
-def credential_of(scope: Scope) -> Credential:
+def credential_of(scope: Scope, cookie: str = COOKIE) -> Credential:
     """What a request shows: a token, else a session. Pages elsewhere have no session here."""
     connection = HTTPConnection(scope)
     kind, _, token = connection.headers.get("authorization", "").partition(" ")
@@ -117,7 +119,7 @@ def credential_of(scope: Scope) -> Credential:
         return Credential("authorization", token.strip())
     if connection.headers.get("x-api-key", "").startswith(OURS):
         return Credential("x-api-key", connection.headers["x-api-key"].strip())
-    secret = connection.cookies.get(COOKIE, "")
+    secret = connection.cookies.get(cookie, "")
     return Credential("cookie", secret) if secret and "foreign" not in scope else Credential("")
 
 
@@ -127,20 +129,20 @@ def is_from_our_page(headers: Headers) -> bool:
     return site == "same-origin" or (not site and "origin" in headers)
 
 
-def unknown(scope: Scope, credential: Credential) -> Response:
+def unknown(scope: Scope, credential: Credential, refusals: Refusals) -> Response:
     """The answer for whom we don't know: people are shown where to sign in, programs are told how."""
     headers, path = Headers(scope=scope), scope["path"]
     is_page = scope.get("method") == "GET" and not is_for_programs(path) and "text/html" in headers.get("accept", "")
     if is_page and credential.kind in ("", "cookie"):
         return RedirectResponse(f"{LOGIN}?{urlencode({'next': place_of(scope)})}", 303)
-    sentence = UNKNOWN if credential.kind in ("authorization", "x-api-key") else NOBODY
+    sentence = refusals.unknown if credential.kind in ("authorization", "x-api-key") else refusals.nobody
     return _with(refusal(path, 401, sentence), "www-authenticate", "Bearer")
 
 
 def place_of(scope: Scope) -> str:
     """Where somebody wanted to go, as a path of this server; `/` where it could be taken for another's."""
     path, query = scope["path"], scope.get("query_string", b"").decode("latin-1")
-    if not path.startswith("/") or path[1:2] in ("/", "\\"):
+    if not path.startswith("/") or "//" in path or "\\" in path or "/../" in path:
         return "/"
     return f"{quote(path)}?{query}" if query else quote(path)
 
@@ -163,9 +165,9 @@ def _not_now(path: str, error: NotNow) -> Response:
 
 
 def _without_proof(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The headers without anything that proves who asks, also where it wasn't needed; other cookies stay."""
+    """The headers without anything that proves who asks, here or at another of our servers; other cookies stay."""
     headers = MutableHeaders(raw=[(name, value) for name, value in scope["headers"] if not _is_proof(name, value)])
-    others = [each.strip() for each in headers.get("cookie", "").split(";") if each.partition("=")[0].strip() != COOKIE]
+    others = [each.strip() for each in headers.get("cookie", "").split(";") if not each.strip().startswith(COOKIE)]
     if "cookie" in headers:
         headers["cookie"] = "; ".join(others)
     return headers.raw

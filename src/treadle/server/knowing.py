@@ -6,22 +6,62 @@ Users may be in a file that another process holds. Then nobody can be known, and
 import asyncio
 from hashlib import sha256
 from time import monotonic
-from typing import Literal
+from typing import Literal, Protocol
 
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 
 from treadle.server.rates import Clock
 from treadle.stores.people import Person
-from treadle.stores.users import Users
 
 FRESH = 1.0  # seconds for which somebody is known, counted from when they were looked up
 PATIENCE = 2.0  # seconds that a look may take
 LOOKS = 2  # at once: threads that may wait for a file
 MOST = 1_000  # credentials that are remembered
 
-UNKNOWN = "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME"
 NOT_NOW = "Nobody can be known here just now: the users can't be read. Try again in a few seconds."
+
+
+class Authenticator(Protocol):
+    """Knows people by their token or session: the users of a server, or the one account that runs it."""
+
+    def person_of(self, token: str) -> Person | None:
+        """Return whose token this is; None where it is nobody's."""
+        ...
+
+    def person_of_session(self, secret: str) -> Person | None:
+        """Return whose session this is; None where it has ended, or never was."""
+        ...
+
+    def begin_session(self, name: str) -> str:
+        """Return the secret of a new session."""
+        ...
+
+    def end_session(self, secret: str) -> None:
+        """End a session."""
+        ...
+
+
+class Refusals(Struct, frozen=True):
+    """What somebody is told who can't be let in: without a credential, and with one that isn't valid."""
+
+    nobody: str
+    unknown: str
+
+
+FOR_USERS = Refusals(
+    "Say who you are: send a token as `Authorization: Bearer …`. Whoever runs the server can make one: treadle users add NAME",
+    "This token isn't valid, or isn't any more. Whoever runs the server can make a new one: treadle users token NAME",
+)
+FOR_PROGRAMS = Refusals(
+    "Send the token in the file server.token, in the home of whoever started this server, as `Authorization: Bearer …`.",
+    "This token isn't valid here. The token is in the file server.token in the home of whoever started the server.",
+)
+FOR_OWNER = Refusals(
+    "This server is for the account that started it: open the link that `treadle serve` printed, or send the token in the file"
+    " server.token of its home as `Authorization: Bearer …`.",
+    FOR_PROGRAMS.unknown,
+)
 
 
 class Credential(Struct, frozen=True):
@@ -46,7 +86,7 @@ class _Known(Struct, frozen=True):
 class Knowing:
     """Knows people by what they show. Raises `NotNow` where they can't be looked up within `patience` seconds."""
 
-    def __init__(self, users: Users, clock: Clock = monotonic, patience: float = PATIENCE, most: int = MOST) -> None:
+    def __init__(self, users: Authenticator, clock: Clock = monotonic, patience: float = PATIENCE, most: int = MOST) -> None:
         self._users = users
         self._clock = clock
         self._patience = patience
@@ -97,7 +137,7 @@ def _key(credential: Credential) -> bytes:
     return sha256(f"{credential.kind} {credential.secret}".encode(errors="surrogatepass")).digest()
 
 
-def _look(users: Users, credential: Credential) -> Person | None:
+def _look(users: Authenticator, credential: Credential) -> Person | None:
     if credential.kind == "cookie":
         return users.person_of_session(credential.secret)
     return users.person_of(credential.secret)

@@ -28,6 +28,8 @@ HEADERS = {
 
 NOT_CALLED = "This server isn't called {}; use the address that it printed when it started, or start it with --name {}."
 
+TWO_LENGTHS = "This request says twice how long it is, and a proxy may have read it otherwise: send Content-Length or chunks."
+
 Refusal = tuple[int, str]  # a status and a sentence
 
 
@@ -63,7 +65,10 @@ class Gate:
         if scope["type"] == "websocket":
             return await (send({"type": "websocket.close", "code": 1008}) if refused else self._app(scope, receive, send))
         if refused:
-            return await refusal(scope["path"], *refused)(scope, receive, _hardened(send))
+            response = refusal(scope["path"], *refused)
+            if refused[1] == TWO_LENGTHS:
+                response.headers["connection"] = "close"  # what follows may be part of it
+            return await response(scope, receive, _hardened(send))
         limit = scope["body_limit"] = BodyLimit(self._body_limit)
         said = int(Headers(scope=scope).get("content-length", "0"))
         return await self._app(scope, _bounded(receive, limit, said), _hardened(send))
@@ -71,6 +76,8 @@ class Gate:
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers, method = Headers(scope=scope), scope.get("method", "WEBSOCKET")
         host = headers.get("host", "").lower()
+        if "transfer-encoding" in headers and ("content-length" in headers or scope.get("http_version") == "1.0"):
+            return 400, TWO_LENGTHS
         if not self._is_called(_name(host)):
             return 400, NOT_CALLED.format(host or "nothing", _name(host) or "NAME")
         if method in SAFE:

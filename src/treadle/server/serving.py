@@ -1,5 +1,6 @@
-"""Listens, serves and stops. To this machine alone, unless there are users or whoever starts it says that anyone may come:
-without users, whoever reaches the server may do everything.
+"""Listens, serves and stops. To this machine alone, unless there are users or whoever starts it says that anyone may come.
+
+Without users only the account that started it may use it, which proves itself by a token.
 """
 
 import asyncio
@@ -24,8 +25,10 @@ from treadle.app.home import users_in
 from treadle.core.errors import SettingsError
 from treadle.server.app import create_app
 from treadle.server.connection import Connection, Patience, patience
+from treadle.server.login import SignInLink
 from treadle.server.models import Fetching
 from treadle.server.stopping import Stopping
+from treadle.stores.owner import OwnerAccess
 from treadle.stores.users import Users
 
 ADDRESS, PORT = "127.0.0.1", 8080
@@ -45,7 +48,9 @@ async def serve(
     port: int = PORT,
     grace: int = GRACE,
     on_listening: Listened | None = None,
+    on_signed_in: Callable[[], None] | None = None,
     anyone: bool = False,
+    no_token: bool = False,
     names: Sequence[str] = (),
     cors: Sequence[str] = (),
     behind_proxy: bool = False,
@@ -53,16 +58,36 @@ async def serve(
 ) -> None:
     """Serve until the process is told to stop (SIGINT, SIGTERM). `on_listening` hears the address once requests are taken.
 
-    Who may use it stands in the home of the host. `names` are those it may be called by besides its addresses; what the others
-    mean says `create_app`.
+    Who may use it stands in the home of the host. Without users that is whoever has the token in that home, and what
+    `on_listening` hears is a link that signs one browser in, after which `on_signed_in` is called; with `no_token` it is every
+    account on this machine, with `anyone` whoever reaches it. `names` are those it may be called by besides its addresses; what
+    the others mean says `create_app`.
     """
-    users = let_in(users_of(host), address, anyone=anyone, behind_proxy=behind_proxy)
+    users = let_in(users_of(host), address, anyone=anyone, no_token=no_token, behind_proxy=behind_proxy)
+    owner = OwnerAccess(host.home.folder) if users is None and not (anyone or no_token) else None
+    link = SignInLink(on_signed_in) if owner else None
     called = [_host_name(name) for name in names]
-    how: dict[str, Any] = {"users": users, "cors": cors, "behind_proxy": behind_proxy, "fetching": fetching}
+    how: dict[str, Any] = {
+        "users": users,
+        "owner": owner,
+        "link": link,
+        "cors": cors,
+        "behind_proxy": behind_proxy,
+        "fetching": fetching,
+    }
     with listen(address, port, anywhere=users is not None or anyone) as listening:
+        if owner is not None:
+            owner.open()
         hosts = (*hosts_of(listening), *called)
         app = create_app(assistants, host, hosts=hosts, by_address=not is_loopback(address), **how)
-        await Server(app, listening, on_listening, grace=grace).serve(sockets=[listening])
+        await Server(app, listening, _telling(on_listening, link), grace=grace).serve(sockets=[listening])
+
+
+def _telling(on_listening: Listened | None, link: SignInLink | None) -> Listened | None:
+    """Whoever hears the address hears the link, where there is one."""
+    if on_listening is None or link is None:
+        return on_listening
+    return lambda url: on_listening(link.at(url))
 
 
 def users_of(host: Host) -> Users:
@@ -70,11 +95,13 @@ def users_of(host: Host) -> Users:
     return users_in(host.home)
 
 
-def let_in(users: Users, address: str, *, anyone: bool = False, behind_proxy: bool = False) -> Users | None:
-    """Who is let in: the users there are, None is whoever comes. A sentence where that would be the world, and nobody said so."""
+def let_in(users: Users, address: str, *, anyone: bool = False, no_token: bool = False, behind_proxy: bool = False) -> Users | None:
+    """Who is let in: the users there are, or None. A sentence where that would be the world, and nobody said so."""
     if users.all():
         if anyone:
             raise SettingsError("There are users, so that not anyone is let in; leave --anyone out, or remove them all.")
+        if no_token:
+            raise SettingsError("There are users, who each have a token; leave --no-token out, or remove them all.")
         return users
     if not anyone and (behind_proxy or not is_loopback(address)):
         where = "a server behind a proxy" if behind_proxy else address or "an empty address"

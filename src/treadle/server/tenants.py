@@ -15,9 +15,9 @@ from starlette.types import Receive, Scope, Send
 
 from treadle.app.assistant import Host
 from treadle.app.budget import budgeted, spent_in
-from treadle.app.home import USERS, home_of_person
+from treadle.app.home import home_of_person
 from treadle.core.log import log
-from treadle.files.places import WORKSPACE
+from treadle.files.places import USERS, WORKSPACE
 from treadle.stores.journal import Wanted
 from treadle.stores.people import Person
 from treadle.stores.users import is_name

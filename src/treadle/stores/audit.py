@@ -6,7 +6,7 @@ A record that was changed, removed or reordered breaks the chain, and `verify` n
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +16,8 @@ from treadle.stores.anchors import Anchor, Anchors
 from treadle.stores.database import Connection, Database, Words, insert_rows
 from treadle.stores.journal import DONE
 
+NO_DATABASE = "there is no database"
+NO_ANCHORS = "there are no anchors, so that nobody can tell whether records were cut off or all were written anew"
 GENESIS = "0" * 64  # what the first record is chained to
 _PAGE = 1000  # records that are read at once
 _KEY = "audit\n"  # no run has such an id
@@ -49,11 +51,20 @@ class Sought(Struct, frozen=True):
 
 
 class Verified(Struct, frozen=True):
-    """What `verify` found: how many records hold, and the first that doesn't with what is wrong with it."""
+    """What `verify` found: how many records hold, and the first that doesn't with what is wrong with it.
+
+    Where the database or the anchors are `missing`, `reason` says what that means: nobody can tell whether all records are there.
+    """
 
     records: int
     broken_at: int | None = None
     reason: str = ""
+    missing: Literal["", "database", "anchors"] = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of it could be verified, and holds."""
+        return self.broken_at is None and not self.missing
 
 
 def link(seq: int, previous: str, line: bytes) -> Link:
@@ -142,7 +153,9 @@ class DatabaseAudit:
         return [Link(*row) for row in rows]
 
     async def verify(self) -> Verified:
-        """Whether the chain holds. It may be long: nobody who writes waits for it."""
+        """Whether the chain holds, and what is missing to tell that. It may be long: nobody who writes waits for it."""
+        if self._last is None and not self._database.exists():
+            return self._without_database()
         await self._database.submit(_nothing)  # what was recorded before is to be in it
         return await asyncio.to_thread(self._verified)
 
@@ -151,7 +164,19 @@ class DatabaseAudit:
         anchors = [] if self._anchors is None else self._anchors.all()
         with self._database.apart() as connection:
             connection.execute(words.snapshot)
-            return verify(_links(connection, words), _head(connection), anchors)
+            verified = verify(_links(connection, words), _head(connection), anchors)
+        if self._anchors is None or anchors or not verified.records or verified.broken_at is not None:
+            return verified
+        return Verified(verified.records, None, NO_ANCHORS, "anchors")
+
+    def _without_database(self) -> Verified:
+        """Nothing is made by looking."""
+        anchors = [] if self._anchors is None else self._anchors.all()
+        if not anchors:
+            return Verified(0, None, NO_DATABASE, "database")
+        last = max(anchors, key=lambda anchor: anchor.seq)
+        reason = f"the database is gone, and record {last.seq} was there when run {last.run_id} ended"
+        return Verified(0, 1, reason, "database")
 
 
 def _nothing(connection: Connection) -> None:

@@ -48,7 +48,7 @@ def folders(tmp_path):
 
 @contextmanager
 def served(home, model, **env):
-    with start(home, "serve", "--port", "0", "-m", model, **env) as server:
+    with start(home, "serve", "--no-token", "--port", "0", "-m", model, **env) as server:
         try:
             yield server, server.stdout.readline().strip().rstrip("/")
         finally:

@@ -163,7 +163,19 @@ def test_addresses_that_are_not_public_are_not_asked(serving, answering, origin)
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://169.254.169.254", "http://0.0.0.0", "http://[fe80::1]", "http://224.0.0.1", "http://[2002:7f00:1::]"]
+    "origin",
+    [
+        "http://169.254.169.254",
+        "http://0.0.0.0",
+        "http://[fe80::1]",
+        "http://224.0.0.1",
+        "http://[2002:7f00:1::]",
+        "http://[fd00:ec2::254]",
+        "http://[fd00:0ec2:0:0:0:0:0:0254]",
+        "http://100.100.100.200",
+        "http://[::ffff:100.100.100.200]",
+        "http://[64:ff9b::6464:64c8]",
+    ],
 )
 def test_private_lets_nothing_through_but_private_shared_and_loopback_addresses(origin):
     problem = run(lambda: problem_of(web.Client([origin], private=True).send("GET", origin)))

@@ -19,6 +19,8 @@ from typing import IO
 from msgspec import Struct
 
 from treadle.core.errors import ModelUnavailable, SettingsError
+from treadle.guard.names import named
+from treadle.models.llamacpp.header import check_header
 
 Progress = Callable[[float], None]
 
@@ -77,9 +79,11 @@ def _end(process: "subprocess.Popen[str]") -> None:
 
 def _start(settings: Settings, on_progress: Progress | None) -> Running:
     _check_installed()
+    check_header(settings.path)
     Path(settings.kept).mkdir(parents=True, exist_ok=True)
     key = secrets.token_hex(16)
-    environment = {"OMP_WAIT_POLICY": "passive", **os.environ}  # threads that wait leave the core to others
+    # threads that wait leave the core to others; keys are of no use to a model, and a file from elsewhere is read there
+    environment = {"OMP_WAIT_POLICY": "passive", **{name: value for name, value in os.environ.items() if not named(name).kind}}
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "treadle.models.llamacpp.serve"],  # nothing in this folder is imported
         stdin=subprocess.PIPE,

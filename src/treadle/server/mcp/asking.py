@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from treadle.engine.setup import Answer, Approval
 from treadle.guard.policy import digest
+from treadle.guard.visible import visible
 from treadle.server.mcp.calling import Answers, Calling
 from treadle.tools.text import to_text
 
@@ -57,12 +58,9 @@ async def _asked(context: Context, approval: Approval) -> Answer:
 
 def question(approval: Approval) -> str:
     """What the person reads: the whole call, with every character in it to be seen."""
-    return seen(f"{approval.name} wants to run with {to_text(approval.arguments)}\n{approval.preview}\n{approval.reason}".strip())
-
-
-def seen(text: str) -> str:
-    """Text in which what can't be seen is written out."""
-    return "".join([letter if letter.isprintable() or letter == "\n" else ascii(letter)[1:-1] for letter in text])
+    return visible(
+        f"{approval.name} wants to run with {to_text(approval.arguments)}\n{approval.preview}\n{approval.reason}".strip()
+    )
 
 
 def _answer(context: Context, said: object) -> Answer:
@@ -74,7 +72,7 @@ def _answer(context: Context, said: object) -> Answer:
 
 def _person(context: Context) -> str:
     client = context.session.client_params
-    return f"The person at {seen(client.client_info.name)[:60]}" if client is not None else "The person at the client"
+    return f"The person at {visible(client.client_info.name)[:60]}" if client is not None else "The person at the client"
 
 
 class Waiting(Struct, frozen=True):

@@ -7,16 +7,19 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.types import CallToolRequestParams, CallToolResult, InputRequiredResult, ListToolsResult, PaginatedRequestParams
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from treadle._version import __version__
 from treadle.core.errors import TreadleError
 from treadle.engine.result import RunResult
 from treadle.guard.redaction import Redactor
+from treadle.server.doorman import Doorman
+from treadle.server.knowing import FOR_PROGRAMS
 from treadle.server.mcp.asking import Context, Questions, ask, can_ask, is_modern
 from treadle.server.mcp.calling import Calling, Tell, problem, waiting
 from treadle.server.mcp.offering import Offering, Shop, described
 from treadle.server.mcp.wire import Wire
+from treadle.stores.owner import OwnerAccess
 
 PATH = "/mcp"
 
@@ -30,9 +33,13 @@ async def serve_mcp(offering: Offering, wire: Wire) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
-def mcp_app(offering: Offering) -> Starlette:
-    """The server as a web application at `/mcp`, for clients on this machine: other names and pages are turned away."""
-    return make_server(offering).streamable_http_app(streamable_http_path=PATH)
+def mcp_app(offering: Offering, owner: OwnerAccess | None = None) -> ASGIApp:
+    """The server as a web application at `/mcp`, for clients on this machine: other names and pages are turned away.
+
+    With an `owner`, clients have to send their token.
+    """
+    app = make_server(offering).streamable_http_app(streamable_http_path=PATH)
+    return app if owner is None else Doorman(app, users=owner, refusals=FOR_PROGRAMS)
 
 
 def make_server(offering: Offering) -> Server[Any]:

@@ -113,7 +113,8 @@ def bounded(result: Result) -> Result:
 
 def masked(approval: Approval, redactor: Redactor) -> Approval:
     """What a person is asked, without secrets. Its digest is still that of the real arguments."""
-    return replace(approval, arguments=redactor.value(approval.arguments), reason=redactor.text(approval.reason))
+    words = {"reason": redactor.text(approval.reason), "preview": redactor.text(approval.preview)}
+    return replace(approval, arguments=redactor.value(approval.arguments), **words)
 
 
 def ended(reply: Reply) -> TurnEnded:

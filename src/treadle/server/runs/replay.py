@@ -187,7 +187,7 @@ class _Teller:
     def _said(self, entry: Said, before: RunState) -> Iterator[Told]:
         """In a run inside of another it isn't a person who speaks."""
         if before.opened is None or not before.opened.parent:
-            yield PersonSaid(run_id=self._run_id, text=entry.text)
+            yield PersonSaid(run_id=self._run_id, text=_REDACTOR.text(entry.text))
 
     def _replied(self, entry: Replied, before: RunState) -> Iterator[Told]:
         if not before.reply_open:
@@ -251,7 +251,7 @@ class _Teller:
 
     def _asked(self, approval: Approval) -> Told:
         call = _shown(Call(approval.call_id, approval.name, approval.arguments))
-        return needed(replace(approval, reason=_REDACTOR.text(approval.reason)), call)
+        return needed(masked(approval, _REDACTOR), call)
 
     def _ended(self) -> TurnEnded:
         return ended(_reply(self._run_id, self._state))

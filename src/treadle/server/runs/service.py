@@ -27,6 +27,7 @@ from treadle.core.messages import Text
 from treadle.engine.engine import new_run_id
 from treadle.engine.media import read_prompt
 from treadle.engine.setup import Approval
+from treadle.guard.redaction import Redactor
 from treadle.loop.state import replay
 from treadle.models.scripted import Scripted
 from treadle.server.closing import close_one
@@ -177,7 +178,7 @@ class Runs:
                     prompt, run_id=run_id, journal=services, user=user, watchers=watchers, origin=origin
                 ),
                 position=len(entries),
-                first=(PersonSaid(run_id=run_id, text=said.text),),
+                first=(PersonSaid(run_id=run_id, text=Redactor().text(said.text)),),
                 place=place,
                 close=close,
             )

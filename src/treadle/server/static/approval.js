@@ -6,6 +6,7 @@ import { preview } from "./diff.js";
 import { givenTo } from "./given.js";
 import { element } from "./treadle.js";
 import { Unclear } from "./unclear.js";
+import { escaped, visible } from "./visible.js";
 
 const MASK = "[redacted:";
 const HIDDEN = "A secret is hidden here. What you leave as [redacted:…] is sent as these very words.";
@@ -38,9 +39,9 @@ export class Approval {
     this.#edit.hidden = !edits || !Object.keys(asked.arguments).length;
     this.node = element("section",
       { class: "approval", role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
-      element("h3", { id }, "Approve ", element("code", {}, name), "?"),
+      element("h3", { id }, "Approve ", element("code", {}, visible(name)), "?"),
       above,
-      element("p", { id: `${id}-reason` }, reason || "This needs your approval."),
+      element("p", { id: `${id}-reason` }, visible(reason || "This needs your approval.")),
       asked.preview ? preview(asked.preview) : null,
       givenTo(asked),
       element("div", { class: "actions" }, this.#yes, this.#edit, this.#no,
@@ -61,7 +62,7 @@ export class Approval {
   settle({ approved, reason, arguments: changed }) {
     const words = approved ? (changed ? "You changed and approved " : "You approved ") : "You denied ";
     this.node.replaceWith(element("p", { class: `decided small ${approved ? "good" : "soft"}` },
-      words, element("code", {}, this.#asked.name), reason ? `: ${reason}` : "."));
+      words, element("code", {}, visible(this.#asked.name)), reason ? `: ${reason}` : "."));
   }
 
   async #answer(approved) {
@@ -109,7 +110,7 @@ function editor(given, name) {
     id: `${name}-json`, class: "json", spellcheck: "false", autocapitalize: "off", autocomplete: "off",
     "aria-describedby": said.id, oninput: () => check(),
   });
-  text.value = JSON.stringify(given, null, 2);
+  text.value = escaped(JSON.stringify(given, null, 2));
   text.rows = Math.min(text.value.split("\n").length + 1, 20);
 
   function check() {

@@ -72,11 +72,14 @@ async function verify() {
   button.disabled = false;
 }
 
-function answerOf({ records, broken_at, reason }) {
+function answerOf({ records, broken_at, reason, missing }) {
   const amount = counted(records, "record");
   if (broken_at != null) {
     return element("p", { class: "notice bad" },
       `The chain is broken at record ${broken_at}: ${reason}. ${amount} before it ${records === 1 ? "holds" : "hold"}.`);
+  }
+  if (missing === "anchors") {
+    return element("p", { class: "notice warn" }, `The chain can't be verified: ${amount} hold together, but ${reason}.`);
   }
   return element("p", { class: "notice good" },
     records ? `The chain holds: ${amount}, each as it was written.` : "There is no record yet, so nothing can be broken.");

@@ -2,6 +2,7 @@
 // Closed it is a line or two; opened it shows everything.
 
 import { element } from "./treadle.js";
+import { visible } from "./visible.js";
 
 const STATES = {  // a sign for those who see it, words for those who hear it
   written: ["", "being written"],
@@ -93,10 +94,10 @@ export class Card {
   }
 }
 
-/** Arguments in full: each with its name, text as it is, anything else as JSON. */
-export function argumentList(given) {
+/** Arguments in full: each with its name, text as it is, anything else as JSON. `draw` makes the node of a value. */
+export function argumentList(given, draw = block) {
   return element("dl", { class: "arguments" }, Object.entries(given).map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", {}, block(inWords(value, 2))))));
+    element("div", {}, element("dt", {}, visible(name)), element("dd", {}, draw(inWords(value, 2))))));
 }
 
 /** How long something took, in words. */
@@ -111,7 +112,7 @@ export function dollars(amount) {
 }
 
 function block(text) {
-  return element("pre", { tabindex: "0" }, text || "(nothing)");
+  return element("pre", { tabindex: "0" }, visible(text) || "(nothing)");
 }
 
 function inWords(value, indent = 0) {
@@ -129,6 +130,6 @@ function pretty(content) {
 }
 
 function shortened(text) {
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = visible(text.replace(/\s+/g, " ").trim());
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1)}…` : line;
 }

@@ -1,13 +1,27 @@
-// What a call that waits was given: all of it, folded where there is much of it and a preview to go by.
+// What a call that waits was given: all of it, folded where there is much of it and a preview to go by. Nothing in it can hide: see
+// visible.js.
 
 import { argumentList } from "./calls.js";
 import { element } from "./treadle.js";
+import { excerpt, visible } from "./visible.js";
+import { counted } from "./words.js";
 
 const MANY = 6;  // lines from which on they are folded
 
 export function givenTo({ arguments: given, preview: words }) {
-  const list = argumentList(given), lines = list.textContent.split("\n").length + list.childElementCount;
+  const list = argumentList(given, (text) => shown(text)), size = JSON.stringify(given).length;
   if (!list.childElementCount) return null;
+  const lines = list.textContent.split("\n").length + list.childElementCount;
   return element("details", { class: "given", open: !words || lines <= MANY },
-    element("summary", {}, "Its arguments, in full"), list);
+    element("summary", {}, `Its arguments, in full (${counted(size, "character")})`), list);
+}
+
+/** A text as it is, with everything in it to be seen; of a long one the beginning, how much there is besides, and a way to see it. */
+export function shown(text, draw = (part) => element("pre", { tabindex: "0" }, part || "(nothing)")) {
+  const whole = visible(text), { shown: part, characters, lines } = excerpt(whole);
+  if (!characters) return draw(whole);
+  const rest = lines ? `${counted(characters, "character")} on ${counted(lines, "line")}` : counted(characters, "character");
+  const all = element("button", { type: "button", class: "quiet", onclick: () => box.replaceChildren(draw(whole)) }, "Show everything");
+  const box = element("div", { class: "cut" }, draw(part), element("p", { class: "warn small" }, `${rest} more are not shown. `, all));
+  return box;
 }

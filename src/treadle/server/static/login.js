@@ -1,19 +1,9 @@
 // Signing in: the token goes to the server once, and the browser's session stands for it from then on. It is kept nowhere here.
+import { returnTo } from "/static/returning.js";
 import { ask } from "/static/treadle.js";
 
-const [form, token, said, enter, seen] = ["#signing", "#token", "#said", "#enter", "#seen"].map((name) => document.querySelector(name));
-
-/** Where somebody wanted to go: a place of this server, whatever the address says. */
-function wanted() {
-  const asked = new URLSearchParams(location.search).get("next") ?? "/";
-  try {
-    const place = new URL(asked, location.origin);
-    const isOurs = place.origin === location.origin && place.pathname !== location.pathname;
-    return isOurs ? place.pathname + place.search + place.hash : "/";
-  } catch {
-    return "/";
-  }
-}
+const [form, token, said, enter, seen, hint, help] =
+  ["#signing", "#token", "#said", "#enter", "#seen", "#hint", "#help"].map((name) => document.querySelector(name));
 
 async function signIn(event) {
   event.preventDefault();
@@ -22,7 +12,7 @@ async function signIn(event) {
   try {
     await ask("/login", { token: token.value.trim() });
     token.value = "";
-    location.replace(wanted());
+    location.replace(returnTo(location.search, location));
   } catch (error) {
     tell(error.message);
     enter.disabled = false;
@@ -45,9 +35,16 @@ function show() {
   seen.textContent = isHidden ? "Hide the token" : "Show the token";
 }
 
+/** A server without users is for the account that started it. */
+function explain() {
+  hint.textContent = "It is in the file server.token in the home of Treadle, which only the account that runs this server can read.";
+  help.textContent = "This server is for the account that started it: treadle serve prints a link that signs one browser in.";
+  if (new URLSearchParams(location.search).has("token")) tell("This link was used already, or is of an earlier start of the server.");
+}
+
 form.addEventListener("submit", signIn);
 seen.addEventListener("click", show);
 enter.disabled = false;  // from now on: before, the browser itself would send the form, and not as JSON
 token.focus();
 // Whoever follows a link from elsewhere comes here although they are signed in: such a request has no cookie, but ours has.
-ask("/login").then(({ known }) => known && location.replace(wanted()), () => {});
+ask("/login").then(({ known, owner }) => (known ? location.replace(returnTo(location.search, location)) : owner && explain()), () => {});

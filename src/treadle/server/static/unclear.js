@@ -4,6 +4,7 @@
 import { preview } from "./diff.js";
 import { givenTo } from "./given.js";
 import { element } from "./treadle.js";
+import { visible } from "./visible.js";
 import { ago } from "./words.js";
 
 const WAYS = [  // what can be said, what the button says, and what follows from it
@@ -30,9 +31,9 @@ export class Unclear {
     this.#words.id = `${id}-words`;
     this.node = element("section",
       { class: "approval unclear", role: "group", tabindex: "-1", "aria-labelledby": id, "aria-describedby": `${id}-reason` },
-      element("h3", { id }, "What became of ", element("code", {}, name), "?"),
+      element("h3", { id }, "What became of ", element("code", {}, visible(name)), "?"),
       above,
-      element("p", { id: `${id}-reason` }, reason, began ? [" It began ", ago(began * 1000), "."] : null),
+      element("p", { id: `${id}-reason` }, visible(reason), began ? [" It began ", ago(began * 1000), "."] : null),
       asked.preview ? preview(asked.preview) : null,
       givenTo(asked),
       element("ul", { class: "ways" }, WAYS.map(([way, label, follows]) => this.#way(`${id}-${way}`, way, label, follows))),
@@ -54,7 +55,7 @@ export class Unclear {
   settle({ settled, reason }) {
     const [before, after] = SAID[settled];
     this.node.replaceWith(element("p", { class: "decided small soft" },
-      before, element("code", {}, this.#asked.name), after, reason ? `: ${reason}` : "."));
+      before, element("code", {}, visible(this.#asked.name)), after, reason ? `: ${reason}` : "."));
   }
 
   #way(id, way, label, follows) {

@@ -1,0 +1,11 @@
+// Where somebody goes after signing in: a place of this server, whatever the address says.
+
+/** The address that `next` in a query string names, in full: its path alone may begin with two slashes and name another host. */
+export function returnTo(search, { origin, pathname }) {
+  try {
+    const place = new URL(new URLSearchParams(search).get("next") ?? "/", origin);
+    return place.origin === origin && place.pathname !== pathname ? place.href : "/";
+  } catch {
+    return "/";
+  }
+}
