@@ -24,6 +24,7 @@ from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
 from treadle.engine.tracing import Tracing
 from treadle.guard.logged import log
+from treadle.guard.outbound import party_of
 from treadle.guard.provenance import doubts, is_harmless
 from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
@@ -175,12 +176,17 @@ class LiveRun:
         if is_harmless(call, tool):
             return ()
         if self._tracing is None:
-            self._tracing = Tracing(self._only_reads)
+            self._tracing = Tracing(self._only_reads, self._party)
         return doubts(call, tool, self._tracing.origins(self.state, self.instructions))
 
     def _only_reads(self, name: str) -> bool:
         tool = self.catalog.tools.get(name)
         return tool is not None and tool.effect == "read"
+
+    def _party(self, name: str) -> str | None:
+        """Which third party a tool's results come from; None for the engine's own, which bring nothing new."""
+        tool = self.catalog.tools.get(name)
+        return "" if tool is None else None if self.catalog.is_own(tool) else party_of(tool)
 
     @property
     def bench(self) -> Bench:

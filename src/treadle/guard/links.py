@@ -12,7 +12,7 @@ from treadle.guard.kinds import Leaf
 from treadle.guard.names import words_of
 from treadle.guard.origins import Loose, Origins
 from treadle.guard.records import Record, named_in
-from treadle.guard.words import Words, flat, number_of
+from treadle.guard.words import flat, number_of
 
 
 def id_of_named(leaf: Leaf, origins: Origins) -> bool:
@@ -44,15 +44,6 @@ def described(leaf: Leaf, origins: Origins) -> bool:
 
 def _only(value: str, start: str, loose: Loose) -> bool:
     return {item for each in loose.items if (item := flat(each)).startswith(start)} == {value}
-
-
-def page_pointed_at(leaf: Leaf, origins: Origins) -> bool:
-    """Whether a page's address is a field that a tool filled in, or stands in a record that the person mentioned."""
-    value = str(leaf.value)
-    return any(
-        value in loose.items or any(Words(text).has(value) for record in mentioned(loose, origins) for text in record.texts())
-        for loose in origins.loose
-    )
 
 
 def mentioned(loose: Loose, origins: Origins) -> list[Record]:

@@ -12,19 +12,17 @@ from msgspec import Struct
 from treadle.core.calls import Call
 from treadle.core.tool import Tool
 from treadle.guard.days import day_of, named, without_days
-from treadle.guard.kinds import Kind, Leaf, codes_in, is_link, leaves_of, places_in
-from treadle.guard.links import amount_on_record, day_of_named, described, field_asked_for, id_of_named, page_pointed_at
-from treadle.guard.names import named as secret_named
+from treadle.guard.kinds import Kind, Leaf, codes_in, leaves_of, places_in
+from treadle.guard.links import amount_on_record, day_of_named, described, field_asked_for, id_of_named
 from treadle.guard.names import words_of
 from treadle.guard.origins import Origins
-from treadle.guard.redaction import Redactor
+from treadle.guard.outbound import doubts_of_read, leads_out, party_of
+from treadle.guard.reasons import carrying_reason, source_reason
 from treadle.guard.words import flat, number_of
 
 _MOST_SHOWN = 5
-_LONGEST_SHOWN = 60
 _SHORT_ID = 4  # figures up to which a number may be in a text by chance
 _PLACE_NOUNS = frozenset(("channel", "group", "list", "room", "team", "user"))
-_REDACTOR = Redactor()
 _ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
 
 
@@ -36,8 +34,10 @@ class _Asked(Struct, frozen=True):
 
 
 def is_harmless(call: Call, tool: Tool) -> bool:
-    """Whether a call needs no looking into: it only reads, and asks no page for anything."""
-    return tool.effect == "read" and not any(_leads_out(leaf) for leaf in leaves_of(call.arguments, tool.parameters))
+    """Whether a call needs no looking into: it only reads, and tells no third party anything."""
+    if tool.effect != "read" or party_of(tool):
+        return False
+    return not any(leads_out(leaf) for leaf in leaves_of(call.arguments, tool.parameters))
 
 
 def doubts(call: Call, tool: Tool, origins: Origins) -> tuple[str, ...]:
@@ -45,22 +45,13 @@ def doubts(call: Call, tool: Tool, origins: Origins) -> tuple[str, ...]:
     asked = _Asked(tuple(leaves_of(call.arguments, tool.parameters)), origins)
     match tool.effect:
         case "read":
-            return tuple([_sentence(leaf, str(leaf.value), origins) for leaf in asked.leaves if not _may_be_read(leaf, asked)])
+            return tuple([doubt for leaf in asked.leaves if (doubt := doubts_of_read(leaf, tool, origins))])
         case "destroy":
             return (f"{tool.name} can't be undone.",)
         case "write":
             return _doubts_of_effect(asked, tool)
         case _:
             assert_never(tool.effect)
-
-
-def _leads_out(leaf: Leaf) -> bool:
-    return leaf.kind == "place" and isinstance(leaf.value, str) and is_link(leaf.value)
-
-
-def _may_be_read(leaf: Leaf, asked: _Asked) -> bool:
-    """A page's address tells its owner what is in it, so the model may not have made it up."""
-    return not _leads_out(leaf) or _vouched(leaf, asked) or page_pointed_at(leaf, asked.origins)
 
 
 def _doubts_of_effect(asked: _Asked, tool: Tool) -> tuple[str, ...]:
@@ -77,7 +68,7 @@ def _doubts_of(leaf: Leaf, asked: _Asked) -> Iterator[str]:
     if leaf.kind == "text":
         yield from _doubts_in_text(leaf, asked)
     elif not _KNOWN[leaf.kind](leaf, asked):
-        yield _sentence(leaf, str(leaf.value), asked.origins)
+        yield source_reason(leaf, str(leaf.value), asked.origins)
 
 
 def _doubts_in_text(leaf: Leaf, asked: _Asked) -> Iterator[str]:
@@ -87,11 +78,11 @@ def _doubts_in_text(leaf: Leaf, asked: _Asked) -> Iterator[str]:
         return
     for place in places_in(text):
         if not origins.vouched(place):
-            yield _sentence(leaf, place, origins)
+            yield source_reason(leaf, place, origins)
     if any(other.kind == "place" for other in asked.leaves):
         for code in codes_in(without_days(text)):
             if not any(words.has(code) for words in origins.said):
-                yield f"{leaf.path} carries {_shown(leaf, code)}, which the person didn't say."
+                yield carrying_reason(leaf, code)
 
 
 def _anchors(leaf: Leaf, origins: Origins) -> bool:
@@ -174,24 +165,3 @@ _KNOWN: dict[Kind, Callable[[Leaf, _Asked], bool]] = {
     "day": _known_day,
     "plain": _always,
 }
-
-
-# in words
-
-
-def _sentence(leaf: Leaf, value: str, origins: Origins) -> str:
-    """Which value came from where."""
-    what = f"{leaf.path} {_shown(leaf, value)}"
-    source = next((loose.name for loose in origins.loose if loose.says(value)), None)
-    if source is None:
-        return f"{what} was said neither by the person nor by trusted data."
-    return f"{what} is from the result of {source} (untrusted)."
-
-
-def _shown(leaf: Leaf, value: str) -> str:
-    """A value for a person to read: on one line, with strange letters spelled out, and no secret."""
-    if secret_named(leaf.name).kind:
-        return "(hidden)"
-    safe = _REDACTOR.text(value)  # before it is cut: a part of a secret isn't known as one
-    plain = safe if safe.isascii() and safe.isprintable() else safe.encode("unicode_escape").decode()
-    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[: _LONGEST_SHOWN - 1]}…"

@@ -17,6 +17,11 @@ _JOINING_BEFORE = "_@%+=&~-./\\"
 _JOINING_AFTER = "_@%+=&~\\"
 _JOINING_ON = "-./:?#"  # only with something behind it: a sentence may end here
 _ENDING = re.compile(r"\.[a-zA-Z]{1,5}$")  # of a file's name
+_ENDINGS = ("ing", "ed", "es", "s", "e")
+_SMALL_WORDS = frozenset(
+    re.findall(r"\w+", "a an the of in on at to for from by with and or is are was were be it this that my me i")
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _QUOTES = "'\"`\u201c\u201d\u2018\u2019"
 _BEGINNING = re.compile(rf"\b(?:start|begin)(?:s|ing|ning)? with [{_QUOTES}]?([^\W_][\w-]{{2,}})", re.IGNORECASE)
 _TEMPLATE = re.compile(rf"[{_QUOTES}]([^{_QUOTES}\n]*\{{\w+\}}[^{_QUOTES}\n]*)[{_QUOTES}]")
@@ -55,6 +60,16 @@ class Words:
         """The numbers it names, other than those of days, times and shares."""
         found = _NUMBER.findall(without_days(self._text))
         return frozenset([Decimal(each.replace(",", "")) for each in found])
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """Its words without their endings."""
+        return roots_of(self._text)
+
+    @cached_property
+    def sentences(self) -> tuple["Words", ...]:
+        """Its sentences and lines, each by itself."""
+        return tuple([Words(each) for each in _SENTENCE.split(self._text) if each.strip()])
 
     @cached_property
     def beginnings(self) -> list[str]:
@@ -103,6 +118,18 @@ class Words:
 def parts_of(text: str) -> list[str]:
     """The words and numbers of a text, in small letters; `_` and a change to large letters part them too."""
     return re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).translate(_SMALL))
+
+
+def roots_of(text: str) -> frozenset[str]:
+    """The words and numbers of a text without their endings and without small words: `deleted files` are `delet` and `file`."""
+    return frozenset([root(part) for part in parts_of(text) if part not in _SMALL_WORDS])
+
+
+def root(word: str) -> str:
+    """A word without the endings that its use in a sentence gives it; no grammar, but the same for both sides of a comparison."""
+    while ending := next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) > 2), ""):
+        word = word.removesuffix(ending)
+    return word
 
 
 def parted(text: str) -> str:
