@@ -372,7 +372,7 @@ def test_a_third_party_is_told_what_it_said_itself():
     def asked(name, **how):
         origins = Origins(lambda name: True, {"get_page": "a.example", "get_part": None, "get_mail": ""}.get, **how)
         origins.heard(person("Look"))
-        origins.heard(Message("tools", (Result("c", name, "see www.a.example/1", None, untrusted=True),)))
+        origins.heard(Message("tools", (Result("c", name, '["www.a.example/1"]', None, untrusted=True, structured=True),)))
         return doubts(Call("c", "get_page", {"url": "www.a.example/1", "word": "other"}), read, origins)
 
     assert asked("get_page") == asked("get_part") == ()

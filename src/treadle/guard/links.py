@@ -20,7 +20,7 @@ def id_of_named(leaf: Leaf, origins: Origins) -> bool:
     own = {_singular(leaf.name), "id"}
     return any(
         str(value) == str(leaf.value)
-        for record in _named(origins)
+        for record in named_records(origins)
         for key, values in record.fields.items()
         if _singular(key) in own
         for value in values
@@ -32,7 +32,10 @@ def field_asked_for(leaf: Leaf, origins: Origins) -> bool:
     wanted = _singular(leaf.name)
     asked = any(words.has_words(word) for words in origins.said for word in (wanted, f"{wanted}s"))
     return asked and any(
-        leaf.value in values for record in _named(origins) for key, values in record.fields.items() if _singular(key) == wanted
+        leaf.value in values
+        for record in named_records(origins)
+        for key, values in record.fields.items()
+        if _singular(key) == wanted
     )
 
 
@@ -60,11 +63,12 @@ def amount_on_record(number: Decimal, name: str, places: set[str], origins: Orig
 def day_of_named(day: Day, origins: Origins) -> bool:
     """Whether a record that the person named, or asked for, speaks of this day."""
     asked = [record for loose in origins.loose for record in loose.records if any(map(record.speaks_of, loose.asked))]
-    records = [*_named(origins), *asked]
+    records = [*named_records(origins), *asked]
     return any(day in days_in(text) for record in records for text in record.texts())
 
 
-def _named(origins: Origins) -> Iterator[Record]:
+def named_records(origins: Origins) -> Iterator[Record]:
+    """The records that the person named."""
     for loose in origins.loose:
         yield from named_in(loose.records, origins.names, loose.asked)
 

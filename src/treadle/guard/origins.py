@@ -53,7 +53,7 @@ class Loose:
     @cached_property
     def places(self) -> tuple[str, ...]:
         """The addresses and links in it."""
-        return tuple(places_in(self._text))
+        return tuple([place for text in (self.items if self._structured else (self._text,)) for place in places_in(text)])
 
     def says(self, value: str) -> bool:
         """Whether a value is in it."""

@@ -42,12 +42,12 @@ def doubts_of_read(leaf: Leaf, tool: Tool, origins: Origins) -> str:
 
 
 def _may_follow(leaf: Leaf, party: str, origins: Origins) -> bool:
-    """Whether a page may be asked for: one that was said, or that a page of the same web offered, or that the person pointed at."""
+    """Whether a page may be asked for: one that was said, a field of a result where nothing else was read, or pointed at."""
     value = str(leaf.value)
     if origins.vouched(value):
         return True
     if not origins.elsewhere(party):
-        return any(loose.words.has(value) for loose in origins.loose)
+        return any(value in loose.items for loose in origins.loose)
     return flat(value) not in origins.followed and _is_pointed_at(value, origins)
 
 

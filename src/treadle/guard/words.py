@@ -36,50 +36,54 @@ class Words:
     """One text, and what is in it, found out when first asked."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
 
     @cached_property
     def _spaced(self) -> str:
-        return " ".join(self._text.split())
+        return " ".join(self.text.split())
 
     @cached_property
     def _flat(self) -> str:
-        return flat(self._text)
+        return flat(self.text)
 
     @cached_property
     def _parted(self) -> str:
-        return parted(self._text)
+        return parted(self.text)
 
     @cached_property
     def days(self) -> frozenset[Day]:
         """The days it names."""
-        return days_in(self._text)
+        return days_in(self.text)
 
     @cached_property
     def numbers(self) -> frozenset[Decimal]:
         """The numbers it names, other than those of days, times and shares."""
-        found = _NUMBER.findall(without_days(self._text))
+        found = _NUMBER.findall(without_days(self.text))
         return frozenset([Decimal(each.replace(",", "")) for each in found])
 
     @cached_property
     def roots(self) -> frozenset[str]:
         """Its words without their endings."""
-        return roots_of(self._text)
+        return roots_of(self.text)
 
     @cached_property
     def sentences(self) -> tuple["Words", ...]:
         """Its sentences and lines, each by itself."""
-        return tuple([Words(each) for each in _SENTENCE.split(self._text) if each.strip()])
+        return tuple([Words(each) for each in _SENTENCE.split(self.text) if each.strip()])
 
     @cached_property
     def beginnings(self) -> list[str]:
         """What it says that something starts with, where it doesn't say the whole."""
-        return [flat(match) for match in _BEGINNING.findall(self._text)]
+        return [flat(match) for match in _BEGINNING.findall(self.text)]
 
     @cached_property
     def templates(self) -> list[re.Pattern[str]]:
         """What it asks for with a gap to be filled in: `'Dinner at {restaurant}'`."""
-        return [_template(match) for match in _TEMPLATE.findall(self._text)]
+        return [_template(match) for match in _TEMPLATE.findall(self.text)]
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern of ours is in it."""
+        return pattern.search(self.text) is not None
 
     def has(self, value: str) -> bool:
         """Whether a value is in it as a whole."""
@@ -104,11 +108,11 @@ class Words:
     def has_beginning(self, value: str) -> bool:
         """Whether a word of it begins with a value, or is the beginning of it."""
         wanted = flat(value)
-        return any(part.startswith(wanted) or (len(part) > 2 and wanted.startswith(part)) for part in parts_of(self._text))
+        return any(part.startswith(wanted) or (len(part) > 2 and wanted.startswith(part)) for part in parts_of(self.text))
 
     def has_short_id(self, value: str, nouns: frozenset[str]) -> bool:
         """Whether a short number is in it as the number of such a thing: `file 13`, `id: 7`."""
-        tokens = parts_of(without_days(self._text))
+        tokens = parts_of(without_days(self.text))
         return any(token == value and nouns & set(tokens[max(0, at - 2) : at]) for at, token in enumerate(tokens))
 
     def _stands(self, wanted: str) -> bool:
