@@ -367,7 +367,8 @@ def test_a_page_that_the_person_pointed_at_is_read_once_and_only_where_few_are_o
 
 
 def test_a_third_party_is_told_what_it_said_itself():
-    read = Tool(ToolSpec("get_page", "", {}), effect="read", sends_to="a.example")
+    schema = {"properties": {"url": {"type": "string"}, "word": {"type": "string"}}}
+    read = Tool(ToolSpec("get_page", "", schema), effect="read", sends_to="a.example")
 
     def asked(name, **how):
         origins = Origins(lambda name: True, {"get_page": "a.example", "get_part": None, "get_mail": ""}.get, **how)
@@ -387,6 +388,13 @@ def test_a_third_party_is_told_what_it_said_itself():
     ("arguments", "told"),
     [
         ({"deep": True}, False),
+        ({"numbers": [1, 2, 3]}, False),
+        ({"numbers": [1, 2, 3, 4]}, True),
+        ({"filter": {"day": 1}}, False),
+        ({"filter": {"swordfish": 1}}, True),
+        ({"filter": {"swordfish": None}}, True),
+        ({"filter": {"meeting": None}}, False),
+        ({"filters": [{"swordfish": True}]}, True),
         ({"order": "newest"}, False),
         ({"limit": 50}, False),
         ({"limit": 101}, True),
@@ -398,10 +406,24 @@ def test_a_third_party_is_told_what_it_said_itself():
     ],
 )
 def test_what_a_third_party_is_not_told_unasked(arguments, told):
-    properties = {"order": {"enum": ["newest", "oldest"]}}
+    names = ("deep", "limit", "event_id", "query", "numbers", "filters")
+    inner = {"anyOf": [{"type": "object", "properties": {"day": {}}}, {"properties": None}]}
+    properties = {"order": {"enum": ["newest", "oldest"]}, "filter": inner, **{name: {} for name in names}}
     read = Tool(ToolSpec("look", "", {"type": "object", "properties": properties}), effect="read", sends_to="a.example")
     origins = heard("When is the Introductory meeting?", CALENDAR)
     assert bool(doubts(Call("c", "look", arguments), read, origins)) is told
+
+
+def test_after_some_requests_even_small_values_are_asked_about():
+    read = Tool(ToolSpec("get_list", "", {"properties": {"page": {}}}), effect="read", sends_to="a.example")
+
+    def asked(requests):
+        origins = Origins(lambda name: True, {"get_list": "a.example", "get_mail": ""}.get)
+        for name in ("get_mail", *["get_list"] * requests):
+            origins.heard(Message("tools", (Result("c", name, "anything", None, untrusted=True),)))
+        return doubts(Call("c", "get_list", {"page": 7}), read, origins)
+
+    assert (asked(5), asked(6)) == ((), ("page 7 would tell a.example what the person didn't say.",))
 
 
 def test_the_reason_says_which_value_came_from_where():

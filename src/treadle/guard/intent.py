@@ -21,10 +21,10 @@ Leaves = tuple[Leaf, ...]
 Clause = Literal["deed", "data", "forward", "source", "choice", "detail"]
 CLAUSES: frozenset[Clause] = frozenset(get_args(Clause))
 
-_NEGATIONS = frozenset(("not", "t", "never", "avoid", "except", "unles", "without", "instead", "cannot"))
+_NEGATIONS = roots_of("not never avoid except unless without instead cannot don't")
 _VERBS = frozenset(("get", "list", "read", "search", "find", "fetch", "view", "show", "load", "query", "check", "look", "all"))
 _ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
-_CALLED = {"@": frozenset(("mail", "email", "address")), ".": frozenset(("link", "url", "website", "page", "site", "address"))}
+_CALLED = {"@": roots_of("mail email address"), ".": roots_of("link url website page site address")}
 _SHORT_ID = 4
 _LONGEST_CHOICE = 40
 _TOKEN_AMOUNT = Decimal(1)
@@ -87,7 +87,7 @@ def detail_waived(number: Decimal, leaves: Leaves, origins: Origins) -> bool:
 
 def _is_chosen(leaf: Leaf, origins: Origins) -> bool:
     value = str(leaf.value)
-    if not isinstance(leaf.value, str) or len(value) > _LONGEST_CHOICE or looks_like_place(value):
+    if leaf.kind not in ("place", "thing") or len(value) > _LONGEST_CHOICE or looks_like_place(value):
         return False
     nouns = {word for loose in origins.loose if value in loose.items for word in _nouns(loose)}
     patterns = [re.compile(_CHOICE.format(noun=re.escape(noun.removesuffix("s"))), re.IGNORECASE) for noun in nouns]

@@ -4,6 +4,7 @@ A fold over the conversation, kept by the run and made longer as it grows. It ju
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
@@ -78,7 +79,7 @@ class Origins:
         self.trusted: list[Loose] = []
         self.loose: list[Loose] = []
         self.followed: frozenset[str] = frozenset()  # links that were asked for
-        self._parties: frozenset[str] = frozenset()
+        self._parties: Counter[str] = Counter()
         self._tainted = False
         self._spoilt = False
         self._calls: dict[str, Call] = {}
@@ -87,7 +88,7 @@ class Origins:
         """One that goes on by itself."""
         other = Origins(self._reads, self._party, person=self._person)
         other.said, other.wishes, other.trusted, other.loose = [*self.said], [*self.wishes], [*self.trusted], [*self.loose]
-        other.followed, other._parties = self.followed, self._parties
+        other.followed, other._parties = self.followed, self._parties.copy()
         other._tainted, other._spoilt, other._calls = self._tainted, self._spoilt, {**self._calls}
         return other
 
@@ -122,13 +123,17 @@ class Origins:
 
     def _ran(self, name: str, texts: list[str], *, vouched: bool) -> None:
         party = self._party(name)
-        self._parties |= frozenset(() if party is None else (party,))
+        self._parties.update(() if party is None else (party,))
         self.followed |= frozenset([flat(text) for text in texts if is_link(text)])
         self._spoilt = self._spoilt or not (vouched or self._reads(name))
 
     def elsewhere(self, party: str) -> bool:
         """Whether there is anything in this run that a third party didn't say itself, other than what the person said."""
-        return not (party and self._person) or bool(self._parties - {party})
+        return not (party and self._person) or bool(self._parties.keys() - {party})
+
+    def requests_to(self, party: str) -> int:
+        """How many calls went to a third party so far."""
+        return self._parties[party]
 
     def _is_phrase(self, value: str) -> bool:
         return len(parts_of(value)) > 1 and self.names(value)

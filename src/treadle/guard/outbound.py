@@ -3,12 +3,15 @@
 Asked after untrusted content was read, and only where there is something to tell: a third party may be told what it said itself.
 """
 
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
 from treadle.core.tool import Tool
 from treadle.guard.kinds import Leaf, is_link, places_in
 from treadle.guard.links import id_of_named, mentioned
 from treadle.guard.names import words_of
 from treadle.guard.origins import Origins
-from treadle.guard.reasons import leaving_reason, source_reason
+from treadle.guard.reasons import leaving_reason, naming_reason, source_reason
 from treadle.guard.words import Words, flat
 
 WEB = "the web"
@@ -16,7 +19,9 @@ _WEB_WORDS = frozenset(
     ("web", "internet", "online", "google", "bing", "duckduckgo", "wikipedia", "http", "browse", "crawl", "scrape")
 )
 _MOST_OFFERED = 8  # links from which a choice may be made unasked: which of them are followed tells less than three letters
-_LARGEST_PLAIN = 100  # a number of results or of a page; larger ones may be a code
+_LARGEST_SMALL = 100  # a number of results or of a page; larger ones may be a code
+_MOST_SMALL = 3  # values of a call that carry next to nothing: a list of them could spell anything
+_MOST_REQUESTS = 5  # calls after which even such values are asked about
 
 
 def party_of(tool: Tool) -> str:
@@ -31,14 +36,19 @@ def leads_out(leaf: Leaf) -> bool:
     return leaf.kind == "place" and isinstance(leaf.value, str) and is_link(leaf.value)
 
 
-def doubts_of_read(leaf: Leaf, tool: Tool, origins: Origins) -> str:
-    """Why a person has to look at a value of a read; empty where it may go out."""
+def doubts_of_read(arguments: Mapping[str, Any], leaves: tuple[Leaf, ...], tool: Tool, origins: Origins) -> list[str]:
+    """Why a person has to look at a read, a sentence each; none where all of it may go out."""
     party = party_of(tool)
-    if leads_out(leaf):
-        return "" if _may_follow(leaf, party, origins) else source_reason(leaf, str(leaf.value), origins)
-    if not party or not origins.elsewhere(party) or _tells_nothing(leaf, origins):
-        return ""
-    return leaving_reason(leaf, party)
+    links = [leaf for leaf in leaves if leads_out(leaf)]
+    found = [source_reason(leaf, str(leaf.value), origins) for leaf in links if not _may_follow(leaf, party, origins)]
+    if not party or not origins.elsewhere(party):
+        return found
+    small = [leaf for leaf in leaves if _is_small(leaf)]
+    free = small if len(small) <= _MOST_SMALL and origins.requests_to(party) <= _MOST_REQUESTS else []
+    telling = [leaf for leaf in leaves if leaf not in links and leaf not in free and not _is_said(leaf, origins)]
+    declared = _declared(tool.parameters)
+    named = [name for name in _names_in(arguments) if name not in declared and not origins.says_every_word(name)]
+    return [*found, *[leaving_reason(leaf, party) for leaf in telling], *[naming_reason(name, party) for name in named]]
 
 
 def _may_follow(leaf: Leaf, party: str, origins: Origins) -> bool:
@@ -58,10 +68,40 @@ def _is_pointed_at(value: str, origins: Origins) -> bool:
     return len(offered) <= _MOST_OFFERED and any(Words(text).has(value) for text in texts)
 
 
-def _tells_nothing(leaf: Leaf, origins: Origins) -> bool:
-    """Whether a value is the person's own, one of a few that its tool lists, or too small to carry anything."""
+def _is_small(leaf: Leaf) -> bool:
+    """Whether a value carries next to nothing: a yes or no, one of a few that its tool lists, a number of results or of a page."""
     if isinstance(leaf.value, bool) or leaf.choices:
         return True
-    if isinstance(leaf.value, int | float) and abs(leaf.value) <= _LARGEST_PLAIN and leaf.value == int(leaf.value):
-        return True
+    return isinstance(leaf.value, int | float) and abs(leaf.value) <= _LARGEST_SMALL and leaf.value == int(leaf.value)
+
+
+def _is_said(leaf: Leaf, origins: Origins) -> bool:
     return origins.says_every_word(str(leaf.value)) or (leaf.kind == "id" and id_of_named(leaf, origins))
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """The names of all fields, also of those that hold nothing."""
+    match value:
+        case Mapping():
+            for name, inner in cast("Mapping[str, Any]", value).items():
+                yield name
+                yield from _names_in(inner)
+        case list():
+            for inner in cast("list[Any]", value):
+                yield from _names_in(inner)
+        case _:
+            return
+
+
+def _declared(schema: Any) -> frozenset[str]:
+    """The names of fields that a schema lists, wherever in it."""
+    match schema:
+        case Mapping():
+            keywords = cast("Mapping[str, Any]", schema)
+            listed = keywords.get("properties")
+            own = frozenset(cast("Mapping[str, Any]", listed)) if isinstance(listed, Mapping) else frozenset[str]()
+            return own.union(*[_declared(inner) for inner in keywords.values()])
+        case list():
+            return frozenset[str]().union(*[_declared(inner) for inner in cast("list[Any]", schema)])
+        case _:
+            return frozenset()

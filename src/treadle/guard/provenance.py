@@ -56,7 +56,7 @@ def doubts(call: Call, tool: Tool, origins: Origins, clauses: frozenset[Clause] 
     asked = _Asked(tuple(leaves_of(call.arguments, tool.parameters)), origins, clauses)
     match tool.effect:
         case "read":
-            return tuple([doubt for leaf in asked.leaves if (doubt := doubts_of_read(leaf, tool, origins))])
+            return _shortened(doubts_of_read(call.arguments, asked.leaves, tool, origins))
         case "destroy":
             return () if _deed_said(asked, tool) else (f"{tool.name} can't be undone.",)
         case "write":
@@ -70,6 +70,10 @@ def _doubts_of_effect(asked: _Asked, tool: Tool) -> tuple[str, ...]:
     found = [doubt for leaf in asked.leaves for doubt in _doubts_of(leaf, asked)]
     if not found and not any(_anchors(leaf, origins) for leaf in asked.leaves) and not _deed_said(asked, tool):
         return (f"Nothing in this call of {tool.name} was said by the person.",)
+    return _shortened(found)
+
+
+def _shortened(found: list[str]) -> tuple[str, ...]:
     more = len(found) - _MOST_SHOWN
     return (*found[:_MOST_SHOWN], f"So it is with {more} more.") if more > 0 else tuple(found)
 

@@ -25,8 +25,12 @@ def carrying_reason(leaf: Leaf, code: str) -> str:
 
 def leaving_reason(leaf: Leaf, party: str) -> str:
     """What a third party would get to know."""
-    told = f"would tell {plain(party)}" if party else "would tell whoever answers"
-    return f"{leaf.path} {shown_value(leaf, str(leaf.value))} {told} what the person didn't say."
+    return f"{leaf.path} {shown_value(leaf, str(leaf.value))} would tell {plain(party)} what the person didn't say."
+
+
+def naming_reason(name: str, party: str) -> str:
+    """What a third party would get to know by the name of a field."""
+    return f"The field {plain(name)} would tell {plain(party)} what the person didn't say."
 
 
 def shown_value(leaf: Leaf, value: str) -> str:
