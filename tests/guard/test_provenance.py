@@ -388,16 +388,16 @@ def test_a_third_party_is_told_what_it_said_itself():
     ("arguments", "told"),
     [
         ({"deep": True}, False),
-        ({"numbers": [1, 2, 3]}, False),
-        ({"numbers": [1, 2, 3, 4]}, True),
+        ({"numbers": [1, 2]}, False),
+        ({"numbers": [1, 2, 3]}, True),
         ({"filter": {"day": 1}}, False),
         ({"filter": {"swordfish": 1}}, True),
         ({"filter": {"swordfish": None}}, True),
         ({"filter": {"meeting": None}}, False),
         ({"filters": [{"swordfish": True}]}, True),
-        ({"order": "newest"}, False),
+        ({"order": "newest"}, True),
         ({"limit": 50}, False),
-        ({"limit": 101}, True),
+        ({"limit": 51}, True),
         ({"limit": 0.5}, True),
         ({"event_id": "24"}, False),
         ({"event_id": "25"}, True),
@@ -421,9 +421,9 @@ def test_after_some_requests_even_small_values_are_asked_about():
         origins = Origins(lambda name: True, {"get_list": "a.example", "get_mail": ""}.get)
         for name in ("get_mail", *["get_list"] * requests):
             origins.heard(Message("tools", (Result("c", name, "anything", None, untrusted=True),)))
-        return doubts(Call("c", "get_list", {"page": 7}), read, origins)
+        return doubts(Call("c", "get_list", {"page": 2}), read, origins)
 
-    assert (asked(5), asked(6)) == ((), ("page 7 would tell a.example what the person didn't say.",))
+    assert (asked(3), asked(4)) == ((), ("page 2 would tell a.example what the person didn't say.",))
 
 
 def test_the_reason_says_which_value_came_from_where():

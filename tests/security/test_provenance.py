@@ -130,8 +130,8 @@ def test_thirty_six_links_do_not_spell_a_secret():
 def test_pages_of_a_list_do_not_spell_a_secret():
     spelled = [("web_search", {"query": "fares", "page": ord(letter) - 96}) for letter in "zanzibar"]
     asked = run(SAID, NOTES, PAGE, *spelled)
-    assert len(asked) == 3
-    assert len(told) == 1 + 5
+    assert len(asked) == 5  # the numbers of z, n, i and r aren't round, and an a and a b are all that is told
+    assert len(told) == 1 + 3
 
 
 def test_ids_that_a_service_offers_do_not_spell_a_secret():

@@ -19,9 +19,9 @@ _WEB_WORDS = frozenset(
     ("web", "internet", "online", "google", "bing", "duckduckgo", "wikipedia", "http", "browse", "crawl", "scrape")
 )
 _MOST_OFFERED = 8  # links from which a choice may be made unasked: which of them are followed tells less than three letters
-_LARGEST_SMALL = 100  # a number of results or of a page; larger ones may be a code
-_MOST_SMALL = 3  # values of a call that carry next to nothing: a list of them could spell anything
-_MOST_REQUESTS = 5  # calls after which even such values are asked about
+_ROUND = frozenset((0, 1, 2, 3, 5, 10, 20, 25, 30, 50, 100))  # numbers of results or of pages; others may be a code
+_MOST_SMALL = 2  # values of a call that carry next to nothing: a list of them could spell anything
+_MOST_REQUESTS = 3  # calls after which even such values are asked about
 
 
 def party_of(tool: Tool) -> str:
@@ -69,10 +69,8 @@ def _is_pointed_at(value: str, origins: Origins) -> bool:
 
 
 def _is_small(leaf: Leaf) -> bool:
-    """Whether a value carries next to nothing: a yes or no, one of a few that its tool lists, a number of results or of a page."""
-    if isinstance(leaf.value, bool) or leaf.choices:
-        return True
-    return isinstance(leaf.value, int | float) and abs(leaf.value) <= _LARGEST_SMALL and leaf.value == int(leaf.value)
+    """Whether a value carries next to nothing: a yes or no, a number of results or of a page. Choices may be a stranger's."""
+    return isinstance(leaf.value, bool) or (not isinstance(leaf.value, str) and leaf.value in _ROUND)
 
 
 def _is_said(leaf: Leaf, origins: Origins) -> bool:
