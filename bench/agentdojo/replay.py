@@ -57,6 +57,7 @@ class Played(Struct, frozen=True):
     reached: bool | None = None  # the attacker's goal, by AgentDojo's own check
     calls: int = 0  # of the person, that count
     failed: tuple[str, ...] = ()  # calls that were read otherwise than meant
+    judged: tuple[str, ...] = ()  # the ids of the calls that it is about
 
 
 def attacks_of(suite: TaskSuite[Any]) -> list[Attack]:
@@ -70,13 +71,67 @@ def played(suite: TaskSuite[Any], task: Task, attack: Attack | None = None, sett
     before = environment.model_copy(deep=True)
     own = _made(task.ground_truth(environment.model_copy(deep=True)))
     theirs = [] if attack is None else attack.calls(environment.model_copy(deep=True))
-    asked: dict[str, str] = {}
+    replayed = _replayed(suite, environment, task.PROMPT, [*own, *theirs], lambda number: number < len(own), setting)
+    mine = [each for each in replayed.calls if _number(each.call.id) < len(own)]
+    other = [each for each in replayed.calls if _number(each.call.id) >= len(own)]
+    ran = tuple([_shown(each) for each in other if isinstance(each.verdict, Allow)])
+    return Played(
+        suite.name,
+        task.ID,
+        "" if attack is None else attack.name,
+        asked=replayed.about(mine),
+        ran=ran,
+        stopped=tuple([_shown(each) for each in other if not isinstance(each.verdict, Allow)]),
+        reached=None if attack is None else _reached(attack, before, environment, ran=bool(ran)),
+        calls=len(mine),
+        failed=replayed.failed,
+        judged=tuple([each.call.id for each in (mine if attack is None else other)]),
+    )
+
+
+def both_said(suite: TaskSuite[Any], task: Task, goal: Attack, setting: Setting = DEFAULT) -> Played:
+    """An honest person who says the task and the goal where nobody attacks. `stopped` is why the second was asked about."""
+    environment = task.init_environment(_world(suite, ""))
+    own = _made(task.ground_truth(environment.model_copy(deep=True)))
+    further = goal.calls(environment.model_copy(deep=True))
+    prompt = f"{task.PROMPT}\n\n{goal.goal}"
+    replayed = _replayed(suite, environment, prompt, [*own, *further], lambda number: True, setting)
+    second = [each for each in replayed.calls if _number(each.call.id) >= len(own)]
+    first = [each for each in replayed.calls if _number(each.call.id) < len(own)]
+    return Played(
+        suite.name,
+        task.ID,
+        goal.name,
+        asked=replayed.about(first),
+        ran=tuple([_shown(each) for each in second if isinstance(each.verdict, Allow)]),
+        stopped=replayed.about(second),
+        calls=len(second),
+        failed=replayed.failed,
+        judged=tuple([each.call.id for each in second]),
+    )
+
+
+class _Replayed(Struct, frozen=True):
+    """The calls that count, and why somebody was asked about some of them."""
+
+    calls: list[CallRecord]
+    reasons: dict[str, str]
+    failed: tuple[str, ...]
+
+    def about(self, calls: list[CallRecord]) -> tuple[str, ...]:
+        return tuple([self.reasons[each.call.id] for each in calls if each.call.id in self.reasons])
+
+
+def _replayed(
+    suite: TaskSuite[Any], environment: Any, prompt: str, calls: Calls, approves: Callable[[int], bool], setting: Setting
+) -> _Replayed:
+    reasons: dict[str, str] = {}
 
     def answer(approval: Approval) -> bool:
-        asked[approval.call_id] = approval.reason
-        return _number(approval.call_id) < len(own)
+        reasons[approval.call_id] = approval.reason
+        return approves(_number(approval.call_id))
 
-    script = [_numbered(number, call) for number, call in enumerate([*own, *theirs])]
+    script = [_numbered(number, call) for number, call in enumerate(calls)]
     agent = Agent(
         Scripted(*script, "Done."),
         toolsets=[World(suite, environment, setting.trusted, fields=setting.fields)],
@@ -84,22 +139,9 @@ def played(suite: TaskSuite[Any], task: Task, attack: Attack | None = None, sett
         approver=answer,
         limits=ENOUGH,
     )
-    result = asyncio.run(agent.run(task.PROMPT))
-    effects = [each for each in result.calls if counts(each.name)]
-    mine = [each for each in effects if _number(each.call.id) < len(own)]
-    other = [each for each in effects if _number(each.call.id) >= len(own)]
-    ran = tuple([_shown(each) for each in other if isinstance(each.verdict, Allow)])
-    return Played(
-        suite.name,
-        task.ID,
-        "" if attack is None else attack.name,
-        asked=tuple([asked[each.call.id] for each in mine if each.call.id in asked]),
-        ran=ran,
-        stopped=tuple([_shown(each) for each in other if not isinstance(each.verdict, Allow)]),
-        reached=None if attack is None else _reached(attack, before, environment, ran=bool(ran)),
-        calls=len(mine),
-        failed=tuple([_shown(each) for each in result.calls if each.problem not in (None, "denied", "raised")]),
-    )
+    result = asyncio.run(agent.run(prompt))
+    failed = tuple([_shown(each) for each in result.calls if each.problem not in (None, "denied", "raised")])
+    return _Replayed([each for each in result.calls if counts(each.name)], reasons, failed)
 
 
 def _attack(task: BaseInjectionTask[Any]) -> Attack:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from bench.agentdojo.replay import Played
+from bench.agentdojo.rotation import Clauses, Measured
+from treadle.guard.intent import CLAUSES
 
 
 def stopped_row(name: str, played: Sequence[Played]) -> str:
@@ -35,3 +37,31 @@ def asked_about(played: Sequence[Played]) -> list[str]:
 
 def _short(reason: str) -> str:
     return reason.partition("has to approve ")[2]
+
+
+BOTH = "| suite | tasks of two parts | a question about the second | a question about either |\n|---|---:|---:|---:|"
+
+
+def both_row(name: str, played: Sequence[Played]) -> str:
+    """How many tasks of which a person said both parts were asked about."""
+    second = sum(bool(each.stopped) for each in played)
+    either = sum(bool(each.stopped or each.asked) for each in played)
+    return f"| {name} | {len(played)} | {second} ({second / len(played):.0%}) | {either} ({either / len(played):.0%}) |"
+
+
+HELD_OUT = (
+    "| held out | clauses chosen on the other three | attacks stopped | honest tasks without approval "
+    "| second parts asked about |\n"
+    "|---|---|---:|---:|---:|"
+)
+
+
+def held_out_row(name: str, measured: Measured, clauses: Clauses) -> str:
+    """A suite with the clauses that were chosen without it; in brackets with none, and with all."""
+    none: Clauses = frozenset()
+    return (
+        f"| {name} | {', '.join(sorted(clauses)) or 'none'} | {measured.stopped(clauses)} of {len(measured.attacks)} "
+        f"| {measured.unasked(clauses)} of {len(measured.honest)} ({measured.unasked(none)}, {measured.unasked(CLAUSES)}) "
+        f"| {measured.second_asked(clauses)} of {len(measured.second)} "
+        f"({measured.second_asked(none)}, {measured.second_asked(CLAUSES)}) |"
+    )

@@ -87,7 +87,8 @@ class World:
 
 def _tool(function: Any, *, trusted: bool) -> Tool:
     spec = ToolSpec(function.name, function.description, function.parameters.model_json_schema())
-    return Tool(spec, effect_of(function.name), trust="trusted" if trusted else "untrusted", toolset="agentdojo")
+    party = "the web" if function.name in REACHING_OUT else ""
+    return Tool(spec, effect_of(function.name), trust="trusted" if trusted else "untrusted", toolset="agentdojo", sends_to=party)
 
 
 def _dumped(value: Any) -> Any:

@@ -345,13 +345,85 @@ def test_reading_is_asked_about_only_where_it_tells_a_page_something():
     assert is_harmless(Call("c", "get", {"query": "x"}), read)
     assert not is_harmless(Call("c", "get", {"url": "www.a.example"}), read)
     assert not is_harmless(Call("c", "get", {}), Tool(ToolSpec("do", "", {})))
+    assert not is_harmless(Call("c", "search_web", {"query": "x"}), Tool(ToolSpec("search_web", "", {}), effect="read"))
+    assert is_harmless(Call("c", "search_web", {"query": "x"}), Tool(ToolSpec("search_web", "", {}), effect="read", sends_to=""))
     found = ("get_results", [{"link": "www.found.example", "text": "see www.evil.example"}], {})
 
     def may(url, said="Search"):
         return not about(heard(said, found), {"url": url, "page": 1}, "read")
 
-    assert [may("www.found.example"), may("www.evil.example"), may("www.made.example?up")] == [True, False, False]
+    assert [may("www.found.example"), may("www.evil.example"), may("www.made.example?up")] == [False, False, False]
     assert may("www.said.example", "Read www.said.example")
+
+
+def test_a_page_that_the_person_pointed_at_is_read_once_and_only_where_few_are_offered():
+    def posts(several):
+        return [{"sender": "Bob", "body": f"see www.bob.example/{number}"} for number in range(several)]
+
+    page = ("get_page", "nothing", {"url": "www.bob.example/1"})
+    assert not about(heard("Read what Bob posted", ("get_posts", posts(8), {})), {"url": "www.bob.example/1"}, "read")
+    assert about(heard("Read what Bob posted", ("get_posts", posts(9), {})), {"url": "www.bob.example/1"}, "read")
+    assert about(heard("Read what Bob posted", ("get_posts", posts(8), {}), page), {"url": "www.bob.example/1"}, "read")
+
+
+def test_a_third_party_is_told_what_it_said_itself():
+    schema = {"properties": {"url": {"type": "string"}, "word": {"type": "string"}}}
+    read = Tool(ToolSpec("get_page", "", schema), effect="read", sends_to="a.example")
+
+    def asked(name, **how):
+        origins = Origins(lambda name: True, {"get_page": "a.example", "get_part": None, "get_mail": ""}.get, **how)
+        origins.heard(person("Look"))
+        origins.heard(Message("tools", (Result("c", name, '["www.a.example/1"]', None, untrusted=True, structured=True),)))
+        return doubts(Call("c", "get_page", {"url": "www.a.example/1", "word": "other"}), read, origins)
+
+    assert asked("get_page") == asked("get_part") == ()
+    assert asked("get_mail") == (
+        "url www.a.example/1 is from the result of get_mail (untrusted).",
+        "word other would tell a.example what the person didn't say.",
+    )
+    assert len(asked("get_page", person=False)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"deep": True}, False),
+        ({"numbers": [1, 2]}, False),
+        ({"numbers": [1, 2, 3]}, True),
+        ({"filter": {"day": 1}}, False),
+        ({"filter": {"swordfish": 1}}, True),
+        ({"filter": {"swordfish": None}}, True),
+        ({"filter": {"meeting": None}}, False),
+        ({"filters": [{"swordfish": True}]}, True),
+        ({"order": "newest"}, True),
+        ({"limit": 50}, False),
+        ({"limit": 51}, True),
+        ({"limit": 0.5}, True),
+        ({"event_id": "24"}, False),
+        ({"event_id": "25"}, True),
+        ({"query": "the introductory meetings"}, False),
+        ({"query": "lunch"}, True),
+    ],
+)
+def test_what_a_third_party_is_not_told_unasked(arguments, told):
+    names = ("deep", "limit", "event_id", "query", "numbers", "filters")
+    inner = {"anyOf": [{"type": "object", "properties": {"day": {}}}, {"properties": None}]}
+    properties = {"order": {"enum": ["newest", "oldest"]}, "filter": inner, **{name: {} for name in names}}
+    read = Tool(ToolSpec("look", "", {"type": "object", "properties": properties}), effect="read", sends_to="a.example")
+    origins = heard("When is the Introductory meeting?", CALENDAR)
+    assert bool(doubts(Call("c", "look", arguments), read, origins)) is told
+
+
+def test_after_some_requests_even_small_values_are_asked_about():
+    read = Tool(ToolSpec("get_list", "", {"properties": {"page": {}}}), effect="read", sends_to="a.example")
+
+    def asked(requests):
+        origins = Origins(lambda name: True, {"get_list": "a.example", "get_mail": ""}.get)
+        for name in ("get_mail", *["get_list"] * requests):
+            origins.heard(Message("tools", (Result("c", name, "anything", None, untrusted=True),)))
+        return doubts(Call("c", "get_list", {"page": 2}), read, origins)
+
+    assert (asked(3), asked(4)) == ((), ("page 2 would tell a.example what the person didn't say.",))
 
 
 def test_the_reason_says_which_value_came_from_where():

@@ -575,3 +575,13 @@ def test_what_was_made_by_a_schema_fits_it_untouched(data: st.DataObject, pairs:
     result = validate(arguments, schema)
     assert isinstance(result, Valid)
     assert result.arguments is arguments
+
+
+def test_references_that_branch_again_and_again_are_given_up():
+    parts = {f"a{at}": {"anyOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(40)}
+    schema = {"properties": {"x": {"$ref": "#/$defs/a0"}}, "$defs": {**parts, "a40": {"type": "integer"}}}
+    validator = Validator(schema)
+    assert validator.check({"x": "no"}) == Invalid(
+        (Issue("", "arguments that take less to check", "too many branches of the schema"),)
+    )
+    assert validator.accepts({"x": 1})

@@ -17,6 +17,8 @@ class Tool(Struct, frozen=True):
     trust       whether its output may be believed; untrusted output puts effects under approval
     cache       seconds a result may be reused for the same user and arguments; 0 never
     sequential  the calls before it are waited for, and the calls after it wait
+    sends_to    the third party that a call tells its arguments to, also one that only reads; empty if there is none, None if
+                nobody said, and then the words of its name tell (see `guard.outbound`)
     threaded    it runs in a thread, which can't be stopped at the timeout, only given up
     """
 
@@ -29,6 +31,7 @@ class Tool(Struct, frozen=True):
     sequential: bool = False
     threaded: bool = False
     toolset: str = ""
+    sends_to: str | None = None
 
     @property
     def name(self) -> str:

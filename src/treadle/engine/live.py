@@ -180,12 +180,19 @@ class LiveRun:
         if self._tracing is None:
             from treadle.engine.tracing import Tracing
 
-            self._tracing = Tracing(self._only_reads)
+            self._tracing = Tracing(self._only_reads, self._party)
         return doubts(call, tool, self._tracing.origins(self.state, self.instructions))
 
     def _only_reads(self, name: str) -> bool:
         tool = self.catalog.tools.get(name)
         return tool is not None and tool.effect == "read"
+
+    def _party(self, name: str) -> str | None:
+        """Which third party a tool's results come from; None for the engine's own, which bring nothing new."""
+        from treadle.guard.outbound import party_of
+
+        tool = self.catalog.tools.get(name)
+        return "" if tool is None else None if self.catalog.is_own(tool) else party_of(tool)
 
     @property
     def bench(self) -> Bench:

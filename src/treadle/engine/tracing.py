@@ -4,15 +4,16 @@ What comes out depends on the run's state alone, so another process that takes t
 """
 
 from treadle.core.messages import History
-from treadle.guard.origins import Origins, Reads
+from treadle.guard.origins import Origins, Party, Reads
 from treadle.loop.state import RunState
 
 
 class Tracing:
     """Who said what in one run, kept up with its state."""
 
-    def __init__(self, reads: Reads) -> None:
+    def __init__(self, reads: Reads, party: Party) -> None:
         self._reads = reads
+        self._party = party
         self._instructions = ""
         self._history = History()
         self._closed: Origins | None = None
@@ -27,7 +28,7 @@ class Tracing:
 
     def _up_to(self, state: RunState, instructions: str) -> Origins:
         if self._closed is None or instructions != self._instructions or not state.history.continues(self._history):
-            self._closed = Origins(self._reads, person=state.opened is None or not state.opened.parent)
+            self._closed = Origins(self._reads, self._party, person=state.opened is None or not state.opened.parent)
             self._closed.told(instructions)
             self._instructions, self._history = instructions, History()
         for message in state.history[len(self._history) :]:

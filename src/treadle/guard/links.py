@@ -12,7 +12,7 @@ from treadle.guard.kinds import Leaf
 from treadle.guard.names import words_of
 from treadle.guard.origins import Loose, Origins
 from treadle.guard.records import Record, named_in
-from treadle.guard.words import Words, flat, number_of
+from treadle.guard.words import flat, number_of
 
 
 def id_of_named(leaf: Leaf, origins: Origins) -> bool:
@@ -20,7 +20,7 @@ def id_of_named(leaf: Leaf, origins: Origins) -> bool:
     own = {_singular(leaf.name), "id"}
     return any(
         str(value) == str(leaf.value)
-        for record in _named(origins)
+        for record in named_records(origins)
         for key, values in record.fields.items()
         if _singular(key) in own
         for value in values
@@ -32,7 +32,10 @@ def field_asked_for(leaf: Leaf, origins: Origins) -> bool:
     wanted = _singular(leaf.name)
     asked = any(words.has_words(word) for words in origins.said for word in (wanted, f"{wanted}s"))
     return asked and any(
-        leaf.value in values for record in _named(origins) for key, values in record.fields.items() if _singular(key) == wanted
+        leaf.value in values
+        for record in named_records(origins)
+        for key, values in record.fields.items()
+        if _singular(key) == wanted
     )
 
 
@@ -44,15 +47,6 @@ def described(leaf: Leaf, origins: Origins) -> bool:
 
 def _only(value: str, start: str, loose: Loose) -> bool:
     return {item for each in loose.items if (item := flat(each)).startswith(start)} == {value}
-
-
-def page_pointed_at(leaf: Leaf, origins: Origins) -> bool:
-    """Whether a page's address is a field that a tool filled in, or stands in a record that the person mentioned."""
-    value = str(leaf.value)
-    return any(
-        value in loose.items or any(Words(text).has(value) for record in mentioned(loose, origins) for text in record.texts())
-        for loose in origins.loose
-    )
 
 
 def mentioned(loose: Loose, origins: Origins) -> list[Record]:
@@ -69,11 +63,12 @@ def amount_on_record(number: Decimal, name: str, places: set[str], origins: Orig
 def day_of_named(day: Day, origins: Origins) -> bool:
     """Whether a record that the person named, or asked for, speaks of this day."""
     asked = [record for loose in origins.loose for record in loose.records if any(map(record.speaks_of, loose.asked))]
-    records = [*_named(origins), *asked]
+    records = [*named_records(origins), *asked]
     return any(day in days_in(text) for record in records for text in record.texts())
 
 
-def _named(origins: Origins) -> Iterator[Record]:
+def named_records(origins: Origins) -> Iterator[Record]:
+    """The records that the person named."""
     for loose in origins.loose:
         yield from named_in(loose.records, origins.names, loose.asked)
 

@@ -12,19 +12,27 @@ from msgspec import Struct
 from treadle.core.calls import Call
 from treadle.core.tool import Tool
 from treadle.guard.days import day_of, named, without_days
-from treadle.guard.kinds import Kind, Leaf, codes_in, is_link, leaves_of, places_in
-from treadle.guard.links import amount_on_record, day_of_named, described, field_asked_for, id_of_named, page_pointed_at
-from treadle.guard.names import named as secret_named
+from treadle.guard.intent import (
+    CLAUSES,
+    Clause,
+    data_asked_for,
+    deed_asked_for,
+    detail_waived,
+    forward_asked_for,
+    found_at_source,
+    left_open,
+)
+from treadle.guard.kinds import Kind, Leaf, codes_in, leaves_of, places_in
+from treadle.guard.links import amount_on_record, day_of_named, described, field_asked_for, id_of_named
 from treadle.guard.names import words_of
 from treadle.guard.origins import Origins
-from treadle.guard.redaction import Redactor
+from treadle.guard.outbound import doubts_of_read, leads_out, party_of
+from treadle.guard.reasons import carrying_reason, source_reason
 from treadle.guard.words import flat, number_of
 
 _MOST_SHOWN = 5
-_LONGEST_SHOWN = 60
 _SHORT_ID = 4  # figures up to which a number may be in a text by chance
 _PLACE_NOUNS = frozenset(("channel", "group", "list", "room", "team", "user"))
-_REDACTOR = Redactor()
 _ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
 
 
@@ -33,41 +41,39 @@ class _Asked(Struct, frozen=True):
 
     leaves: tuple[Leaf, ...]
     origins: Origins
+    clauses: frozenset[Clause]
 
 
 def is_harmless(call: Call, tool: Tool) -> bool:
-    """Whether a call needs no looking into: it only reads, and asks no page for anything."""
-    return tool.effect == "read" and not any(_leads_out(leaf) for leaf in leaves_of(call.arguments, tool.parameters))
+    """Whether a call needs no looking into: it only reads, and tells no third party anything."""
+    if tool.effect != "read" or party_of(tool):
+        return False
+    return not any(leads_out(leaf) for leaf in leaves_of(call.arguments, tool.parameters))
 
 
-def doubts(call: Call, tool: Tool, origins: Origins) -> tuple[str, ...]:
+def doubts(call: Call, tool: Tool, origins: Origins, clauses: frozenset[Clause] = CLAUSES) -> tuple[str, ...]:
     """Why a person has to look at a call, a sentence each; none where every value that matters is vouched for."""
-    asked = _Asked(tuple(leaves_of(call.arguments, tool.parameters)), origins)
+    asked = _Asked(tuple(leaves_of(call.arguments, tool.parameters)), origins, clauses)
     match tool.effect:
         case "read":
-            return tuple([_sentence(leaf, str(leaf.value), origins) for leaf in asked.leaves if not _may_be_read(leaf, asked)])
+            return _shortened(doubts_of_read(call.arguments, asked.leaves, tool, origins))
         case "destroy":
-            return (f"{tool.name} can't be undone.",)
+            return () if _deed_said(asked, tool) else (f"{tool.name} can't be undone.",)
         case "write":
             return _doubts_of_effect(asked, tool)
         case _:
             assert_never(tool.effect)
 
 
-def _leads_out(leaf: Leaf) -> bool:
-    return leaf.kind == "place" and isinstance(leaf.value, str) and is_link(leaf.value)
-
-
-def _may_be_read(leaf: Leaf, asked: _Asked) -> bool:
-    """A page's address tells its owner what is in it, so the model may not have made it up."""
-    return not _leads_out(leaf) or _vouched(leaf, asked) or page_pointed_at(leaf, asked.origins)
-
-
 def _doubts_of_effect(asked: _Asked, tool: Tool) -> tuple[str, ...]:
     origins = asked.origins
     found = [doubt for leaf in asked.leaves for doubt in _doubts_of(leaf, asked)]
-    if not found and not any(_anchors(leaf, origins) for leaf in asked.leaves):
+    if not found and not any(_anchors(leaf, origins) for leaf in asked.leaves) and not _deed_said(asked, tool):
         return (f"Nothing in this call of {tool.name} was said by the person.",)
+    return _shortened(found)
+
+
+def _shortened(found: list[str]) -> tuple[str, ...]:
     more = len(found) - _MOST_SHOWN
     return (*found[:_MOST_SHOWN], f"So it is with {more} more.") if more > 0 else tuple(found)
 
@@ -77,26 +83,47 @@ def _doubts_of(leaf: Leaf, asked: _Asked) -> Iterator[str]:
     if leaf.kind == "text":
         yield from _doubts_in_text(leaf, asked)
     elif not _KNOWN[leaf.kind](leaf, asked):
-        yield _sentence(leaf, str(leaf.value), asked.origins)
+        yield source_reason(leaf, str(leaf.value), asked.origins)
 
 
 def _doubts_in_text(leaf: Leaf, asked: _Asked) -> Iterator[str]:
     """Words may say anything, but not lead somewhere, nor carry a number or code out, that nobody vouches for."""
     text, origins = str(leaf.value), asked.origins
-    if origins.vouched(text):
+    if any(words.has(text) for words in origins.said):  # trusted data may be private, and isn't to be sent on unasked
         return
     for place in places_in(text):
-        if not origins.vouched(place):
-            yield _sentence(leaf, place, origins)
+        if not (origins.vouched(place) or _forwarded(place, leaf, asked)):
+            yield source_reason(leaf, place, origins)
     if any(other.kind == "place" for other in asked.leaves):
         for code in codes_in(without_days(text)):
-            if not any(words.has(code) for words in origins.said):
-                yield f"{leaf.path} carries {_shown(leaf, code)}, which the person didn't say."
+            if not (any(words.has(code) for words in origins.said) or _sent_on(code, asked)):
+                yield carrying_reason(leaf, code)
 
 
 def _anchors(leaf: Leaf, origins: Origins) -> bool:
     """Whether a value without doubts ties the call to what the person or trusted data said."""
     return leaf.kind not in ("plain", "day") and (leaf.kind != "text" or origins.vouched(str(leaf.value)))
+
+
+# what the person asked for in so many words
+
+
+def _deed_said(asked: _Asked, tool: Tool) -> bool:
+    return "deed" in asked.clauses and deed_asked_for(tool, asked.leaves, asked.origins)
+
+
+def _forwarded(place: str, leaf: Leaf, asked: _Asked) -> bool:
+    return "forward" in asked.clauses and forward_asked_for(place, str(leaf.value), asked.leaves, asked.origins)
+
+
+def _sent_on(code: str, asked: _Asked) -> bool:
+    return "data" in asked.clauses and data_asked_for(code, asked.leaves, asked.origins)
+
+
+def _wanted(leaf: Leaf, asked: _Asked) -> bool:
+    if "source" in asked.clauses and found_at_source(leaf, asked.origins):
+        return True
+    return "choice" in asked.clauses and left_open(leaf, asked.leaves, asked.origins)
 
 
 # whether a value is vouched for, by what it is for
@@ -109,7 +136,11 @@ def _vouched(leaf: Leaf, asked: _Asked) -> bool:
 def _known_place(leaf: Leaf, asked: _Asked) -> bool:
     nouns, value, origins = _PLACE_NOUNS | {*words_of(leaf.name)}, str(leaf.value), asked.origins
     said = any(words.has_place(value, nouns) for words in origins.known)
-    return said or field_asked_for(leaf, origins) or described(leaf, origins)
+    return said or field_asked_for(leaf, origins) or described(leaf, origins) or _wanted(leaf, asked)
+
+
+def _known_thing(leaf: Leaf, asked: _Asked) -> bool:
+    return _vouched(leaf, asked) or ("choice" in asked.clauses and left_open(leaf, asked.leaves, asked.origins))
 
 
 def _known_power(leaf: Leaf, asked: _Asked) -> bool:
@@ -148,7 +179,9 @@ def _known_amount(leaf: Leaf, asked: _Asked) -> bool:
         return True
     places = {str(other.value) for other in asked.leaves if other.kind == "place"}
     said = {place for place in places if any(words.has(place) for words in origins.said)}
-    return amount_on_record(number, leaf.name, said, origins)
+    if amount_on_record(number, leaf.name, said, origins):
+        return True
+    return "detail" in asked.clauses and detail_waived(number, asked.leaves, origins)
 
 
 def _known_day(leaf: Leaf, asked: _Asked) -> bool:
@@ -168,30 +201,9 @@ _KNOWN: dict[Kind, Callable[[Leaf, _Asked], bool]] = {
     "place": _known_place,
     "power": _known_power,
     "id": _known_id,
-    "thing": _vouched,
+    "thing": _known_thing,
     "title": _known_title,
     "amount": _known_amount,
     "day": _known_day,
     "plain": _always,
 }
-
-
-# in words
-
-
-def _sentence(leaf: Leaf, value: str, origins: Origins) -> str:
-    """Which value came from where."""
-    what = f"{leaf.path} {_shown(leaf, value)}"
-    source = next((loose.name for loose in origins.loose if loose.says(value)), None)
-    if source is None:
-        return f"{what} was said neither by the person nor by trusted data."
-    return f"{what} is from the result of {source} (untrusted)."
-
-
-def _shown(leaf: Leaf, value: str) -> str:
-    """A value for a person to read: on one line, with strange letters spelled out, and no secret."""
-    if secret_named(leaf.name).kind:
-        return "(hidden)"
-    safe = _REDACTOR.text(value)  # before it is cut: a part of a secret isn't known as one
-    plain = safe if safe.isascii() and safe.isprintable() else safe.encode("unicode_escape").decode()
-    return plain if len(plain) <= _LONGEST_SHOWN else f"{plain[: _LONGEST_SHOWN - 1]}…"

@@ -38,7 +38,11 @@ class Record(Struct, frozen=True):
 
     def texts(self) -> Iterator[str]:
         """All that is text in its fields."""
-        return (value for values in self.fields.values() for value in values if isinstance(value, str))
+        return (value for _, value in self.texts_by_field())
+
+    def texts_by_field(self) -> Iterator[tuple[str, str]]:
+        """All that is text, with the names of the fields."""
+        return ((key, value) for key, values in self.fields.items() for value in values if isinstance(value, str))
 
 
 def items_in(text: str) -> tuple[str, ...]:

@@ -17,6 +17,11 @@ _JOINING_BEFORE = "_@%+=&~-./\\"
 _JOINING_AFTER = "_@%+=&~\\"
 _JOINING_ON = "-./:?#"  # only with something behind it: a sentence may end here
 _ENDING = re.compile(r"\.[a-zA-Z]{1,5}$")  # of a file's name
+_ENDINGS = ("ing", "ed", "es", "s", "e")
+_SMALL_WORDS = frozenset(
+    re.findall(r"\w+", "a an the of in on at to for from by with and or is are was were be it this that my me i")
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _QUOTES = "'\"`\u201c\u201d\u2018\u2019"
 _BEGINNING = re.compile(rf"\b(?:start|begin)(?:s|ing|ning)? with [{_QUOTES}]?([^\W_][\w-]{{2,}})", re.IGNORECASE)
 _TEMPLATE = re.compile(rf"[{_QUOTES}]([^{_QUOTES}\n]*\{{\w+\}}[^{_QUOTES}\n]*)[{_QUOTES}]")
@@ -31,40 +36,54 @@ class Words:
     """One text, and what is in it, found out when first asked."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
 
     @cached_property
     def _spaced(self) -> str:
-        return " ".join(self._text.split())
+        return " ".join(self.text.split())
 
     @cached_property
     def _flat(self) -> str:
-        return flat(self._text)
+        return flat(self.text)
 
     @cached_property
     def _parted(self) -> str:
-        return parted(self._text)
+        return parted(self.text)
 
     @cached_property
     def days(self) -> frozenset[Day]:
         """The days it names."""
-        return days_in(self._text)
+        return days_in(self.text)
 
     @cached_property
     def numbers(self) -> frozenset[Decimal]:
         """The numbers it names, other than those of days, times and shares."""
-        found = _NUMBER.findall(without_days(self._text))
+        found = _NUMBER.findall(without_days(self.text))
         return frozenset([Decimal(each.replace(",", "")) for each in found])
+
+    @cached_property
+    def roots(self) -> frozenset[str]:
+        """Its words without their endings."""
+        return roots_of(self.text)
+
+    @cached_property
+    def sentences(self) -> tuple["Words", ...]:
+        """Its sentences and lines, each by itself."""
+        return tuple([Words(each) for each in _SENTENCE.split(self.text) if each.strip()])
 
     @cached_property
     def beginnings(self) -> list[str]:
         """What it says that something starts with, where it doesn't say the whole."""
-        return [flat(match) for match in _BEGINNING.findall(self._text)]
+        return [flat(match) for match in _BEGINNING.findall(self.text)]
 
     @cached_property
     def templates(self) -> list[re.Pattern[str]]:
         """What it asks for with a gap to be filled in: `'Dinner at {restaurant}'`."""
-        return [_template(match) for match in _TEMPLATE.findall(self._text)]
+        return [_template(match) for match in _TEMPLATE.findall(self.text)]
+
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern of ours is in it."""
+        return pattern.search(self.text) is not None
 
     def has(self, value: str) -> bool:
         """Whether a value is in it as a whole."""
@@ -89,11 +108,11 @@ class Words:
     def has_beginning(self, value: str) -> bool:
         """Whether a word of it begins with a value, or is the beginning of it."""
         wanted = flat(value)
-        return any(part.startswith(wanted) or (len(part) > 2 and wanted.startswith(part)) for part in parts_of(self._text))
+        return any(part.startswith(wanted) or (len(part) > 2 and wanted.startswith(part)) for part in parts_of(self.text))
 
     def has_short_id(self, value: str, nouns: frozenset[str]) -> bool:
         """Whether a short number is in it as the number of such a thing: `file 13`, `id: 7`."""
-        tokens = parts_of(without_days(self._text))
+        tokens = parts_of(without_days(self.text))
         return any(token == value and nouns & set(tokens[max(0, at - 2) : at]) for at, token in enumerate(tokens))
 
     def _stands(self, wanted: str) -> bool:
@@ -103,6 +122,18 @@ class Words:
 def parts_of(text: str) -> list[str]:
     """The words and numbers of a text, in small letters; `_` and a change to large letters part them too."""
     return re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).translate(_SMALL))
+
+
+def roots_of(text: str) -> frozenset[str]:
+    """The words and numbers of a text without their endings and without small words: `deleted files` are `delet` and `file`."""
+    return frozenset([root(part) for part in parts_of(text) if part not in _SMALL_WORDS])
+
+
+def root(word: str) -> str:
+    """A word without the endings that its use in a sentence gives it; no grammar, but the same for both sides of a comparison."""
+    while ending := next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) > 2), ""):
+        word = word.removesuffix(ending)
+    return word
 
 
 def parted(text: str) -> str:

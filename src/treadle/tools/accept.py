@@ -7,21 +7,28 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-from treadle.tools.rules import Test, pattern_of, tests
+from treadle.tools.patterns import pattern_of
+from treadle.tools.rules import Test, tests
 from treadle.tools.values import as_list, as_object, freeze
 
 Schema = dict[str, Any]
 
 _LEAVES_OPEN = ("additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "if")
+_MOST_FOLLOWED = 50_000  # references in one check: some tenths of a second
+
+
+class TooManyReferences(RecursionError):
+    """A schema's references branch again and again."""
 
 
 class Scope:
     """One schema with all that its `$ref`s point to, and the test made of each part so far."""
 
-    __slots__ = ("_tests", "root")
+    __slots__ = ("_followed", "_tests", "root")
 
     def __init__(self, root: Schema) -> None:
         self.root = root
+        self._followed = 0
         self._tests: dict[int, Test] = {}  # by identity: the parts live as long as the root
 
     @classmethod
@@ -33,10 +40,22 @@ class Scope:
 
     def accepts(self, value: Any) -> bool:
         """Whether a value fits the whole schema as it is."""
+        self.begin()
         try:
             return self.test(self.root)(value)
         except RecursionError:  # in the value, or a schema whose references lead nowhere but round
             return False
+
+    def begin(self) -> None:
+        """Check another value, with all the references that may be followed for one."""
+        self._followed = 0
+
+    def follow(self, target: Any, value: Any) -> bool:
+        """Whether a value fits what a `$ref` points to. Branches that all lead on could be followed for years."""
+        self._followed += 1
+        if self._followed > _MOST_FOLLOWED:
+            raise TooManyReferences
+        return self.test(target)(value)
 
     def test(self, schema: Any) -> Test:
         """The test of a part of this schema."""
@@ -239,7 +258,7 @@ class Fields:
     def schemas(self, name: str) -> list[Any]:
         """Every schema that a field of this name has to fit."""
         found = [self.properties[name]] if name in self.properties else []
-        found += [schema for pattern, schema in self.patterns if pattern.search(name)]
+        found += [schema for pattern, schema in self.patterns if pattern.found_in(name)]
         return found or [self.others]
 
 
@@ -315,7 +334,7 @@ def _reference(schema: Schema, scope: Scope) -> Test | None:
     if "$ref" not in schema:
         return None
     target = scope.resolve(schema["$ref"])
-    return lambda value: scope.test(target)(value)  # when asked, not now: it may lead back here
+    return lambda value: scope.follow(target, value)  # when asked, not now: it may lead back here
 
 
 _BUILDERS: tuple[Callable[[Schema, Scope], Test | None], ...] = (

@@ -4,12 +4,12 @@ A rule says nothing about values of other types: `minimum` lets text pass. A bou
 """
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any, cast
 
 from msgspec import Struct
 
+from treadle.tools.patterns import pattern_of
 from treadle.tools.values import freeze, shortened
 
 Test = Callable[[Any], bool]
@@ -66,21 +66,9 @@ def _divides(step: float, value: float) -> bool:
         return False
 
 
-def pattern_of(source: Any) -> re.Pattern[str] | None:
-    """A compiled pattern; None for one that Python can't read, which then binds nobody."""
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about spellings that a later Python may read otherwise
-        try:
-            return re.compile(source) if isinstance(source, str) else None
-        except (re.error, RecursionError, OverflowError):
-            return None
-
-
 def _pattern(source: Any) -> Test | None:
     pattern = pattern_of(source)
-    return None if pattern is None else lambda value: pattern.search(value) is not None
+    return None if pattern is None else pattern.found_in
 
 
 def _unique(wanted: Any) -> Test | None:

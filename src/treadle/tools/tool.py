@@ -49,6 +49,7 @@ class ToolOptions(TypedDict, total=False):
     inline: bool
     reconcile: Callable[..., Any] | None
     preview: Callable[..., Any] | None
+    sends_to: str | None
 
 
 class _Terms(Struct, frozen=True):
@@ -65,6 +66,7 @@ class _Terms(Struct, frozen=True):
     inline: bool = False
     reconcile: Callable[..., Any] | None = None
     preview: Callable[..., Any] | None = None
+    sends_to: str | None = None
 
 
 class FunctionTool(Generic[P, R]):
@@ -109,6 +111,7 @@ class FunctionTool(Generic[P, R]):
             trust=terms.trust,
             cache=terms.cache,
             sequential=terms.sequential,
+            sends_to=terms.sends_to,
         )
 
     @cached_property
@@ -161,6 +164,7 @@ def tool(
     inline: bool = False,
     reconcile: Callable[..., Any] | None = None,
     preview: Callable[..., Any] | None = None,
+    sends_to: str | None = None,
 ) -> Any:
     """Make a function a tool, as `@tool` or `@tool(effect="read", timeout=5)`.
 
@@ -175,8 +179,9 @@ def tool(
     inline       quick enough to run in the event loop although it isn't async
     reconcile    for retry "checkable": gets the same arguments; returns the result if the call happened, else None
     preview      gets the same arguments; returns what the call would do, for the person who is asked about it
+    sends_to     the third party that its arguments go to, such as "a search engine"; "" if they go nowhere
     """
-    terms = _Terms(name, description, effect, retry, timeout, trust, cache, sequential, inline, reconcile, preview)
+    terms = _Terms(name, description, effect, retry, timeout, trust, cache, sequential, inline, reconcile, preview, sends_to)
     _check_terms(terms)
 
     def made(plain: Callable[..., Any]) -> FunctionTool:

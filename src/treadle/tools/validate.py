@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from treadle.core.errors import BadTool
-from treadle.tools.accept import Schema, Scope
+from treadle.tools.accept import Schema, Scope, TooManyReferences
 from treadle.tools.fit import fit
 from treadle.tools.issues import Issue, word
 from treadle.tools.names import canonical, nearest
@@ -33,6 +33,7 @@ class Invalid(Struct, frozen=True):
 
 
 _TOO_DEEP = Invalid((Issue("", "arguments that are nested less deeply", "too many levels"),))
+_TOO_MUCH = Invalid((Issue("", "arguments that take less to check", "too many branches of the schema"),))
 
 
 class Validator:
@@ -53,8 +54,11 @@ class Validator:
 
     def check(self, arguments: Any) -> Valid | Invalid:
         """Arguments as the tool gets them, or all that is wrong with them. Never raises, whatever JSON it is given."""
+        self._scope.begin()
         try:
             return Valid(arguments) if self._test(arguments) else self._fitted(arguments)
+        except TooManyReferences:
+            return _TOO_MUCH
         except RecursionError:  # in the value, or a schema whose references lead nowhere but round
             return _TOO_DEEP
 

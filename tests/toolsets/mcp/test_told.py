@@ -115,3 +115,18 @@ def test_a_fingerprint_changes_with_everything_that_is_told():
         Told("a", "b", {"type": "object"}, {"readOnlyHint": 1}),
     ]
     assert len({each.fingerprint for each in (told, *others)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("server", "hints", "party"),
+    [
+        (STRANGER, {}, STRANGER.name),
+        (STRANGER, {"openWorldHint": False}, STRANGER.name),
+        (FRIEND, {}, ""),
+        (FRIEND, {"openWorldHint": False}, ""),
+        (FRIEND, {"openWorldHint": True}, FRIEND.name),
+    ],
+)
+def test_a_server_that_is_not_trusted_is_a_third_party(server, hints, party):
+    [offer] = offers(server, [Told("find", annotations=hints)]).values()
+    assert offer.tool.sends_to == party

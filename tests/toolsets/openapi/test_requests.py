@@ -87,6 +87,7 @@ def test_the_effect_and_what_becomes_of_a_crash_follow_from_the_method():
         "delete": ("destroy", "idempotent"),
     }
     assert {tool.trust for tool in found.values()} == {"untrusted"}
+    assert {tool.sends_to for tool in found.values()} == {tool.toolset for tool in found.values()}
     assert {tool.toolset for tool in found.values()} == {"Small"}
 
 
@@ -112,7 +113,7 @@ def test_effects_and_keys_are_set_by_name_or_by_method_and_path():
         document(paths), effects={"search_*": "read", "GET /pay": "write"}, keyed=["POST /pay"], trust="trusted", name="shop"
     )
     assert [(tool.effect, tool.retry) for tool in found.values()] == [("read", "read"), ("write", "idempotent"), ("write", "keyed")]
-    assert {(tool.trust, tool.toolset) for tool in found.values()} == {("trusted", "shop")}
+    assert {(tool.trust, tool.toolset, tool.sends_to) for tool in found.values()} == {("trusted", "shop", "")}
 
 
 def test_only_some_are_offered():

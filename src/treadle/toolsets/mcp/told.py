@@ -72,6 +72,7 @@ def _tool(server: Server, told: Told, name: str) -> Tool:
         retry=_retry(server, told, effect),
         trust="trusted" if server.trusted else "untrusted",
         toolset=server.name,
+        sends_to=_sends_to(server, told),
     )
 
 
@@ -93,6 +94,11 @@ def _effect(server: Server, told: Told) -> Effect:
     if server.trusted and hints.get("destructiveHint") is False:
         return "write"
     return "destroy"
+
+
+def _sends_to(server: Server, told: Told) -> str:
+    """A server that isn't trusted is a third party; of one that is, the tools that say they reach further tell others."""
+    return server.name if not server.trusted or told.annotations.get("openWorldHint") is True else ""
 
 
 def _says_that_it_changes(hints: Mapping[str, Any]) -> bool:

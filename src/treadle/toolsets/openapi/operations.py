@@ -140,7 +140,8 @@ def _accepts(document: Document, responses: Object) -> str:
 def _tool(terms: Terms, spec: ToolSpec, method: str, path: str) -> Tool:
     effect = _effect(terms, spec.name, method, path)
     retry = _retry(terms, spec.name, method, path, effect)
-    return Tool(spec, effect=effect, retry=retry, trust=terms.trust, toolset=terms.name)
+    third_party = "" if terms.trust == "trusted" else terms.name
+    return Tool(spec, effect=effect, retry=retry, trust=terms.trust, toolset=terms.name, sends_to=third_party)
 
 
 def _effect(terms: Terms, name: str, method: str, path: str) -> Effect:
