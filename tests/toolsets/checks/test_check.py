@@ -285,3 +285,8 @@ def test_a_node_that_is_installed_elsewhere_is_shown_with_its_folder_alone(works
     line = line_for(workspace, Wanted())
     assert line.program.read == (home,)
     assert line.program.env["PATH"].startswith(f"{home}/bin:")
+
+
+def test_what_tests_left_and_git_would_run_is_told(sandboxed):
+    outcome = checked(sandboxed, command="git init -q left && git -C left config core.fsmonitor evil; exit 3")
+    assert "Git could run programs by the settings of left/.git, so it was renamed." in outcome.output

@@ -59,6 +59,21 @@ def test_hooks_and_settings_of_a_repository_stay_as_they_are():
     assert str(git) not in line(Place(WORK, writable=False), host=host)
 
 
+def test_repositories_are_read_only_and_may_be_gone_by_then():
+    nested = WORK / "a" / ".git"
+    words = line(host=Host(0, 0, repositories=(nested,)))
+    assert has(words, "--ro-bind-try", str(nested), str(nested))
+    assert words.index(str(WORK)) < words.index(str(nested))
+
+
+def test_the_filter_of_system_calls_is_handed_over_as_the_program_takes_it():
+    files = Files(7, 8, filter=11)
+    for options, option in (({"--seccomp", "--add-seccomp-fd"}, "--add-seccomp-fd"), ({"--seccomp"}, "--seccomp")):
+        bwrap = Bwrap(Path("/usr/bin/bwrap"), frozenset(options))
+        assert has(arguments(bwrap, Host(0, 0), Place(WORK), ["ls"], files=files, env={}, scratch=1), option, "11")
+    assert files.all == (7, 8, 11)
+
+
 def test_what_is_hidden_is_covered():
     words = line(host=Host(0, 0, masks=(Mask(WORK / "a", folder=True), Mask(WORK / "b", folder=False))))
     assert has(words, "--tmpfs", f"{WORK}/a", "--remount-ro", f"{WORK}/a")

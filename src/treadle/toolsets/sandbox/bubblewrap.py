@@ -112,7 +112,8 @@ def _work(host: Host, place: Place) -> list[str]:
     words += [bind, str(place.workspace), str(place.workspace)]
     if place.writable and host.repository is not None:
         words += ["--bind", str(host.repository), str(host.repository)]  # a mount can't be moved away and replaced
-    words += [word for path in (*host.fixed, *host.repositories) for word in ("--ro-bind", str(path), str(path))]
+    words += [word for path in host.fixed for word in ("--ro-bind", str(path), str(path))]
+    words += [word for path in host.repositories for word in ("--ro-bind-try", str(path), str(path))]  # the person may delete one
     for path in host.environment:
         above = [folder for folder in reversed(path.parents) if place.workspace in folder.parents]
         words += [word for folder in above for word in ("--bind", str(folder), str(folder))]  # nor can what it lies in be moved
