@@ -12,7 +12,18 @@ from agentdojo.task_suite.task_suite import TaskSuite
 from bench.agentdojo.later import later_attacks
 from bench.agentdojo.replay import Attack, Played, Setting, attacks_of, both_said, played
 from bench.agentdojo.rotation import Measured, chosen, measured
-from bench.agentdojo.table import ATTACKS, BOTH, HELD_OUT, HONEST, asked_about, both_row, held_out_row, honest_row, stopped_row
+from bench.agentdojo.table import (
+    ATTACKS,
+    BOTH,
+    HELD_OUT,
+    HONEST,
+    asked_about,
+    both_row,
+    held_out_row,
+    held_out_total,
+    honest_row,
+    stopped_row,
+)
 from bench.agentdojo.world import VERSION, suites
 
 RESULTS = Path(__file__).parents[1] / "results" / "agentdojo.md"
@@ -86,6 +97,9 @@ def _page(
     both: dict[str, list[Played]],
     rotated: dict[str, Measured],
 ) -> str:
+    held_out = {
+        name: (found, chosen([other for each, other in rotated.items() if each != name])) for name, found in rotated.items()
+    }
     lines = [
         "# AgentDojo, replayed",
         "",
@@ -115,10 +129,8 @@ def _page(
         ROTATION,
         "",
         HELD_OUT,
-        *[
-            held_out_row(name, found, chosen([other for each, other in rotated.items() if each != name]))
-            for name, found in rotated.items()
-        ],
+        *[held_out_row(name, found, clauses) for name, (found, clauses) in held_out.items()],
+        held_out_total([*held_out.values()]),
         "",
         ASKED_ABOUT,
         "",

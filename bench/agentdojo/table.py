@@ -65,3 +65,15 @@ def held_out_row(name: str, measured: Measured, clauses: Clauses) -> str:
         f"| {measured.second_asked(clauses)} of {len(measured.second)} "
         f"({measured.second_asked(none)}, {measured.second_asked(CLAUSES)}) |"
     )
+
+
+def held_out_total(rotated: Sequence[tuple[Measured, Clauses]]) -> str:
+    """All suites together, each with the clauses that were chosen without it."""
+    stopped, attacks = _sums([(each.stopped(clauses), len(each.attacks)) for each, clauses in rotated])
+    unasked, honest = _sums([(each.unasked(clauses), len(each.honest)) for each, clauses in rotated])
+    asked, second = _sums([(each.second_asked(clauses), len(each.second)) for each, clauses in rotated])
+    return f"| **all** | | {stopped} of {attacks} | {unasked} of {honest} | {asked} of {second} ({asked / second:.0%}) |"
+
+
+def _sums(pairs: list[tuple[int, int]]) -> tuple[int, int]:
+    return sum(some for some, _ in pairs), sum(whole for _, whole in pairs)
