@@ -15,6 +15,7 @@ FUNCTIONS = frozenset(
     ("open", "os.open", "io.open", "codecs.open", "os.walk", "os.fwalk", "os.scandir", "os.listdir", "os.path.realpath")
 )
 METHODS = frozenset(("open", "read_text", "read_bytes", "write_text", "write_bytes", "resolve", "iterdir", "rglob", "glob"))
+OTHERS = frozenset(("owner.open", "self._runs.open", "service.open", "operation.open"))  # nothing that is a file
 WAYS = frozenset(("workspace", "_workspace", "Workspace"))  # what opens beneath a folder
 MAY = {
     "assistants/coding/kept.py": "writes what a model was asked into a job's own folder",
@@ -29,15 +30,12 @@ MAY = {
     "assistants/platform/demo/": "a platform of its own, for trying things out, in Treadle's own folder",
     "assistants/platform/settled.py": "credentials of the person, in their home",
     "assistants/reading/report.py": "writes its own reports",
-    "server/app.py": "no file: a service that is opened",
     "server/demo/": "samples and recordings that come with the package, and a folder of Treadle's own",
     "server/login.py": "a page that comes with the package",
     "server/mcp/wire.py": "a device of the system",
     "server/metrics.py": "what the system says of this process",
-    "server/openapi.py": "no file: a word of the page's",
     "server/pages.py": "pages that come with the package",
     "server/runs/taking_up.py": "its own lock, in Treadle's own folder",
-    "server/service.py": "no file: a service that is opened",
     "toolsets/checkpoints/checkpoints.py": "names the folder that was chosen, and Treadle's own",
     "toolsets/checkpoints/folders.py": "opens folders part by part, following no link",
     "toolsets/checkpoints/git.py": "looks for a program of the system",
@@ -78,13 +76,12 @@ def _uses(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in FUNCTIONS:
             yield node.lineno, ast.unparse(node.func)
-        elif (
-            isinstance(node, ast.Attribute)
-            and node.attr in METHODS
-            and not _is_way(node.value)
-            and ast.unparse(node) not in FUNCTIONS
-        ):
+        elif isinstance(node, ast.Attribute) and node.attr in METHODS and not (_is_way(node.value) or _is_other(node)):
             yield node.lineno, f"….{node.attr}"
+
+
+def _is_other(attribute: ast.Attribute) -> bool:
+    return ast.unparse(attribute) in OTHERS | FUNCTIONS
 
 
 def _is_way(receiver: ast.expr) -> bool:

@@ -35,6 +35,7 @@ from treadle.files.secret import is_secret
 
 MOST_BYTES = 10_000_000
 MOST_ENTRIES = 10_000
+DEEPEST = 200  # folders in one another that are walked
 GUARDED = (".git",)
 
 Kind = Literal["file", "folder", "link", "other"]
@@ -170,7 +171,8 @@ class Workspace:
     def files(self, path: str = ".", *, passed: Callable[[str], bool] = _is_hidden) -> Iterator[str]:
         """The paths of the regular files beneath a folder, in order. Folders and files whose names are `passed` are left out.
 
-        A link counts where it leads to a file inside; what lies behind links to folders is found where it is.
+        A link counts where it leads to a file inside; what lies behind links to folders is found where it is. So deeply nested
+        that nobody has made it by hand, folders are left out: each costs time by its depth.
         """
         folders = [self.relative(path)]
         self.listing(folders[0], most=1)  # a problem with the folder itself is raised, not skipped
@@ -182,7 +184,7 @@ class Workspace:
                 if passed(entry.name):
                     continue
                 if entry.kind == "folder":
-                    below.append(there)
+                    below += [there] if there.count("/") < DEEPEST else []
                 elif entry.kind == "file" or (entry.kind == "link" and self._leads_to_file(there)):
                     yield there
             folders += reversed(below)

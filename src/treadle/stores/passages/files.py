@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from treadle.core.regular import NotRegular
 from treadle.files.problems import WorkspaceProblem
-from treadle.files.workspace import Workspace, open_without_links
+from treadle.files.workspace import DEEPEST, Workspace, open_without_links
 from treadle.stores.passages.documents import Unreadable
 
 PATTERNS = ("**/*.md", "**/*.yaml", "**/*.yml", "**/*.txt")
@@ -88,7 +88,11 @@ def find(name: str, folder: Path, patterns: Iterable[str]) -> Look:
                 look.skipped.append(Skipped(_written(f"{name}/{path}"), "a link that leads out of the folder, or nowhere"))
             elif entry.kind in ("file", "other") and wanted.match(path):
                 look.files.append(File(_written(f"{name}/{path}"), folder, path, entry.size, entry.changed))
-        below += [path for entry, path in reversed(seen) if entry.kind == "folder"]
+        folders = [path for entry, path in seen if entry.kind == "folder"]
+        if here.count("/") >= DEEPEST:  # each costs time by its depth
+            look.skipped.extend(Skipped(_written(f"{name}/{path}"), "its folders are nested too deeply") for path in folders)
+        else:
+            below += reversed(folders)
     return look
 
 
