@@ -55,6 +55,7 @@ ALLOWED = [
     ),
     *("/usr2/shop", "/etcetera", "/home/ann2/shop", "/private/var/folders/x1/y"),
     *(f"{DATA}/samples/cart", f"{DATA}/users/bob/workspace", f"{DATA}/users/bob/workspace/shop", f"{DATA}/users/bob/samples/cart"),
+    f"{DATA}/letterbox",
 ]
 
 

@@ -57,8 +57,9 @@ SETTINGS = (".config", ".local/bin", ".local/lib", ".local/state", "Library")
 HOLDING = (".local", ".local/share", ".cache")
 """In a home, what holds much that isn't one project."""
 
-SAMPLES, USERS, WORKSPACE = "samples", "users", "workspace"
-"""In Treadle's own folder: samples to work on, the homes of a server's users, and the folder each of them may work in."""
+SAMPLES, USERS, WORKSPACE, WORKSHOP = "samples", "users", "workspace", "letterbox"
+"""In Treadle's own folder: samples to work on, the homes of a server's users, the folder each of them may work in, and that of the
+demonstration's."""
 
 
 class NotAWorkspace(SettingsError):
@@ -89,7 +90,7 @@ def _is_lent(parts: tuple[str, ...]) -> bool:
     """Whether a path in Treadle's own folder is there to be worked in."""
     if len(parts) > 2 and parts[0] == USERS:
         return parts[2] == WORKSPACE or _is_lent(parts[2:])
-    return len(parts) > 1 and parts[0] == SAMPLES
+    return (len(parts) > 1 and parts[0] == SAMPLES) or parts[:1] == (WORKSHOP,)
 
 
 def _why_in_home(path: Path) -> str:

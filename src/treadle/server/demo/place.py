@@ -9,9 +9,9 @@ from pathlib import Path
 
 from treadle.app.home import home_folder
 from treadle.app.settings import VARIABLE as SETTINGS
+from treadle.files.places import WORKSHOP
 
 FOLDER = "demo"
-WORKSHOP = "letterbox"  # what the reading and the coding assistant are in
 
 
 def enter() -> Path:

@@ -8,8 +8,8 @@ import msgspec
 from treadle.app.assistant import Host
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
+from treadle.files.places import WORKSHOP
 from treadle.server.demo import letterbox
-from treadle.server.demo.place import WORKSHOP
 
 MADE = "samples.json"  # which samples were made
 Make = Callable[[Host], Awaitable[None]]
