@@ -39,6 +39,7 @@ def typed(tmp_path, monkeypatch, capsys):
     typed.set(TREADLE_CONFIG=str(tmp_path / "own.toml"), TREADLE_MODEL=script(tmp_path, "Hi.", "Hi."))
     (tmp_path / "own.toml").write_text(SETTLED)
     (tmp_path / "add.py").write_text(ADD)
+    (tmp_path / "project").mkdir()
     return typed
 
 
@@ -71,7 +72,7 @@ COMMANDS = [
     ((), ("ask", "Hello?", "-a", "platform")),
     ((), ("ask", "Hello?", "-a", "guidance")),
     ((), ("ask", "Hello?", "-a", "courses")),
-    ((), ("ask", "Hello?", "-a", "coding")),
+    ((), ("ask", "Hello?", "-a", "coding", "--workspace", "project")),
     ((), ("chat",)),
     ((), ("read", "add.py")),
     ((), ("platform", "ask", "Hello?")),
