@@ -38,8 +38,9 @@ def typed(tmp_path, monkeypatch, capsys):
     typed = InProcess(tmp_path, monkeypatch, capsys)
     typed.set(TREADLE_CONFIG=str(tmp_path / "own.toml"), TREADLE_MODEL=script(tmp_path, "Hi.", "Hi."))
     (tmp_path / "own.toml").write_text(SETTLED)
-    (tmp_path / "add.py").write_text(ADD)
     (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "add.py").write_text(ADD)
+    monkeypatch.chdir(tmp_path / "project")
     return typed
 
 
@@ -72,7 +73,7 @@ COMMANDS = [
     ((), ("ask", "Hello?", "-a", "platform")),
     ((), ("ask", "Hello?", "-a", "guidance")),
     ((), ("ask", "Hello?", "-a", "courses")),
-    ((), ("ask", "Hello?", "-a", "coding", "--workspace", "project")),
+    ((), ("ask", "Hello?", "-a", "coding")),
     ((), ("chat",)),
     ((), ("read", "add.py")),
     ((), ("platform", "ask", "Hello?")),

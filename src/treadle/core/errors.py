@@ -10,6 +10,7 @@
     ├── ModelError               a model's server; `retryable` says whether another try may help
     │   ├── ModelUnavailable     not there, overloaded, too many requests, timed out
     │   ├── ModelRefused         400, 401, 403, 404 and the like
+    │   │   ├── AllowanceSpent   what a user of the server may spend is spent
     │   │   ├── ToolsRefused     this server takes no tools
     │   │   └── WrongWire        this model is asked over another API of its provider
     │   ├── ContextTooLong       more than the model can read
