@@ -3,7 +3,7 @@
 import asyncio
 
 from bench.faults.orders import Order
-from bench.faults.worker import names_of
+from bench.faults.worker import broken_in, names_of
 from treadle import open_home
 from treadle.app.home import close_home
 from treadle.core.entries import Finished, Returned, Started
@@ -51,7 +51,7 @@ def audited(home: str, store: str = "") -> str:
     async def verified() -> str:
         opened = open_home(home, database=store)
         try:
-            return (await opened.audit.verify()).reason
+            return broken_in(await opened.audit.verify())
         finally:
             close_home(opened)
 

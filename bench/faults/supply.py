@@ -14,7 +14,7 @@ from bench.faults.assistant import NAME, install
 from bench.faults.logs import Note
 from bench.faults.orders import Life, Order
 from bench.faults.verdicts import Verdict, judged_by
-from bench.faults.worker import names_of, open_calls
+from bench.faults.worker import broken_in, names_of, open_calls
 from treadle import open_home
 from treadle.app.home import close_home
 from treadle.app.workers.order import Order as Wanted
@@ -81,7 +81,7 @@ class Supply:
 
     async def audited(self) -> str:
         """What is wrong with the audit's chain; nothing, if it holds."""
-        return (await self._opened.audit.verify()).reason
+        return broken_in(await self._opened.audit.verify())
 
     def close(self) -> None:
         """Let go of the database."""

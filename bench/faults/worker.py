@@ -20,6 +20,7 @@ from treadle.core.errors import RunNotFound
 from treadle.core.events import CallStarted, Event, RunStarted
 from treadle.core.seams import Journal
 from treadle.engine.setup import Services
+from treadle.stores.audit import Verified
 from treadle.stores.sqlite import SqliteDatabase
 
 LIMITS = Limits(rounds=None)
@@ -105,6 +106,11 @@ class Watching:
             self._log.add(Note("works", event.run_id, now, seconds=now - self._order.born, cold=self._order.cold))
 
 
+def broken_in(verified: Verified) -> str:
+    """What is wrong with an audit; nothing, if its chain holds. A process that is killed may not have come to its first anchor."""
+    return "" if verified.broken_at is None else verified.reason
+
+
 async def _report(home: Home, order: Order, points: Points, result: RunResult[str]) -> Life:
     told = [f"{each.name} {each.arguments['number']}" for each in result.calls if each.problem == "interrupted"]
     verified = await home.audit.verify() if order.how != "unverified" else None
@@ -113,7 +119,7 @@ async def _report(home: Home, order: Order, points: Points, result: RunResult[st
         text=result.text or result.reason,
         interrupted=tuple(sorted(told)),
         passed=points.passed,
-        audit="" if verified is None else verified.reason,
+        audit="" if verified is None else broken_in(verified),
     )
 
 

@@ -148,10 +148,11 @@ def test_yes_and_nobody_answer_for_the_person(home):
 
 
 def test_an_assistants_tools_can_be_offered(home):
-    (home / "main.py").write_text("def run():\n    return 1\n")
+    (home / "project").mkdir()
+    (home / "project" / "main.py").write_text("def run():\n    return 1\n")
 
     async def work():
-        async with connected(home, "-a", "reading", "--workspace", str(home)) as client:
+        async with connected(home, "-a", "reading", "--workspace", str(home / "project")) as client:
             return (await client.list_tools()).tools
 
     tools = bounded(work)

@@ -72,8 +72,11 @@ def _fields(kind: Any) -> dict[str, tuple[Any, bool]]:
         required = mark in (Required, extended.Required)
         optional = mark in (NotRequired, extended.NotRequired)
         inner = get_args(hint)[0] if required or optional else hint
-        fields[name] = inner, required or (not optional and name in kind.__required_keys__)
+        fields[_ALIASES.get(name, name)] = inner, required or (not optional and name in kind.__required_keys__)
     return fields
+
+
+_ALIASES = {"schema_definition": "schema"}  # what the SDK of Mistral calls it, and what it sends
 
 
 class _Walk:

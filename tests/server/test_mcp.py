@@ -29,7 +29,12 @@ ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])  # clients of 2026, an
 def program(folder, *words):
     """`treadle mcp` as a client starts it."""
     command = [sys.executable, "-m", "treadle.cli.main", "mcp", "--tools", TOOLS, "--workspace", str(folder), *words]
-    return command, {"TREADLE_HOME": str(folder / "data")}
+    return command, {"TREADLE_HOME": str(data_of(folder))}
+
+
+def data_of(folder):
+    """Where its runs are kept: nobody works in a folder that has them in it."""
+    return folder.parent / f"{folder.name}-data"
 
 
 def over_stdio(folder, *words, **how):
@@ -334,7 +339,7 @@ def test_progress_is_told_in_order_and_before_the_answer(tmp_path, era):
 
 def statuses(folder):
     """How the runs ended that `treadle mcp` has kept."""
-    home = open_home(folder / "data")
+    home = open_home(data_of(folder))
     try:
         return sorted(info.status for info in run(home.journal.runs()))
     finally:

@@ -203,7 +203,7 @@ def test_what_the_person_has_there_stays(workspace):
 
 @pytest.mark.parametrize("path", ["/", "/etc", "~", "/usr"])
 def test_a_workspace_that_is_more_than_a_project_is_refused(path):
-    with pytest.raises(SandboxMissing, match="Name the folder of the project"):
+    with pytest.raises(SandboxMissing, match="Name a project's own folder"):
         ran("ls", Place(Path(path)))
 
 
