@@ -214,6 +214,8 @@ def test_cancelling_reaches_the_runs_inside(home):
         outer = boss(calls(("clerk", {"prompt": "Pay 5."})), inside=clerk(PAYS))
         await outer.run("Have 5 paid.", run_id="top", journal=home.services())
         (inner,) = await home.journal.children("top")
+        with pytest.raises(RunTaken, match="is part of run top"):
+            await Runs(home).cancel(inner)
         await Runs(home).cancel("top")
         assert await Runs(home).approvals("top") == []
         return [(await home.journal.info(each)).status for each in ("top", inner)]

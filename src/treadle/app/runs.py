@@ -84,9 +84,7 @@ class Runs:
         A run whose turn isn't over may be under way in another process; with `force` it is deleted all the same, and that process
         is refused its next write.
         """
-        root = (await self._tree(run_id)).runs[0]
-        if root.state.opened is not None and root.state.opened.parent:
-            raise RunTaken(f"Run {run_id} is part of run {root.state.opened.parent}; delete that one.")
+        root = (await self._tree(run_id)).check_root()
         if root.state.finished is None and not force:
             raise RunTaken(f"Run {run_id} isn't over: resume or cancel it first, or delete it with force=True.")
         forget = getattr(journal_of(self._services), "forget", None)

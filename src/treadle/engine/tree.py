@@ -31,6 +31,13 @@ class RunTree:
         """Return what a person has to answer before the run can go on."""
         return [approval for run in self.runs for approval in run.approvals()]
 
+    def check_root(self) -> JournaledRun:
+        """Return the run that a person began; `RunTaken` where this one is inside of another, which couldn't go on without it."""
+        root = self.runs[0]
+        if root.state.opened is not None and root.state.opened.parent:
+            raise RunTaken(f"Run {root.id} is part of run {root.state.opened.parent}: name that one instead.")
+        return root
+
     async def answer(self, call_id: str, answer: Answer, digest: str, catalog: Catalog | None = None) -> Approval:
         """Write down what a person said about a call. `catalog` has the tools of the run itself, where they are known."""
         root = self.runs[0]
@@ -50,10 +57,11 @@ class RunTree:
 
         A run whose turn isn't over may be under way in another process, where a call may be taking effect at this moment.
         """
-        finished = self.runs[0].state.finished
+        root = self.check_root()
+        finished = root.state.finished
         if finished is None or finished.stopped != "waiting":
             why = f"is over ({finished.stopped})" if finished else "isn't over: cancel it where it is under way"
-            raise RunTaken(f"Run {self.runs[0].id} {why}; only a run that waits for a person can be cancelled here.")
+            raise RunTaken(f"Run {root.id} {why}; only a run that waits for a person can be cancelled here.")
         for run in reversed(self.runs):
             if run.state.finished is None or run.state.finished.stopped == "waiting":
                 run.finish_cancelled()
