@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from treadle.app.jobs import Job, Jobs
     from treadle.app.mcp_servers import mcp_toolsets
     from treadle.app.models import model_of, spec_of
+    from treadle.app.runs import Runs
     from treadle.app.settings import Settings, assistant_settings, settings_of
     from treadle.app.talk import Kept, Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
@@ -91,6 +92,7 @@ _HOMES = {
     "RunInfo": "stores.journal",
     "RunNotFound": "core.errors",
     "RunResult": "engine.result",
+    "Runs": "app.runs",
     "Scripted": "models.scripted",
     "Settings": "app.settings",
     "SettingsError": "core.errors",
@@ -179,6 +181,7 @@ __all__ = [
     "RunInfo",
     "RunNotFound",
     "RunResult",
+    "Runs",
     "Scripted",
     "Settings",
     "SettingsError",

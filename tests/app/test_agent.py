@@ -66,6 +66,7 @@ PUBLIC = [
     "RunInfo",
     "RunNotFound",
     "RunResult",
+    "Runs",
     "Scripted",
     "Settings",
     "SettingsError",

@@ -146,12 +146,9 @@ OWN = {
     "app/agent.py": "the agent itself",
     "app/assistants.py": "where settings are applied",
     "assistants/coding/room.py": "a job's limits hold over all of its turns, so it counts what is left of the settled ones",
-    "assistants/coding/routes.py": "answers an approval; no model is asked",
     "cli/mcp.py": "lists tools; no model is asked",
-    "cli/nobody.py": "answers an approval; no model is asked",
     "cli/tool.py": "makes the one call that was typed; no model is asked",
     "server/mcp/calling.py": "makes the one call that a client asked for; no model is asked",
-    "server/runs/service.py": "answers an approval; no model is asked",
 }
 
 

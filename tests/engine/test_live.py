@@ -8,7 +8,8 @@ from treadle import Agent, Scripted
 from treadle.core.entries import Said
 from treadle.core.errors import JournalError
 from treadle.engine.catalog import Catalog
-from treadle.engine.live import MOST_UNSAFE, LiveRun
+from treadle.engine.journaled import MOST_UNSAFE
+from treadle.engine.live import LiveRun
 from treadle.engine.setup import Caller, Services
 
 

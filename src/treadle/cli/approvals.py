@@ -6,16 +6,15 @@ They need the run's journal, and nothing else.
 import argparse
 from typing import Any
 
-from treadle.app.agent import Agent
 from treadle.app.home import open_home
 from treadle.app.jobs import Jobs
+from treadle.app.runs import Runs
 from treadle.app.workers.order import is_workers
 from treadle.app.workers.submit import queue_again
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import json_object
 from treadle.cli.codes import USAGE
 from treadle.cli.kept import home_of, state_of
-from treadle.cli.nobody import nobody
 from treadle.cli.people import PERSON
 from treadle.cli.render import call_label, clean, to_json
 from treadle.cli.report import masked, show_approval
@@ -36,9 +35,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _answer(args: argparse.Namespace) -> int:
-    home_of(args.run)
-    agent, screen = nobody(), Screen()
-    waiting = await agent.approvals(args.run, journal=True)
+    runs, screen = Runs(home_of(args.run)), Screen()
+    waiting = await runs.approvals(args.run)
     if args.call is None:
         return _list(screen, args, waiting)
     if args.command == "settle" and args.said is None:
@@ -46,8 +44,8 @@ async def _answer(args: argparse.Namespace) -> int:
     if args.call not in [approval.call_id for approval in waiting]:
         there = f"These do: {', '.join(approval.call_id for approval in waiting)}." if waiting else "None does."
         raise ApprovalError(f"No call {args.call} of run {args.run} waits for an approval. {there}")
-    approval = await _said(agent, args)
-    is_queued = await _queued(agent, args.run)
+    approval = await _said(runs, args)
+    is_queued = await _queued(runs, args.run)
     if args.json:
         screen.line(to_json({**_value(args), "approval": masked(approval)}))
     elif is_queued:
@@ -58,9 +56,9 @@ async def _answer(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _queued(agent: Agent[str], run_id: str) -> bool:
+async def _queued(runs: Runs, run_id: str) -> bool:
     """A run that workers carry out goes on by itself, once nothing else waits."""
-    if not is_workers((await state_of(run_id)).opened) or await agent.approvals(run_id, journal=True):
+    if not is_workers((await state_of(run_id)).opened) or await runs.approvals(run_id):
         return False
     await queue_again(open_home(), run_id)
     return True
@@ -80,14 +78,14 @@ def _done(args: argparse.Namespace, approval: Approval) -> str:
     return f"Approved: {label}{instead}"
 
 
-async def _said(agent: Agent[str], args: argparse.Namespace) -> Approval:
+async def _said(runs: Runs, args: argparse.Namespace) -> Approval:
     by = args.user or PERSON
     if args.command == "settle":
-        return await agent.settle(args.run, args.call, SETTLED[args.said], args.words, by=by, journal=True)
+        return await runs.settle(args.run, args.call, SETTLED[args.said], args.words, by=by)
     if args.command == "deny":
-        return await agent.deny(args.run, args.call, args.reason, by=by, journal=True)
+        return await runs.deny(args.run, args.call, args.reason, by=by)
     arguments = None if args.arguments is None else json_object(args.arguments, "The arguments")
-    return await agent.approve(args.run, args.call, by=by, arguments=arguments, journal=True)
+    return await runs.approve(args.run, args.call, by=by, arguments=arguments)
 
 
 def _list(screen: Screen, args: argparse.Namespace, waiting: list[Approval]) -> int:

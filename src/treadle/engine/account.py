@@ -2,25 +2,23 @@
 
 from treadle.core.calls import Call, Result
 from treadle.core.seams import AuditRecord
-from treadle.engine.live import LiveRun
+from treadle.engine.journaled import JournaledRun
 from treadle.loop.state import CallState
 
 SUMMARY = 200  # characters of a result that the audit keeps
 
 
-def begins(run: LiveRun, state: CallState, call: Call) -> None:
+def begins(run: JournaledRun, state: CallState, call: Call) -> None:
     """Add that a call begins. Whoever carries it out waits for the disk first: no record, no effect."""
     if run.services.audit is None:
         return
     verdict, by = _decision(state)
     arguments = run.redactor.value(call.arguments)
-    record = AuditRecord(
-        run.id, call.id, run.caller.user, call.name, arguments, verdict, by, "", 0.0, True, None, run.now(), "begins"
-    )
+    record = AuditRecord(run.id, call.id, run.user, call.name, arguments, verdict, by, "", 0.0, True, None, run.now(), "begins")
     run.audit(record)
 
 
-def account(run: LiveRun, state: CallState, call: Call, result: Result, seconds: float) -> None:
+def account(run: JournaledRun, state: CallState, call: Call, result: Result, seconds: float) -> None:
     """Add how a call ended."""
     if run.services.audit is None:
         return
@@ -29,7 +27,7 @@ def account(run: LiveRun, state: CallState, call: Call, result: Result, seconds:
     record = AuditRecord(
         run.id,
         call.id,
-        run.caller.user,
+        run.user,
         call.name,
         run.redactor.value(call.arguments),
         verdict,

@@ -5,8 +5,7 @@ from typing import assert_never
 
 import msgspec
 
-from treadle.core.calls import Result
-from treadle.core.entries import Noted, Replied, Returned, Shortened
+from treadle.core.entries import Noted, Replied, Shortened
 from treadle.core.errors import ToolProblem
 from treadle.dialects.mend import Read, read_json
 from treadle.engine.ask import ask
@@ -46,7 +45,8 @@ async def drive(run: LiveRun) -> None:
         if not run.cancelled:
             raise
         await _stop_calls(run)
-        _cancel(run)
+        if run.state.finished is None:
+            run.finish_cancelled()
     finally:
         await _stop_calls(run)
         await run.flush()
@@ -153,16 +153,3 @@ async def _stop_calls(run: LiveRun) -> None:
     if tasks:
         await asyncio.wait(tasks)
     run.flying.clear()
-
-
-def _cancel(run: LiveRun) -> None:
-    """A person cancelled the run: every call that was asked for still gets its one result."""
-    if run.state.finished is not None:
-        return
-    if run.state.reply_open:
-        run.record(Replied(parts=(), finish="broken", at=run.now()))
-    for call in run.state.calls:
-        if call.result is None:
-            words = "Cancelled while it was running; it may have taken effect." if call.attempts else "Cancelled before it ran."
-            run.record(Returned(result=Result(call.id, call.name, words, "cancelled"), at=run.now()))
-    run.finish("cancelled", text=run.state.words, reason="The run was cancelled.")

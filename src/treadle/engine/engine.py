@@ -10,19 +10,19 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Written
-from treadle.core.entries import Entry, Forked, Opened, Replied, Resumed, Said
-from treadle.core.errors import ApprovalError, RunNotFound, RunTaken
+from treadle.core.entries import Entry, Opened, Replied, Resumed, Said
+from treadle.core.errors import RunNotFound, RunTaken
 from treadle.core.events import RunEnded, RunStarted
 from treadle.core.media import Prompt
 from treadle.engine.catalog import Catalog
 from treadle.engine.drive import drive
-from treadle.engine.live import LiveRun, append
+from treadle.engine.live import LiveRun
 from treadle.engine.media import read_prompt
 from treadle.engine.meter import Meter
-from treadle.engine.people import answered, check_fits
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Answer, Approval, Caller, Services, Setup
 from treadle.engine.telemetry import run_span
+from treadle.engine.tree import RunTree, fork_run, journal_of, read_tree, record_answer
 from treadle.engine.unclear import expires
 from treadle.engine.watch import Watch
 from treadle.loop.state import RunState
@@ -75,12 +75,8 @@ class Engine:
 
     async def fork(self, run_id: str, at: int | None = None, new_id: str | None = None) -> str:
         """A new run that goes on from a copy of another one's first `at` entries. Nothing runs yet."""
-        journal = self._journal()
-        entries = await self._read(run_id)
-        kept = entries if at is None else entries[:at]
         forked = new_id or new_run_id()
-        now = self.services.clock()
-        await append(journal, self.setup.redactor, forked, 0, [*kept, Forked(run_id=run_id, entries=len(kept), at=now)])
+        await fork_run(self.services, run_id, at, forked, self.setup.redactor)
         return forked
 
     async def cancel(self, run_id: str) -> bool:
@@ -106,33 +102,15 @@ class Engine:
 
     async def approvals(self, run_id: str) -> list[Approval]:
         """What a person has to answer before a run can go on, nested runs included."""
-        return [approval for run in await self._tree(run_id) for approval in run.approvals()]
+        return (await self._tree(run_id)).approvals()
 
     async def answer(self, run_id: str, call_id: str, answer: Answer, *, digest: str = "") -> Approval:
         """Write down what a person said about a call; `resume` then goes on. `digest` binds it to what they were shown."""
-        for run in await self._tree(run_id):
-            for call in (*run.state.calls, *run.state.inner):
-                if call.id == call_id and call.waits:
-                    approval = run.approval(call)
-                    _check_answer(approval, answer, digest, run.now())
-                    answered(run, call, answer)
-                    await run.flush()
-                    return approval
-        what = "an approval" if answer.settled is None else "somebody to say what became of it"
-        raise ApprovalError(f"No call {call_id} of run {run_id} waits for {what}.")
-
-    async def _tree(self, run_id: str) -> list[LiveRun]:
-        """A run and the runs inside of it, as their journals have them."""
         catalog = await self._tools()
-        strange = Catalog(())  # of runs inside, whose tools are another agent's
-        tree: list[LiveRun] = []
-        for each in (run_id, *await self._children(run_id)):
-            entries = await self._read(each)
-            opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-            run = LiveRun(each, self.setup, self.services, Caller(opened.user), catalog if each == run_id else strange)
-            run.replayed(entries)
-            tree.append(run)
-        return tree
+        return await (await self._tree(run_id)).answer(call_id, answer, digest, catalog)
+
+    async def _tree(self, run_id: str) -> RunTree:
+        return await read_tree(self.services, run_id, redactor=self.setup.redactor, expire=self.setup.approvals_expire)
 
     # inside
 
@@ -213,17 +191,8 @@ class Engine:
         async with self.setup.toolset:
             return self._tools_now()
 
-    def _journal(self) -> Any:
-        if self.services.journal is None:
-            raise RunNotFound("This agent keeps no journal, so there is nothing to go back to; run it with journal=True.")
-        return self.services.journal
-
     async def _read(self, run_id: str) -> list[Entry]:
-        return await self._journal().read(run_id)
-
-    async def _children(self, run_id: str) -> list[str]:
-        children = getattr(self._journal(), "children", None)
-        return [] if children is None else await children(run_id)
+        return await journal_of(self.services).read(run_id)
 
 
 def new_run_id() -> str:
@@ -254,24 +223,15 @@ def _continue(run: LiveRun, entries: list[Entry]) -> None:
         raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")
 
 
-def _check_answer(approval: Approval, answer: Answer, digest: str, now: float) -> None:
-    """An answer must be one to what was asked; what makes a call run must come in time, and be of what was shown."""
-    check_fits(approval, answer)
-    if (answer.approved or answer.settled == "again") and now > approval.expires_at:
-        raise ApprovalError(f"The approval of {approval.name} has expired; resume the run, and ask again if it is still wanted.")
-    if digest and digest != approval.digest:
-        raise ApprovalError(f"The arguments of {approval.name} are not those that were approved.")
-
-
 def _refuse_expired(run: LiveRun) -> None:
     """A call nobody answered in time is refused; what became of one that nobody knows of stays unclear."""
-    for call in (*run.state.calls, *run.state.inner):
-        if not call.waits or run.now() <= run.approval(call).expires_at:
+    for call in run.waiting():
+        if run.now() <= run.approval(call).expires_at:
             continue
         if call.unclear:
             expires(run, call)
         else:
-            answered(run, call, Answer(False, "Nobody", "nobody answered in time."))
+            record_answer(run, call, Answer(False, "Nobody", "nobody answered in time."), None)
 
 
 def result_of(run_id: str, state: RunState, entries: list[Entry], setup: Setup, approvals: tuple[Approval, ...]) -> RunResult[Any]:

@@ -1,31 +1,27 @@
-"""A run while it is under way in this process: its state, and the one place where entries are recorded and events sent.
+"""A run while it is under way in this process: what it goes by, and the one place where events are sent.
 
 It decides nothing and carries nothing out; `drive` does both with it.
 """
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from treadle.core.calls import Call, Verdict
 from treadle.core.context import RunContext
-from treadle.core.entries import Entry, Finished, Stopped
 from treadle.core.events import Event
-from treadle.core.requests import Usage
-from treadle.core.seams import AuditRecord, Journal, Situation
+from treadle.core.seams import Situation
 from treadle.core.tool import Tool
-from treadle.engine.approval import approval_of
 from treadle.engine.catalog import Catalog
+from treadle.engine.journaled import JournaledRun
 from treadle.engine.judge import Bench
 from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
 from treadle.guard.logged import log
-from treadle.guard.redaction import Redactor
 from treadle.loop.limits import Limits
-from treadle.loop.state import CallState, RunState, apply
 
 if TYPE_CHECKING:
     from treadle.engine.tracing import Tracing
@@ -36,31 +32,20 @@ Progress = Callable[[str], None]
 # An id that could be one of a tool's own calls (`c1.2` is the second of `c1`) would be two calls at once.
 _PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
 
-MOST_UNSAFE = 64  # writes under way before the run waits for the disk
 
-
-def append(journal: Journal, redactor: Redactor, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-    """Write entries; what the redactor finds in them isn't for everybody to read, where the journal can see to that."""
-    hiding = getattr(journal, "append_hiding", None)
-    return journal.append(run_id, position, entries) if hiding is None else hiding(run_id, position, entries, redactor)
-
-
-class LiveRun:
+class LiveRun(JournaledRun):
     """One run under way."""
 
     def __init__(
         self, run_id: str, setup: Setup, services: Services, caller: Caller, catalog: Catalog, meter: Meter | None = None
     ) -> None:
-        self.id = run_id
+        redactor = setup.redactor.knowing(caller.credentials.values()) if caller.credentials else setup.redactor
+        super().__init__(run_id, services, caller.user, redactor, setup.approvals_expire)
         self.setup = setup
-        self.services = services
         self.caller = caller
         self.catalog = catalog
-        self.redactor = setup.redactor.knowing(caller.credentials.values()) if caller.credentials else setup.redactor
         self.meter = meter or Meter(setup.terms.limits)
         self.is_root = meter is None
-        self.state = RunState()
-        self.entries: list[Entry] = []
         self.instructions = ""
         self.flying: dict[str, asyncio.Task[None]] = {}
         self.gate: asyncio.Task[None] | None = None  # the last sequential call
@@ -70,40 +55,10 @@ class LiveRun:
         self.cancelled = False
         self.trace: Any = None  # the run's own span, where somebody traces
         self.offered = self._offered()
-        self._unsafe: list[Awaitable[Any]] = []
         self._bench: Bench | None = None
         self._tracing: Tracing | None = None
 
     # what happened
-
-    def now(self) -> float:
-        """The time, for entries."""
-        return self.services.clock()
-
-    def replayed(self, entries: Iterable[Entry]) -> None:
-        """Take up what is in the journal already."""
-        for entry in entries:
-            self.entries.append(entry)
-            self.state = apply(self.state, entry)
-
-    def record(self, entry: Entry, written: Entry | None = None) -> None:
-        """Write down what happened, in other words where `written` has them. Safe on disk after `flush`."""
-        position = len(self.entries)
-        self.state = apply(self.state, entry)
-        entry = written or entry
-        self.entries.append(entry)
-        if self.services.journal is not None:
-            self._wait_for(append(self.services.journal, self.redactor, self.id, position, (entry,)))
-
-    def audit(self, record: AuditRecord) -> None:
-        """Add to the audit."""
-        if self.services.audit is not None:
-            self._wait_for(self.services.audit.record(record))
-
-    def _wait_for(self, ticket: Awaitable[Any]) -> None:
-        """Have `flush` wait for a write, once: several may have become one."""
-        if ticket not in self._unsafe:
-            self._unsafe.append(ticket)
 
     async def anchor(self) -> None:
         """Have it noted outside of the audit where that ends, at the end of a turn; a run inside of another leaves it to that."""
@@ -114,24 +69,6 @@ class LiveRun:
             await anchor(self.id)
         except OSError as error:
             log.error("The end of the audit couldn't be noted: %s. Until it can, what is cut off its end isn't noticed", error)
-
-    async def flush(self) -> None:
-        """Wait until everything recorded is safe on disk."""
-        while self._unsafe:
-            waited = tuple(self._unsafe)
-            for ticket in waited:  # each by whoever flushes, also where others have: it may say that the run isn't ours any more
-                await ticket
-            self._unsafe = [ticket for ticket in self._unsafe if ticket not in waited]
-
-    async def breathe(self) -> None:
-        """Wait for the disk if it has fallen far behind."""
-        if len(self._unsafe) > MOST_UNSAFE:
-            await self.flush()
-
-    def finish(self, stopped: Stopped, *, text: str = "", output: Any = None, reason: str = "", usage: Usage | None = None) -> None:
-        """End the turn."""
-        entry = Finished(stopped=stopped, text=text, output=output, reason=reason, usage=usage or Usage(), at=self.now())
-        self.record(entry)
 
     def emit(self, event: Event) -> None:
         """Tell whoever watches. A watcher that fails is logged and never stops a run."""
@@ -246,12 +183,7 @@ class LiveRun:
 
     # what waits
 
-    def approval(self, call: CallState) -> Approval:
-        """What a person is asked about one call."""
-        return approval_of(self.id, call, self.setup.approvals_expire)
-
     def approvals(self) -> tuple[Approval, ...]:
         """All that a person has to answer before this run can go on, nested runs included."""
-        own = [self.approval(call) for call in (*self.state.calls, *self.state.inner) if call.waits]
         nested = [approval for waiting in self.suspended.values() for approval in waiting if approval.run_id != self.id]
-        return (*own, *nested)
+        return (*super().approvals(), *nested)

@@ -12,26 +12,20 @@ from msgspec.structs import replace
 
 from treadle.core.calls import Call, Preview, Result
 from treadle.core.context import RunContext
-from treadle.core.entries import Approved, Previewed, Refused, Returned, Settled
-from treadle.core.errors import ApprovalError, ToolProblem
+from treadle.core.entries import Previewed, Returned
+from treadle.core.errors import ToolProblem
 from treadle.core.events import ApprovalNeeded, CallReturned
 from treadle.engine.account import account
-from treadle.engine.catalog import Catalog
-from treadle.engine.judge import misfit
 from treadle.engine.live import LiveRun
-from treadle.engine.setup import Answer, Approval, as_answer
+from treadle.engine.setup import Approval, as_answer
+from treadle.engine.tree import bounded_text, record_answer
 from treadle.guard.logged import log
-from treadle.guard.policy import digest
-from treadle.guard.redaction import Redactor
-from treadle.loop.answers import SOMEBODY, refusal, settlement
 from treadle.loop.state import CallState, find_call
-from treadle.tools.validate import Invalid
 
 AskPreview = Callable[[Call, RunContext[Any]], Awaitable[Preview]]
 
 PREVIEW_TIME = 20.0  # seconds a tool has to say what a call would do
 PREVIEW_LIMIT = 100_000  # characters of it that are kept
-WORDS_LIMIT = 10_000  # characters of what a person says became of a call
 
 
 async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallState]:
@@ -47,17 +41,10 @@ async def preview_calls(run: LiveRun, calls: Sequence[CallState]) -> list[CallSt
         if isinstance(told, ToolProblem):
             _fails(run, call, str(told))
         elif told.text:
-            run.record(
-                Previewed(call_id=call.id, text=_bounded(run.redactor.text(told.text), PREVIEW_LIMIT), seal=told.seal, at=run.now())
-            )
+            text = bounded_text(run.redactor.text(told.text), PREVIEW_LIMIT)
+            run.record(Previewed(call_id=call.id, text=text, seal=told.seal, at=run.now()))
     now = [find_call(run.state, call.id) for call in calls]
     return [call for call in now if call is not None and call.waits]
-
-
-def _bounded(text: str, most: int) -> str:
-    """Nobody may take a part for the whole."""
-    more = len(text) - most
-    return text if more <= 0 else f"{text[:most]}\n[… {more:,} more characters aren't shown …]"
 
 
 async def _previewed(run: LiveRun, state: CallState, ask: AskPreview) -> Preview | ToolProblem:
@@ -94,7 +81,9 @@ async def ask_inline(run: LiveRun, call: CallState) -> bool:
     answer = as_answer(await said if inspect.isawaitable(said) else said)
     if approval.unclear and answer.settled is None:  # a yes to everything doesn't say what happened
         return False
-    answered(run, call, answer)
+    result = record_answer(run, call, answer, run.catalog)
+    if result is not None and run.watched:
+        run.emit(CallReturned(run_id=run.id, result=result, seconds=0.0))
     return True
 
 
@@ -109,64 +98,3 @@ def needed(approval: Approval, shown: Call) -> ApprovalNeeded:
         unclear=approval.unclear,
         began_at=approval.began_at,
     )
-
-
-def answered(run: LiveRun, call: CallState, answer: Answer) -> None:
-    """Write down what a person said. What ends the call is in the audit at once."""
-    approval = run.approval(call)
-    check_fits(approval, answer)
-    check_edited(approval, answer, run.catalog)
-    entry = entry_of(approval, answer, run.now())
-    if isinstance(entry, Settled):
-        _settles(run, call, replace(entry, words=_bounded(run.redactor.text(entry.words), WORDS_LIMIT)))
-        return
-    if isinstance(entry, Refused):
-        refused = Call(call.id, call.name, approval.arguments)
-        account(run, replace(call, answered=entry.by or SOMEBODY), refused, refusal(call.id, call.name, entry), 0.0)
-    run.record(entry)
-
-
-def _settles(run: LiveRun, call: CallState, entry: Settled) -> None:
-    """What became of a call, by a person's word. One that is tried again isn't over, and has its records when it is."""
-    assert call.call is not None  # a call that began was read
-    assert call.question is not None  # it is what was answered
-    result = settlement(call.id, call.name, entry)
-    if result is not None:
-        question = replace(call.question, said=entry.said, by=entry.by or SOMEBODY)
-        account(run, replace(call, question=question), call.call, result, 0.0)
-    run.record(entry)
-    if result is not None and run.watched:
-        run.emit(CallReturned(run_id=run.id, result=result, seconds=0.0))
-
-
-def check_fits(approval: Approval, answer: Answer) -> None:
-    """What was asked is what has to be answered: whether a call may run, or what became of it."""
-    if approval.unclear and answer.settled is None:
-        raise ApprovalError(
-            f"{approval.name} had begun when its process ended, so it can't be approved or denied:"
-            " say that it happened, that it did not, or that it is to be tried again."
-        )
-    if answer.settled is not None and not approval.unclear:
-        raise ApprovalError(f"{approval.name} hasn't begun yet, so nothing can have become of it: approve it or deny it.")
-    if answer.settled is not None and answer.arguments is not None:
-        raise ApprovalError(f"{approval.name} can only be tried again as it was; leave the arguments out.")
-
-
-def check_edited(approval: Approval, answer: Answer, catalog: Catalog) -> None:
-    """Arguments that a person edited must fit the tool like any others."""
-    if answer.arguments is None or approval.name not in catalog.tools:
-        return
-    checked = catalog.validator(approval.name).check(answer.arguments)
-    if isinstance(checked, Invalid):
-        raise ApprovalError(misfit(checked, approval.name, answer.arguments, catalog, Redactor()))
-
-
-def entry_of(approval: Approval, answer: Answer, at: float) -> Approved | Refused | Settled:
-    """A person's answer, as it goes into the journal."""
-    if answer.settled is not None:
-        return Settled(call_id=approval.call_id, said=answer.settled, by=answer.by, words=answer.reason, at=at)
-    if not answer.approved:
-        return Refused(call_id=approval.call_id, by=answer.by, reason=answer.reason, at=at)
-    arguments = answer.arguments
-    bound = approval.digest if arguments is None else digest(arguments)
-    return Approved(call_id=approval.call_id, by=answer.by, digest=bound, arguments=arguments, at=at)

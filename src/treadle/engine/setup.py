@@ -19,6 +19,8 @@ from treadle.loop.decide import Terms
 Instructions = str | Callable[[RunContext[Any]], str | Awaitable[str]]
 Price = Callable[[str, Usage], float | None]
 
+APPROVALS_EXPIRE = 7 * 24 * 3600.0  # seconds
+
 
 class Approval(Struct, frozen=True):
     """A call that waits for a person, bound to its exact arguments by their digest. `preview` says what it would do, if known.
@@ -81,7 +83,7 @@ class Setup(Struct, frozen=True):
     output: Output | None = None
     approver: Approver | None = None
     attended: bool = True
-    approvals_expire: float = 7 * 24 * 3600.0
+    approvals_expire: float = APPROVALS_EXPIRE
     shows_secrets: bool = False
     result_limit: int = 20_000
     summarizer: Model | None = None

@@ -21,7 +21,7 @@ from treadle.server.metrics import Figures, metrics_routes
 from treadle.server.models import Fetching, Models, model_routes
 from treadle.server.pages import panel_path
 from treadle.server.runs.routes import run_routes
-from treadle.server.runs.service import Runs
+from treadle.server.runs.service import HostedRuns
 from treadle.server.stats import stats_routes
 from treadle.server.wires.routes import wire_routes
 from treadle.stores.people import LOCAL, Person, Role
@@ -67,7 +67,7 @@ class Service:
         self._person = person
         self._shared = shared
         self._models = Models(host, is_local=person == LOCAL, fetching=shared.fetching)
-        self._runs = Runs(assistants, host, self._models, shared.figures)
+        self._runs = HostedRuns(assistants, host, self._models, shared.figures)
 
     def open(self) -> AbstractAsyncContextManager[Any]:
         """For as long as the application runs."""

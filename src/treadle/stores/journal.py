@@ -53,6 +53,13 @@ _INFO = (
 )
 
 
+_CHILDREN = (
+    "WITH RECURSIVE inside (run_id) AS (SELECT run_id FROM runs WHERE parent = ? AND parent <> '' "
+    "UNION SELECT runs.run_id FROM runs JOIN inside ON runs.parent = inside.run_id AND runs.parent <> '') "
+    "SELECT run_id FROM inside ORDER BY run_id"
+)
+_TABLES_OF_A_RUN = ("entries", "results", "queue", "stats_new", "stats_runs", "runs")
+
 _ESCAPED = re.compile("[%_!]")  # what means something to LIKE
 _LONGEST = 80  # characters of a title
 _LOOK = 2_000  # characters in which the secrets of a title are looked for
@@ -168,12 +175,20 @@ class DatabaseJournal:
 
     async def children(self, run_id: str) -> list[str]:
         """The runs that were opened inside of this one, however deep."""
-        query = (
-            "WITH RECURSIVE inside (run_id) AS (SELECT run_id FROM runs WHERE parent = ? AND parent <> '' "
-            "UNION SELECT runs.run_id FROM runs JOIN inside ON runs.parent = inside.run_id AND runs.parent <> '') "
-            "SELECT run_id FROM inside ORDER BY run_id"
-        )
-        return [row[0] for row in await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())]
+        return await self._database.submit(lambda connection: _children(connection, run_id))
+
+    async def forget(self, run_id: str) -> None:
+        """Delete a run, the runs inside of it, and what else is kept for them; whoever carries one on is refused the next write.
+
+        The audit, and the figures that were counted, stay. So do leases: their tokens must go on growing.
+        """
+
+        def deleted(connection: Connection) -> None:
+            for each in (run_id, *_children(connection, run_id)):
+                for table in _TABLES_OF_A_RUN:
+                    connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (each,))  # noqa: S608 - our own words
+
+        await self._database.submit(deleted)
 
     async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
         """The runs a person started, newest first."""
@@ -196,6 +211,10 @@ class DatabaseJournal:
         if not rows:
             raise _missing(run_id)
         return RunInfo(*rows[0])
+
+
+def _children(connection: Connection, run_id: str) -> list[str]:
+    return [row[0] for row in connection.execute(_CHILDREN, (run_id,)).fetchall()]
 
 
 def _where(wanted: Wanted, like: str) -> tuple[str, list[object]]:

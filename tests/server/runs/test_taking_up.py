@@ -11,7 +11,7 @@ from treadle.core.entries import Opened, Resumed, Said
 from treadle.core.errors import JournalError
 from treadle.server.metrics import Figures
 from treadle.server.models import Models
-from treadle.server.runs.service import MOST_TRIES, Runs
+from treadle.server.runs.service import MOST_TRIES, HostedRuns
 from treadle.server.runs.taking_up import LEASED, FileLock, LeaseLock, lock_of, wait_for
 from treadle.stores.leases import Lease, Leases
 from treadle.stores.postgres.database import PostgresDatabase
@@ -165,7 +165,7 @@ def test_a_server_that_stops_at_once_takes_nothing_up(tmp_path):
         lent = host(tmp_path, Echo())
         other = FileLock(lent.home.folder)
         assert await other.try_now()
-        runs = Runs([rivers()], lent, Models(lent, is_local=True), Figures())
+        runs = HostedRuns([rivers()], lent, Models(lent, is_local=True), Figures())
         async with runs.open():
             waiting = asyncio.create_task(runs.settled())
             await asyncio.sleep(0)

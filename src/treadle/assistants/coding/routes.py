@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
-from treadle import Agent, Host, Job, Jobs, RunNotFound, Scripted, SettingsError, TreadleError, settings_of, spec_of
+from treadle import Host, Job, Jobs, RunNotFound, Runs, SettingsError, TreadleError, settings_of, spec_of
 from treadle.assistants.coding.account import Entry, doing, steps_of
 from treadle.assistants.coding.carrying import FACE, Carrier, is_known
 from treadle.assistants.coding.changes import checkpoints_of, patch_of, take_back
@@ -40,6 +40,7 @@ class Service:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._jobs = Jobs(host.home.folder)
+        self._runs = Runs(host.home)
         self._places = Places(host)
         self._carrier = Carrier(host)
         host.at_end(self._carrier.close)
@@ -146,8 +147,7 @@ class Service:
             raise HTTPException(409, "This call doesn't wait any more.")
         if asked["digest"] != said.digest:
             raise HTTPException(409, "This call isn't the one that you were shown; look at it again.")
-        kept = self._host.home.services()
-        await Agent(Scripted()).answer(job.id, call_id, said.answer(self._host.user), digest=said.digest, journal=kept)
+        await self._runs.answer(job.id, call_id, said.answer(self._host.user), digest=said.digest)
         if not await self._approvals(job):
             self._carrier.resume(job)
         return JSONResponse({"job": brief(job)}, 202)
@@ -217,7 +217,7 @@ class Service:
         if job.state != "waiting":
             return []
         try:
-            waiting = await Agent(Scripted()).approvals(job.id, journal=self._host.home.services())
+            waiting = await self._runs.approvals(job.id)
         except RunNotFound:
             return []
         return [{**msgspec.to_builtins(each), "arguments": redacted(each.arguments)} for each in waiting]

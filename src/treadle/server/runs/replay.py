@@ -45,14 +45,13 @@ from treadle.core.events import (
 from treadle.core.messages import ReplyPart, Text, Thinking
 from treadle.engine.approval import approval_of
 from treadle.engine.people import needed
-from treadle.engine.setup import Approval
+from treadle.engine.setup import APPROVALS_EXPIRE, Approval
 from treadle.guard.redaction import Redactor
 from treadle.loop.answers import refusal, settlement
 from treadle.loop.state import RunState, apply, find_call, replay
 from treadle.server.runs.events import PersonSaid, Reply, Told, TurnEnded, bounded, ended, masked
 from treadle.server.wires.foreign import is_handed
 
-EXPIRES = 7 * 24 * 3600.0  # seconds, as the engine has it
 STRANDED = "This run isn't under way here, and not over either; resume it to have it carried on."
 
 Journals = Mapping[str, Sequence[Entry]]  # a run's, first, and those of the runs inside of it
@@ -138,7 +137,7 @@ def waiting_in(journals: Journals) -> list[Approval]:
 def _waiting(run_id: str, state: RunState) -> list[Approval]:
     """What isn't for a program that brought its own tools."""
     waiting = [call for call in (*state.calls, *state.inner) if call.waits and (call.unclear or not is_handed(call.verdict))]
-    return [approval_of(run_id, call, EXPIRES) for call in waiting]
+    return [approval_of(run_id, call, APPROVALS_EXPIRE) for call in waiting]
 
 
 class _Teller:

@@ -32,7 +32,7 @@ from treadle.server.runs.kept import journals_of
 from treadle.server.runs.live import UnderWay
 from treadle.server.runs.reading import Start, Streamed, lines_of, place_of, start_of
 from treadle.server.runs.replay import waiting_in
-from treadle.server.runs.service import Runs, Turnstile
+from treadle.server.runs.service import HostedRuns, Turnstile
 from treadle.server.runs.shown import Shown, shown
 from treadle.stores.journal import RunInfo, Wanted
 from treadle.stores.journal import place_of as place_in_list
@@ -43,7 +43,7 @@ MOST_WAITING = 200  # runs whose approvals are listed
 class Service:
     """The endpoints, for one person."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: HostedRuns) -> None:
         self._runs = runs
         self._home = runs.home
         self._live = runs.live
@@ -258,7 +258,7 @@ TABLE: tuple[tuple[str, str, str, Operation], ...] = (
 )
 
 
-def run_routes(runs: Runs) -> list[BaseRoute]:
+def run_routes(runs: HostedRuns) -> list[BaseRoute]:
     """The routes."""
     service = Service(runs)
     return together([Described(path, getattr(service, name), operation, method) for method, path, name, operation in TABLE])

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
 from treadle.app.jobs import Jobs
+from treadle.app.runs import Runs
 from treadle.app.workers.order import is_workers
 from treadle.app.workers.submit import queue_again
 from treadle.core.entries import Entry, Finished, Resumed
@@ -29,7 +30,6 @@ from treadle.engine.media import read_prompt
 from treadle.engine.setup import Approval
 from treadle.guard.redaction import Redactor
 from treadle.loop.state import replay
-from treadle.models.scripted import Scripted
 from treadle.server.closing import close_one
 from treadle.server.metrics import Figures
 from treadle.server.models import Models
@@ -52,8 +52,8 @@ MOST_TRIES = 5  # times that a run is taken up without anybody asking for it and
 Made = tuple[Agent[Any], list[Callable[[], object]]]  # an agent, and what has to be closed after it
 
 
-class Runs:
-    """The runs of one person."""
+class HostedRuns:
+    """The runs of one person on a server."""
 
     def __init__(self, assistants: Sequence[Assistant], host: Host, models: Models, figures: Figures) -> None:
         self.home = host.home
@@ -272,7 +272,7 @@ class Runs:
                 waits = True
                 try:
                     if not self._was_answered(entries, await journals_of(self.home, root)):
-                        await self._answer(run_id, call_id, said, made[0] if root == run_id else Agent[Any](Scripted()))
+                        await self._answer(run_id, call_id, said, made[0] if root == run_id else None)
                     waits = bool(waiting_in(await journals_of(self.home, root)))
                 finally:
                     if waits:  # for something else, or because this can't be taken
@@ -282,7 +282,7 @@ class Runs:
     async def _answer_for_workers(self, run_id: str, call_id: str, said: CallAnswered, root: str) -> None:
         """The same for a run that workers carry out: where nothing else waits, it is queued, and one of them goes on with it."""
         if not self._was_answered(await entries_of(self.home, root), await journals_of(self.home, root)):
-            await self._answer(run_id, call_id, said, Agent[Any](Scripted()))
+            await self._answer(run_id, call_id, said)
         if not waiting_in(await journals_of(self.home, root)):
             await queue_again(self.home, root)
 
@@ -297,9 +297,11 @@ class Runs:
             run_id = parent
         return run_id
 
-    async def _answer(self, run_id: str, call_id: str, said: CallAnswered, agent: Agent[Any]) -> Approval:
-        """Of a run inside of another the tools aren't known here, so that edited arguments are checked when it goes on."""
+    async def _answer(self, run_id: str, call_id: str, said: CallAnswered, agent: Agent[Any] | None = None) -> Approval:
+        """Without the run's agent, its tools aren't known: edited arguments are then checked when it goes on."""
         answer, digest = said.answer(self._host.user, said.arguments), said.digest if said.runs else ""
+        if agent is None:
+            return await Runs(self.home).answer(run_id, call_id, answer, digest=digest)
         return await agent.answer(run_id, call_id, answer, digest=digest, journal=self.home.services())
 
 

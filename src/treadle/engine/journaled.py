@@ -1,0 +1,108 @@
+"""A run as its journal has it: entries and state, what waits for a person, and the one place where entries are recorded."""
+
+from collections.abc import Awaitable, Iterable, Sequence
+from typing import Any
+
+from treadle.core.calls import Result
+from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped
+from treadle.core.requests import Usage
+from treadle.core.seams import AuditRecord, Journal
+from treadle.engine.approval import approval_of
+from treadle.engine.setup import APPROVALS_EXPIRE, Approval, Services
+from treadle.guard.redaction import Redactor
+from treadle.loop.state import CallState, RunState, apply
+
+MOST_UNSAFE = 64  # writes under way before the run waits for the disk
+CANCELLED = "Cancelled before it ran."
+CANCELLED_RUNNING = "Cancelled while it was running; it may have taken effect."
+
+
+def append(journal: Journal, redactor: Redactor, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+    """Write entries; what the redactor finds in them isn't for everybody to read, where the journal can see to that."""
+    hiding = getattr(journal, "append_hiding", None)
+    return journal.append(run_id, position, entries) if hiding is None else hiding(run_id, position, entries, redactor)
+
+
+class JournaledRun:
+    """One run. Neither a model nor tools are needed to read it, or to write down what a person says about it."""
+
+    def __init__(
+        self, run_id: str, services: Services, user: str = "", redactor: Redactor | None = None, expire: float = APPROVALS_EXPIRE
+    ) -> None:
+        self.id = run_id
+        self.services = services
+        self.user = user
+        self.redactor = redactor or Redactor()
+        self.state = RunState()
+        self.entries: list[Entry] = []
+        self._expire = expire
+        self._unsafe: list[Awaitable[Any]] = []
+
+    def now(self) -> float:
+        """The time, for entries."""
+        return self.services.clock()
+
+    def replayed(self, entries: Iterable[Entry]) -> None:
+        """Take up what is in the journal already."""
+        for entry in entries:
+            self.entries.append(entry)
+            self.state = apply(self.state, entry)
+
+    def record(self, entry: Entry, written: Entry | None = None) -> None:
+        """Write down what happened, in other words where `written` has them. Safe on disk after `flush`."""
+        position = len(self.entries)
+        self.state = apply(self.state, entry)
+        entry = written or entry
+        self.entries.append(entry)
+        if self.services.journal is not None:
+            self._wait_for(append(self.services.journal, self.redactor, self.id, position, (entry,)))
+
+    def audit(self, record: AuditRecord) -> None:
+        """Add to the audit."""
+        if self.services.audit is not None:
+            self._wait_for(self.services.audit.record(record))
+
+    def _wait_for(self, ticket: Awaitable[Any]) -> None:
+        """Have `flush` wait for a write, once: several may have become one."""
+        if ticket not in self._unsafe:
+            self._unsafe.append(ticket)
+
+    async def flush(self) -> None:
+        """Wait until everything recorded is safe on disk."""
+        while self._unsafe:
+            waited = tuple(self._unsafe)
+            for ticket in waited:  # each by whoever flushes, also where others have: it may say that the run isn't ours any more
+                await ticket
+            self._unsafe = [ticket for ticket in self._unsafe if ticket not in waited]
+
+    async def breathe(self) -> None:
+        """Wait for the disk if it has fallen far behind."""
+        if len(self._unsafe) > MOST_UNSAFE:
+            await self.flush()
+
+    def finish(self, stopped: Stopped, *, text: str = "", output: Any = None, reason: str = "", usage: Usage | None = None) -> None:
+        """End the turn."""
+        entry = Finished(stopped=stopped, text=text, output=output, reason=reason, usage=usage or Usage(), at=self.now())
+        self.record(entry)
+
+    def finish_cancelled(self) -> None:
+        """End the turn because a person cancelled it: every call that was asked for still gets its one result."""
+        if self.state.reply_open:
+            self.record(Replied(parts=(), finish="broken", at=self.now()))
+        for call in self.state.calls:
+            if call.result is None:
+                words = CANCELLED_RUNNING if call.attempts else CANCELLED
+                self.record(Returned(result=Result(call.id, call.name, words, "cancelled"), at=self.now()))
+        self.finish("cancelled", text=self.state.words, reason="The run was cancelled.")
+
+    def waiting(self) -> tuple[CallState, ...]:
+        """The calls of this run that wait for a person."""
+        return tuple([call for call in (*self.state.calls, *self.state.inner) if call.waits])
+
+    def approval(self, call: CallState) -> Approval:
+        """What a person is asked about one call."""
+        return approval_of(self.id, call, self._expire)
+
+    def approvals(self) -> tuple[Approval, ...]:
+        """All that a person has to answer before this run can go on."""
+        return tuple([self.approval(call) for call in self.waiting()])
