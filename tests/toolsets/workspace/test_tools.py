@@ -72,7 +72,25 @@ def test_every_change_may_run_again_after_a_crash(flat, grouped):
     assert {tool.retry for tool in changing} == {"idempotent"}
 
 
-def test_effects_are_those_of_the_most_dangerous_action(flat, grouped):
+def test_each_action_has_its_effect_and_the_flat_tool_of_it_the_same(flat, grouped):
+    actions = {tool.name: tool.effects for tool in grouped.toolset.tools()}
+    effects = {tool.name: tool.effect for tool in flat.toolset.tools()}
+    assert actions["file"] == {
+        "read": effects["read_file"],
+        "write": effects["write_file"],
+        "replace": effects["replace_text"],
+        "append": "write",
+        "delete": effects["delete_file"],
+    }
+    assert actions["code_edit"] == {
+        "get_lines": effects["read_file"],
+        "edit_lines": effects["edit_lines"],
+        "insert_at_line": effects["insert_lines"],
+        "delete_lines": effects["delete_lines"],
+    }
+
+
+def test_a_tool_as_such_has_the_effect_of_its_most_dangerous_action(flat, grouped):
     assert {tool.name: tool.effect for tool in grouped.toolset.tools()} == {
         "file": "destroy",
         "code_edit": "write",

@@ -1,13 +1,15 @@
 """The tools of a workspace: four that take an `action`, or flat ones, one for each action. What they do is `files` and `finder`.
 
-A tool with actions has the effect of its most dangerous one, since that is what a policy goes by; a rule may look at `action`.
+Each action has its effect, and a flat tool that of its action. `search` and `navigate` only read.
 After a crash, changes may run again: nothing counts as read then, so that a file that is there stays as it is, and the model looks.
 """
 
 from asyncio import to_thread
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, assert_never
 
+from treadle.core.calls import Effect
 from treadle.core.context import RunContext
 from treadle.files.places import check_workspace
 from treadle.files.problems import BadEdit
@@ -19,6 +21,13 @@ from treadle.toolsets.workspace.finder import Finder, Outline
 from treadle.toolsets.workspace.search import Search
 
 TOOLSET = "workspace"
+_FILE: Mapping[str, Effect] = {"read": "read", "write": "write", "replace": "write", "append": "write", "delete": "destroy"}
+_CODE_EDIT: Mapping[str, Effect] = {
+    "get_lines": "read",
+    "edit_lines": "write",
+    "insert_at_line": "write",
+    "delete_lines": "write",
+}
 _T = TypeVar("_T")
 
 
@@ -55,7 +64,7 @@ class FlatFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    @tool(effect="read")
+    @tool(effect=_FILE["read"])
     def read_file(self, ctx: RunContext[Any], path: str, start_line: int = 1, end_line: int | None = None) -> str:
         """Read a file, with line numbers. Needed before it can be edited.
 
@@ -65,7 +74,7 @@ class FlatFiles:
         """
         return self._files.read(ctx.run_id, path, start_line, end_line)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_FILE["write"], retry="idempotent", sequential=True)
     def write_file(self, ctx: RunContext[Any], path: str, content: str) -> str:
         """Write a whole file, new or in place of the old one.
 
@@ -74,7 +83,7 @@ class FlatFiles:
         """
         return self._files.write(ctx.run_id, path, content)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_FILE["replace"], retry="idempotent", sequential=True)
     def replace_text(
         self, ctx: RunContext[Any], path: str, old: str, new: str, line: int | None = None, replace_all: bool = False
     ) -> str:
@@ -88,7 +97,7 @@ class FlatFiles:
         """
         return self._files.replace(ctx.run_id, path, old, new, line, every=replace_all)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_CODE_EDIT["edit_lines"], retry="idempotent", sequential=True)
     def edit_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int, new_content: str) -> str:
         """Replace lines of a file by others.
 
@@ -99,7 +108,7 @@ class FlatFiles:
         """
         return self._files.edit_lines(ctx.run_id, path, start_line, end_line, new_content)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_CODE_EDIT["insert_at_line"], retry="idempotent", sequential=True)
     def insert_lines(self, ctx: RunContext[Any], path: str, line_number: int, content: str) -> str:
         """Insert lines into a file.
 
@@ -109,7 +118,7 @@ class FlatFiles:
         """
         return self._files.insert(ctx.run_id, path, line_number, content)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_CODE_EDIT["delete_lines"], retry="idempotent", sequential=True)
     def delete_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int) -> str:
         """Delete lines of a file.
 
@@ -119,7 +128,7 @@ class FlatFiles:
         """
         return self._files.delete_lines(ctx.run_id, path, start_line, end_line)
 
-    @tool(effect="destroy", retry="idempotent", sequential=True)
+    @tool(effect=_FILE["delete"], retry="idempotent", sequential=True)
     def delete_file(self, ctx: RunContext[Any], path: str) -> str:
         """Delete a file or an empty folder.
 
@@ -193,7 +202,7 @@ class GroupedFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    @tool(effect="destroy", retry="idempotent", sequential=True)
+    @tool(effects=_FILE, retry="idempotent", sequential=True)
     def file(
         self,
         ctx: RunContext[Any],
@@ -231,7 +240,7 @@ class GroupedFiles:
             case _:
                 assert_never(action)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effects=_CODE_EDIT, retry="idempotent", sequential=True)
     def code_edit(
         self,
         ctx: RunContext[Any],
