@@ -308,3 +308,8 @@ def test_effects_of_actions_need_an_argument_that_chooses_the_action():
 def test_the_effect_of_an_action_is_one_that_there_is():
     with pytest.raises(BadTool, match="'reads' is no effect"):
         tool(_kept, effects={"get": "reads"})
+
+
+def test_a_preview_can_be_added_to_a_tool_that_is_otherwise_as_it_was():
+    shown = fetch.with_preview(str.upper)
+    assert (shown.preview, fetch.preview, shown.tool) == (str.upper, None, fetch.tool)

@@ -146,6 +146,10 @@ class FunctionTool(Generic[P, R]):
         """What tells what a call would do."""
         return self._terms.preview
 
+    def with_preview(self, preview: Callable[..., Any]) -> "FunctionTool[P, R]":
+        """Return the same tool with a preview, for one that can only be made of an instance."""
+        return FunctionTool(self.function, msgspec.structs.replace(self._terms, preview=preview))
+
     def __repr__(self) -> str:
         return f"<tool {name_of_function(self.function)}>"
 

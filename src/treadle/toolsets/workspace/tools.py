@@ -6,17 +6,18 @@ After a crash, changes may run again: nothing counts as read then, so that a fil
 
 from asyncio import to_thread
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, assert_never
 
-from treadle.core.calls import Effect
+from treadle.core.calls import Effect, Preview
 from treadle.core.context import RunContext
 from treadle.files.places import check_workspace
 from treadle.files.problems import BadEdit
 from treadle.files.workspace import Workspace
-from treadle.tools.tool import tool
+from treadle.tools.tool import FunctionTool, tool
 from treadle.toolsets.python import Functions
-from treadle.toolsets.workspace.files import Files
+from treadle.toolsets.workspace.files import FilePreviews, Files
 from treadle.toolsets.workspace.finder import Finder, Outline
 from treadle.toolsets.workspace.search import Search
 
@@ -47,15 +48,27 @@ def workspace_tools(
 
 
 def _flat(files: Files, finder: Finder) -> list[Any]:
-    some, found = FlatFiles(files), FlatFinder(finder)
-    changing = [some.write_file, some.replace_text, some.edit_lines, some.insert_lines, some.delete_lines, some.delete_file]
+    some, shows, found = FlatFiles(files), FlatFiles(FilePreviews(files)), FlatFinder(finder)
+    names = ("write_file", "replace_text", "edit_lines", "insert_lines", "delete_lines", "delete_file")
+    changing = [_previewed(getattr(some, name), getattr(shows, name), files) for name in names]
     looking = [found.grep, found.find_files, found.find_definition, found.list_folder, found.outline_file]
     return [some.read_file, *changing, *looking]
 
 
 def _grouped(files: Files, finder: Finder) -> list[Any]:
-    some, found = GroupedFiles(files), GroupedFinder(finder)
-    return [some.file, some.code_edit, found.search, found.navigate]
+    some, shows, found = GroupedFiles(files), GroupedFiles(FilePreviews(files)), GroupedFinder(finder)
+    changing = [_previewed(some.file, shows.file, files), _previewed(some.code_edit, shows.code_edit, files)]
+    return [*changing, found.search, found.navigate]
+
+
+def _previewed(changes: FunctionTool[..., str], shows: FunctionTool[..., str], files: Files) -> FunctionTool[..., str]:
+    """A tool with its preview: the same function on files that only tell what would change. The seal is taken before the diff."""
+
+    def preview(ctx: RunContext[Any], **arguments: Any) -> Preview:
+        seal = files.seal(arguments["path"])
+        return Preview(shows(ctx, **arguments), seal)
+
+    return changes.with_preview(partial(to_thread, preview))
 
 
 class FlatFiles:
@@ -81,6 +94,7 @@ class FlatFiles:
         :param path: path in the workspace; missing folders are made
         :param content: the whole content
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.write(ctx.run_id, path, content)
 
     @tool(effect=_FILE["replace"], retry="idempotent", sequential=True)
@@ -95,6 +109,7 @@ class FlatFiles:
         :param line: a line of the match that is meant, if there are several
         :param replace_all: replace it everywhere
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.replace(ctx.run_id, path, old, new, line, every=replace_all)
 
     @tool(effect=_CODE_EDIT["edit_lines"], retry="idempotent", sequential=True)
@@ -106,6 +121,7 @@ class FlatFiles:
         :param end_line: last line to replace
         :param new_content: the new lines, without line numbers
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.edit_lines(ctx.run_id, path, start_line, end_line, new_content)
 
     @tool(effect=_CODE_EDIT["insert_at_line"], retry="idempotent", sequential=True)
@@ -116,6 +132,7 @@ class FlatFiles:
         :param line_number: the line they are put before; one more than the last puts them at the end
         :param content: the new lines, without line numbers
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.insert(ctx.run_id, path, line_number, content)
 
     @tool(effect=_CODE_EDIT["delete_lines"], retry="idempotent", sequential=True)
@@ -126,6 +143,7 @@ class FlatFiles:
         :param start_line: first line to delete, counted from 1
         :param end_line: last line to delete
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.delete_lines(ctx.run_id, path, start_line, end_line)
 
     @tool(effect=_FILE["delete"], retry="idempotent", sequential=True)
@@ -134,6 +152,7 @@ class FlatFiles:
 
         :param path: path in the workspace
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.delete(ctx.run_id, path)
 
 
@@ -225,6 +244,7 @@ class GroupedFiles:
         :param replace_all: for replace: everywhere
         """
         run = ctx.run_id
+        self._files.check_seal(run, path, ctx.seal)
         match action:
             case "read":
                 return self._files.read(run, path, go_on='code_edit, action="get_lines", start_line={}')
@@ -263,6 +283,7 @@ class GroupedFiles:
         :param content: for insert_at_line: the new lines, without line numbers
         """
         run = ctx.run_id
+        self._files.check_seal(run, path, ctx.seal)
         if action == "get_lines":
             return self._files.read(run, path, start_line or 1, end_line)
         if action == "insert_at_line":
