@@ -552,3 +552,13 @@ def test_a_file_that_is_gone_since_the_approval_is_not_made_anew(grouped):
     with pytest.raises(Changed):
         call_as_shown(grouped, shown, "file", action="write", path="a.txt", content="two\n")
     assert not (grouped.folder / "a.txt").exists()
+
+
+def test_what_another_run_has_read_may_be_shown_to_a_person_and_not_changed_without_one(grouped):
+    grouped.put("a.txt", "one\n")
+    grouped.call("file", run="first", action="read", path="a.txt")
+    shown = previewed(grouped, "file", run="second", action="write", path="a.txt", content="two\n")
+    with pytest.raises(NotRead):
+        grouped.call("file", run="second", action="write", path="a.txt", content="two\n")
+    call_as_shown(grouped, shown, "file", run="second", action="write", path="a.txt", content="two\n")
+    assert grouped.get("a.txt") == "two\n"
