@@ -1,10 +1,12 @@
 """Tools that call other tools: same policy, journal and audit."""
 
 import asyncio
+import json
+from typing import Literal
 
 import pytest
 
-from treadle import Agent, RunContext, Scripted, allow, deny, open_home, tool
+from treadle import Agent, Answer, RunContext, Scripted, allow, ask, deny, open_home, tool
 from treadle.core.calls import Allow, Call, Written
 from treadle.core.entries import Called, Judged, Opened, Replied, Returned, Said, Started
 from treadle.models.scripted import calls
@@ -213,3 +215,97 @@ def test_after_a_kill_a_sequential_call_still_waits_for_the_one_before_it():
     result = asyncio.run(tale())
     assert done == ["stage a", "commit"]
     assert [(record.name, record.result.content) for record in result.calls] == [("stage", "staged"), ("commit", "committed")]
+
+
+# actions
+
+
+@tool(effects={"look": "read", "put": "write", "drop": "destroy"}, retry="once", sequential=True, cache=60)
+async def shelf(action: Literal["look", "put", "drop"], item: str) -> str:
+    """Look at a shelf, or change it."""
+    done.append(f"{action} {item}")
+    return f"{action} {item}"
+
+
+def started(result):
+    return [entry.call_id for entry in result.entries if isinstance(entry, Started)]
+
+
+def test_only_an_action_with_an_effect_is_written_down_before_it_begins(tmp_path):
+    async def tale():
+        home = open_home(tmp_path)
+        model = Scripted(calls(("shelf", {"action": "look", "item": "a"}), ("shelf", {"action": "put", "item": "b"})), "done")
+        result = await Agent(model, tools=[shelf], policy=[allow("*")]).run("Go.", run_id="r", journal=home.services())
+        return result, await home.audit.records("r")
+
+    result, records = asyncio.run(tale())
+    assert started(result) == ["call_1_2"]
+    assert [(link.record.arguments["action"], link.record.stage) for link in records] == [
+        ("look", "ended"),
+        ("put", "begins"),
+        ("put", "ended"),
+    ]
+
+
+def test_a_result_is_reused_for_an_action_that_reads_and_never_for_one_that_writes():
+    asked = [("shelf", {"action": action, "item": "a"}) for action in ("look", "put")]
+    Agent(Scripted(calls(*asked), calls(*asked), "done"), tools=[shelf], policy=[allow("*")]).run_sync("Go.")
+    assert done.count("put a") == 2
+
+
+def test_arguments_that_a_person_edited_have_the_effect_of_their_own_action():
+    asked: list[str] = []
+
+    def approver(approval):
+        asked.append(approval.arguments["action"])
+        return Answer(True, by="P", arguments={"action": "drop" if approval.arguments["item"] == "a" else "put", "item": "b"})
+
+    def run(item):
+        model = Scripted(calls(("shelf", {"action": "look", "item": item})), "done")
+        policy = [ask(effect="read"), ask(effect="write"), deny(effect="destroy")]
+        return Agent(model, tools=[shelf], policy=policy, approver=approver).run_sync("Go.")
+
+    assert (run("a").calls[0].problem, done) == ("denied", [])  # what reads was made into what is denied
+    assert (started(run("c")), done, asked) == (["call_1_1"], ["put b"], ["look", "look"])
+
+
+def test_after_a_crash_an_action_that_had_begun_is_not_run_again_and_one_that_reads_is():
+    def entries(action):
+        call = Call("c1", "shelf", {"action": action, "item": "a"})
+        begun = (Started(call_id="c1", key="r:c1", attempt=1),) if action == "put" else ()
+        return [
+            Opened(),
+            Said(text="Go."),
+            Replied(parts=(Written("c1", "shelf", json.dumps(call.arguments)),)),
+            Judged(call=call, verdict=Allow()),
+            *begun,
+        ]
+
+    async def resume(action):
+        journal = MemoryJournal()
+        await journal.append("r", 0, entries(action))
+        return await Agent(Scripted("done"), tools=[shelf], policy=[allow("*")]).resume("r", journal=journal)
+
+    assert (asyncio.run(resume("put")).stopped, done) == ("waiting", [])
+    assert (asyncio.run(resume("look")).stopped, done) == ("answered", ["look a"])
+
+
+def test_actions_that_read_run_beside_each_other_and_one_that_writes_waits_for_them():
+    both = asyncio.Event()
+    under_way: list[str] = []
+
+    @tool(effects={"look": "read", "put": "write"}, sequential=True)
+    async def room(action: Literal["look", "put"], item: str) -> str:
+        """Look at a room, or change it."""
+        under_way.append(item)
+        if action == "look":
+            if len(under_way) == 2:
+                both.set()
+            await asyncio.wait_for(both.wait(), 5)
+        done.append(item)
+        return item
+
+    asked = [("room", {"action": action, "item": item}) for action, item in (("look", "a"), ("look", "b"), ("put", "c"))]
+    result = Agent(Scripted(calls(*asked), "done"), tools=[room], policy=[allow("*")]).run_sync("Go.")
+    assert [record.problem for record in result.calls] == [None, None, None]
+    assert (sorted(done[:2]), done[2]) == (["a", "b"], "c")

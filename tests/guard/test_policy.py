@@ -178,3 +178,17 @@ def test_a_digest_is_the_hash_of_canonical_json():
 
 def test_half_a_surrogate_pair_has_a_digest_too():
     assert digest({"a": "\ud800"}) != digest({"a": "\ud801"})
+
+
+def test_a_function_is_given_the_tool_with_the_effect_of_the_action():
+    seen = []
+
+    def judge(call, tool, situation):
+        seen.append(tool.effect)
+        return Allow("mine")
+
+    keep = Tool(ToolSpec("keep", "", {"type": "object"}), effect="destroy", effects={"look": "read", "drop": "destroy"})
+    verdicts = [
+        policy_of(judge).judge(Call("c", "keep", {"action": action}), keep, Situation(tainted=True)) for action in ("look", "drop")
+    ]
+    assert (seen, [type(verdict) for verdict in verdicts]) == (["read", "destroy"], [Allow, Ask])

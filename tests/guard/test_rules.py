@@ -254,3 +254,42 @@ def test_taint_and_being_alone_never_let_more_run(rules, tool, arguments, attend
 def test_what_is_not_offered_is_denied(rules, tool, situation, arguments):
     if not Rules(rules).offers(tool, situation):
         assert isinstance(judge(rules, tool, situation, arguments), Deny)
+
+
+# actions
+
+KEEP = Tool(
+    ToolSpec("keep", "", {"type": "object", "properties": {"action": {"enum": ["look", "put", "drop"]}}}),
+    effect="destroy",
+    effects={"look": "read", "put": "write", "drop": "destroy"},
+)
+
+
+def test_the_action_is_judged_and_not_the_tool():
+    verdicts = [type(judge([], KEEP, arguments={"action": action})) for action in ("look", "put", "drop", "LOOK")]
+    assert verdicts == [Allow, Ask, Ask, Ask]
+    assert isinstance(judge([], KEEP, arguments={}), Ask)
+
+
+def test_a_rule_about_an_effect_is_about_the_actions_that_have_it():
+    rules = [allow(effect="write"), deny(effect="destroy")]
+    verdicts = [type(judge(rules, KEEP, arguments={"action": action})) for action in ("look", "put", "drop", "other")]
+    assert verdicts == [Allow, Allow, Deny, Deny]
+
+
+def test_one_policy_judges_actions_one_after_the_other():
+    policy = Rules([deny(effect=("write", "destroy"))])
+    calls = [Call("c", "keep", {"action": action}) for action in ("drop", "look", "drop")]
+    assert [type(policy.judge(call, KEEP, ATTENDED)) for call in calls] == [Deny, Allow, Deny]
+
+
+def test_a_tool_is_offered_as_long_as_one_action_may_run():
+    assert Rules([deny(effect=("write", "destroy"))]).offers(KEEP, ATTENDED)
+    assert not Rules([deny(effect=("read", "write", "destroy"))]).offers(KEEP, ATTENDED)
+    assert not Rules([deny("keep")]).offers(KEEP, ATTENDED)
+
+
+def test_an_action_that_reads_is_allowed_after_untrusted_content_and_one_that_writes_asked_about():
+    rules = [allow()]
+    assert isinstance(judge(rules, KEEP, TAINTED, {"action": "look"}), Allow)
+    assert isinstance(judge(rules, KEEP, TAINTED, {"action": "put"}), Ask)

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -280,3 +280,36 @@ def test_a_generator_is_refused_in_a_sentence():
     for function in (pages, more):
         with pytest.raises(BadTool, match="yields its results one by one; return them as a list"):
             as_tool(function)
+
+
+def _kept(action: Literal["get", "put", "drop"], item: str = "") -> str:
+    """Keep things."""
+    return action + item
+
+
+def test_a_tool_with_actions_has_the_strongest_of_their_effects():
+    made = tool(_kept, effects={"get": "read", "put": "write", "drop": "destroy"}).tool
+    assert (made.effect, made.retry, made.effects) == ("destroy", "once", {"get": "read", "put": "write", "drop": "destroy"})
+    looking = tool(_kept, effects=dict.fromkeys(("get", "put", "drop"), "read")).tool
+    assert (looking.effect, looking.retry) == ("read", "read")
+
+
+@pytest.mark.parametrize("effects", [{"get": "read"}, {"get": "read", "put": "write", "drop": "destroy", "Drop": "read"}])
+def test_every_action_needs_its_effect_and_no_other_has_one(effects):
+    with pytest.raises(BadTool, match="has to be a Literal of just these"):
+        as_tool(tool(_kept, effects=effects))
+
+
+def test_effects_of_actions_need_an_argument_that_chooses_the_action():
+    with pytest.raises(BadTool, match="its argument `action` has to be a Literal"):
+        as_tool(tool(add.function, effects={"get": "read"}))
+
+
+def test_the_effect_of_an_action_is_one_that_there_is():
+    with pytest.raises(BadTool, match="'reads' is no effect"):
+        tool(_kept, effects={"get": "reads"})
+
+
+def test_a_preview_can_be_added_to_a_tool_that_is_otherwise_as_it_was():
+    shown = fetch.with_preview(str.upper)
+    assert (shown.preview, fetch.preview, shown.tool) == (str.upper, None, fetch.tool)

@@ -1,17 +1,28 @@
 """A tool: one ability with a schema, and what it does to the world. How one is made from a function is `tools.tool`."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.calls import Effect, Retry, Trust
 from treadle.core.requests import ToolSpec
+
+ACTION = "action"  # the argument that chooses what a tool with several effects does
+_WEAKEST_FIRST: tuple[Effect, ...] = ("read", "write", "destroy")
+
+
+def strongest(effects: Iterable[Effect]) -> Effect:
+    """Return the most dangerous of some effects."""
+    return max(effects, key=_WEAKEST_FIRST.index)
 
 
 class Tool(Struct, frozen=True):
     """One ability. `spec` is what a model is told; the rest is what the engine and the policy go by, and no model sees it.
 
-    effect      what it does to the world; unknown means write
+    effect      what it does to the world; unknown means write. With `effects`, the strongest of them
+    effects     the effect of each value of the argument `action`; empty for a tool that does one thing (see `for_call`)
     retry       what to do when the process died during a call (see `loop.recover`)
     timeout     seconds until a call is given up; None waits for as long as the run may last
     trust       whether its output may be believed; untrusted output puts effects under approval
@@ -32,6 +43,7 @@ class Tool(Struct, frozen=True):
     threaded: bool = False
     toolset: str = ""
     sends_to: str | None = None
+    effects: Mapping[str, Effect] = {}
 
     @property
     def name(self) -> str:
@@ -42,3 +54,24 @@ class Tool(Struct, frozen=True):
     def parameters(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
         return self.spec.parameters
+
+    def effect_of(self, arguments: Mapping[str, Any]) -> Effect:
+        """Return the effect of a call with these arguments. An action that isn't declared, or none, counts as the strongest."""
+        action = arguments.get(ACTION)
+        return self.effects.get(action, self.effect) if isinstance(action, str) else self.effect
+
+    def for_call(self, arguments: Mapping[str, Any]) -> "Tool":
+        """Return the tool as a call with these arguments uses it: with the effect of its action alone.
+
+        An action that only reads may be repeated and may run beside others, whatever the tool's other actions need.
+        """
+        return self if not self.effects else self._acting(self.effect_of(arguments))
+
+    def variants(self) -> tuple["Tool", ...]:
+        """Return the tool as its calls may use it, once for each effect that one of them can have."""
+        return tuple([self._acting(effect) for effect in dict.fromkeys(self.effects.values())]) or (self,)
+
+    def _acting(self, effect: Effect) -> "Tool":
+        if effect == "read":
+            return replace(self, effect=effect, effects={}, retry="read", sequential=False)
+        return replace(self, effect=effect, effects={})

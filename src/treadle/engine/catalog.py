@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.guard.policy import digest
@@ -58,6 +59,10 @@ class Catalog:
     def is_own(self, tool: Tool) -> bool:
         """Whether the engine itself carries this tool out."""
         return tool is READ_RESULT or tool is FIND_TOOLS
+
+    def tool_for(self, call: Call) -> Tool:
+        """The tool as a call uses it: with the effect of its action."""
+        return self.tools[call.name].for_call(call.arguments)
 
     def validator(self, name: str) -> Validator:
         """What checks the arguments of a tool; made at its first call."""

@@ -47,7 +47,7 @@ def judge(written: Written, bench: Bench, state: RunState, at: float) -> Judged:
 
 def judge_call(call: Call, bench: Bench, state: RunState, at: float, mended: str = "") -> Judged:
     """Judge a call that was read: limits first, then repetition, then the policy."""
-    tool = bench.catalog.tools[call.name]
+    tool = bench.catalog.tool_for(call)
     beyond = call_beyond(bench.limits, state.spent.usage.calls, call.name, state.tool_calls.get(call.name, 0))
     if beyond:
         reason = f"Not run: {beyond} is reached. Answer from what you have."

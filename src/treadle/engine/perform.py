@@ -85,15 +85,20 @@ def _launch(run: LiveRun, calls: Sequence[CallState]) -> None:
         work = _after(before, run, call) if before else _carry_out(run, call)
         task = asyncio.get_running_loop().create_task(work)
         run.flying[call.id] = task
-        if run.catalog.tools[call.name].sequential:
+        if _is_sequential(run, call):
             run.gate = task
 
 
 def _waits_for(run: LiveRun, call: CallState) -> list[asyncio.Task[None]]:
     """The calls that must be over first: all of them for a sequential tool, the last sequential one for any other."""
-    if run.catalog.tools[call.name].sequential:
+    if _is_sequential(run, call):
         return list(run.flying.values())
     return [run.gate] if run.gate is not None else []
+
+
+def _is_sequential(run: LiveRun, call: CallState) -> bool:
+    assert call.call is not None  # only calls that were read are carried out
+    return run.catalog.tool_for(call.call).sequential
 
 
 async def _after(before: Sequence[asyncio.Task[None]], run: LiveRun, call: CallState) -> None:
@@ -123,7 +128,7 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
         words = run.redactor.text(f"Not run: {wrong}")
         returned(run, state, call, Outcome(Result(call.id, call.name, words, "denied")), 0.0)
         return
-    tool = run.catalog.tools[call.name]
+    tool = run.catalog.tool_for(call)
     key = state.key or f"{run.id}:{call.id}"
     attempt = state.attempts + 1
     if tool.effect != "read":
@@ -160,7 +165,7 @@ def _wrongly_approved(run: LiveRun, state: CallState, call: Call) -> str:
         checked = run.catalog.validator(call.name).check(call.arguments)
         if isinstance(checked, Invalid):
             return misfit(checked, call.name, call.arguments, run.catalog, run.redactor)
-        verdict = run.setup.policy.judge(call, run.catalog.tools[call.name], run.situation)
+        verdict = run.setup.policy.judge(call, run.catalog.tool_for(call), run.situation)
         if isinstance(verdict, Deny):
             return verdict.reason
     return ""

@@ -27,6 +27,7 @@ class _Function:
         self._function = function
 
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
+        tool = tool.for_call(call.arguments)
         verdict = self._function(call, tool, situation)
         match verdict:
             case Allow():

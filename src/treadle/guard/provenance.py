@@ -46,7 +46,7 @@ class _Asked(Struct, frozen=True):
 
 def is_harmless(call: Call, tool: Tool) -> bool:
     """Whether a call needs no looking into: it only reads, and tells no third party anything."""
-    if tool.effect != "read" or party_of(tool):
+    if tool.effect_of(call.arguments) != "read" or party_of(tool):
         return False
     return not any(leads_out(leaf) for leaf in leaves_of(call.arguments, tool.parameters))
 
@@ -54,7 +54,8 @@ def is_harmless(call: Call, tool: Tool) -> bool:
 def doubts(call: Call, tool: Tool, origins: Origins, clauses: frozenset[Clause] = CLAUSES) -> tuple[str, ...]:
     """Why a person has to look at a call, a sentence each; none where every value that matters is vouched for."""
     asked = _Asked(tuple(leaves_of(call.arguments, tool.parameters)), origins, clauses)
-    match tool.effect:
+    effect = tool.effect_of(call.arguments)
+    match effect:
         case "read":
             return _shortened(doubts_of_read(call.arguments, asked.leaves, tool, origins))
         case "destroy":
@@ -62,7 +63,7 @@ def doubts(call: Call, tool: Tool, origins: Origins, clauses: frozenset[Clause] 
         case "write":
             return _doubts_of_effect(asked, tool)
         case _:
-            assert_never(tool.effect)
+            assert_never(effect)
 
 
 def _doubts_of_effect(asked: _Asked, tool: Tool) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Rule(Struct, frozen=True):
 
     pattern    the tool's name, as a glob
     toolset    the name of its toolset, as a glob; None is any
-    effect     one of these; none is any
+    effect     the effect of the call is one of these; none is any
     where      what its arguments must be (see `guard.where`)
     reason     a sentence for the model and the person, in place of ours
     untrusted  allows effects even after untrusted content was read
@@ -143,6 +143,7 @@ class Rules:
 
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         """May this call run?"""
+        tool = tool.for_call(call.arguments)
         plan = self._plan(tool)
         if plan.barred is not None:
             return plan.barred
@@ -162,8 +163,8 @@ class Rules:
         return self._without_rule(call, tool, situation) if verdict is None else unless_tainted(verdict, call, tool, situation)
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
-        """Whether the model is told of the tool: not where every call of it is denied by name."""
-        return self._plan(tool).barred is None
+        """Whether the model is told of the tool: not where every call of it is denied, whatever its action."""
+        return any(self._plan(variant).barred is None for variant in tool.variants())
 
     def _without_rule(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         decision = self._default or ("allow" if tool.effect == "read" else "ask")

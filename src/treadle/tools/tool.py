@@ -5,7 +5,7 @@ when a function that can't be a tool says so. Running it is the business of `too
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, TypedDict, Unpack, cast, get_args, overload
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from treadle.core.calls import Effect, Retry, Trust
 from treadle.core.errors import BadTool
 from treadle.core.requests import ToolSpec
-from treadle.core.tool import Tool
+from treadle.core.tool import ACTION, Tool, strongest
 from treadle.tools.convert import Bind, binder
 from treadle.tools.schema import Signature, name_of_function, schema_of
 
@@ -41,6 +41,7 @@ class ToolOptions(TypedDict, total=False):
     name: str | None
     description: str | None
     effect: Effect
+    effects: Mapping[str, Effect]
     retry: Retry | None
     timeout: float | None
     trust: Trust
@@ -67,6 +68,7 @@ class _Terms(Struct, frozen=True):
     reconcile: Callable[..., Any] | None = None
     preview: Callable[..., Any] | None = None
     sends_to: str | None = None
+    effects: Mapping[str, Effect] = {}
 
 
 class FunctionTool(Generic[P, R]):
@@ -103,10 +105,13 @@ class FunctionTool(Generic[P, R]):
     def tool(self) -> Tool:
         """The tool as the engine and the policy know it."""
         terms, told = self._terms, self.signature
+        _check_actions(terms.effects, told)
+        effect = strongest(terms.effects.values()) if terms.effects else terms.effect
         return Tool(
             ToolSpec(told.name, told.description, told.parameters),
-            effect=terms.effect,
-            retry=terms.retry or ("read" if terms.effect == "read" else "once"),
+            effect=effect,
+            effects=terms.effects,
+            retry=terms.retry or ("read" if effect == "read" else "once"),
             timeout=terms.timeout,
             trust=terms.trust,
             cache=terms.cache,
@@ -141,6 +146,10 @@ class FunctionTool(Generic[P, R]):
         """What tells what a call would do."""
         return self._terms.preview
 
+    def with_preview(self, preview: Callable[..., Any]) -> "FunctionTool[P, R]":
+        """Return the same tool with a preview, for one that can only be made of an instance."""
+        return FunctionTool(self.function, msgspec.structs.replace(self._terms, preview=preview))
+
     def __repr__(self) -> str:
         return f"<tool {name_of_function(self.function)}>"
 
@@ -156,6 +165,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     effect: Effect = "write",
+    effects: Mapping[str, Effect] | None = None,
     retry: Retry | None = None,
     timeout: float | None = None,
     trust: Trust = "trusted",
@@ -171,6 +181,7 @@ def tool(
     name         what the model calls it by, if not by the function's name
     description  what the model is told, if not the docstring
     effect       what it does to the world: "read", "write" or "destroy"
+    effects      the effect of each value of the argument `action`, instead of `effect`: `{"get": "read", "put": "write"}`
     retry        what to do when the process died during a call: "read" for effect "read", else "once", unless it says otherwise
     timeout      seconds until a call is given up
     trust        "untrusted" if what it returns may be written by anybody, such as a web page
@@ -181,7 +192,21 @@ def tool(
     preview      gets the same arguments; returns what the call would do, for the person who is asked about it
     sends_to     the third party that its arguments go to, such as "a search engine"; "" if they go nowhere
     """
-    terms = _Terms(name, description, effect, retry, timeout, trust, cache, sequential, inline, reconcile, preview, sends_to)
+    terms = _Terms(
+        name,
+        description,
+        effect,
+        retry,
+        timeout,
+        trust,
+        cache,
+        sequential,
+        inline,
+        reconcile,
+        preview,
+        sends_to,
+        dict(effects or {}),
+    )
     _check_terms(terms)
 
     def made(plain: Callable[..., Any]) -> FunctionTool:
@@ -231,7 +256,8 @@ def _checked_name(name: str, *, derived: bool) -> str:
 
 
 def _check_terms(terms: _Terms) -> None:
-    _check_word("effect", terms.effect, Effect)
+    for effect in (terms.effect, *terms.effects.values()):
+        _check_word("effect", effect, Effect)
     _check_word("retry", terms.retry or "once", Retry)
     _check_word("trust", terms.trust, Trust)
     if terms.timeout is not None and terms.timeout <= 0:
@@ -240,6 +266,17 @@ def _check_terms(terms: _Terms) -> None:
         raise BadTool(f"A result can't be reused for {terms.cache} seconds; write 0 for never.")
     if terms.retry == "checkable" and terms.reconcile is None:
         raise BadTool('A tool with retry "checkable" needs `reconcile=`: a function that tells whether a call happened.')
+
+
+def _check_actions(effects: Mapping[str, Effect], told: Signature) -> None:
+    """Each action has its effect: one that was forgotten, or misspelt, would count as the strongest without anybody noticing."""
+    if not effects:
+        return
+    actions = told.parameters.get("properties", {}).get(ACTION, {}).get("enum")
+    if actions is None or set(actions) != set(effects):
+        raise BadTool(
+            f"{told.name} declares the effects of {', '.join(effects)}; its argument `{ACTION}` has to be a Literal of just these."
+        )
 
 
 def _check_word(option: str, value: str, allowed: Any) -> None:

@@ -174,7 +174,7 @@ def prefixed(toolset: Toolset, prefix: str) -> Wrapped:
 
 def cached(toolset: Toolset, seconds: float) -> Wrapped:
     """Results of tools that only read may be reused for a while."""
-    return Wrapped(toolset, lambda tool: replace(tool, cache=seconds) if tool.effect == "read" else tool)
+    return Wrapped(toolset, lambda tool: replace(tool, cache=seconds) if "read" in (tool.effect, *tool.effects.values()) else tool)
 
 
 def untrusted(toolset: Toolset) -> Wrapped:

@@ -35,6 +35,12 @@ def test_a_commit_can_be_checked_and_everything_else_repeated(tmp_path):
     }
 
 
+def test_looking_at_a_repository_reads_and_everything_else_writes(tmp_path):
+    (tool,) = git_tools(tmp_path).tools()
+    assert {action for action, effect in tool.effects.items() if effect == "read"} == {"status", "diff", "log", "branch"}
+    assert set(tool.effects.values()) == {"read", "write"}
+
+
 def test_what_leaves_the_machine_says_so(tmp_path):
     told = {tool.name: tool.spec.description for tool in git_tools(tmp_path, flat=True).tools()}
     assert {name for name, words in told.items() if "leaves the machine" in words} == {"git_push", "create_pr"}

@@ -72,7 +72,25 @@ def test_every_change_may_run_again_after_a_crash(flat, grouped):
     assert {tool.retry for tool in changing} == {"idempotent"}
 
 
-def test_effects_are_those_of_the_most_dangerous_action(flat, grouped):
+def test_each_action_has_its_effect_and_the_flat_tool_of_it_the_same(flat, grouped):
+    actions = {tool.name: tool.effects for tool in grouped.toolset.tools()}
+    effects = {tool.name: tool.effect for tool in flat.toolset.tools()}
+    assert actions["file"] == {
+        "read": effects["read_file"],
+        "write": effects["write_file"],
+        "replace": effects["replace_text"],
+        "append": "write",
+        "delete": effects["delete_file"],
+    }
+    assert actions["code_edit"] == {
+        "get_lines": effects["read_file"],
+        "edit_lines": effects["edit_lines"],
+        "insert_at_line": effects["insert_lines"],
+        "delete_lines": effects["delete_lines"],
+    }
+
+
+def test_a_tool_as_such_has_the_effect_of_its_most_dangerous_action(flat, grouped):
     assert {tool.name: tool.effect for tool in grouped.toolset.tools()} == {
         "file": "destroy",
         "code_edit": "write",
@@ -439,3 +457,108 @@ def test_long_listings_are_cut(grouped):
         (grouped.folder / f"{number:03}").touch()
     assert grouped.call("navigate", action="list_directory").endswith("[10 more; use find_files to find one of them]")
     assert grouped.call("navigate", action="get_tree").endswith("[there is more; ask for a folder below, or for less depth]")
+
+
+# previews
+
+
+def previewed(room, tool, /, run="run", **arguments):
+    return asyncio.run(room.toolset.preview(Call("1", tool, arguments), RunContext(run_id=run)))
+
+
+def call_as_shown(room, shown, tool, /, run="run", **arguments):
+    return asyncio.run(room.toolset.call(Call("1", tool, arguments), RunContext(run_id=run, seal=shown.seal)))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_shown_as_a_diff_and_not_made(flat, name):
+    flat.put("a.txt", "one\ntwo\nthree\n")
+    flat.call("read_file", path="a.txt")
+    shown = previewed(flat, name, **CHANGES[name])
+    assert shown.text.startswith("--- a.txt\n+++ a.txt\n@@")
+    assert flat.get("a.txt") == "one\ntwo\nthree\n"
+    told = call_as_shown(flat, shown, name, **CHANGES[name])
+    assert set(shown.text.splitlines()[3:]) <= set(told.splitlines())
+
+
+def test_a_new_file_and_one_that_goes_are_shown_whole(grouped):
+    lines = [f"line {number}" for number in range(200)]
+    shown = previewed(grouped, "file", action="write", path="new.txt", content="\n".join(lines) + "\n")
+    assert shown.text.splitlines()[3:] == [f"+{line}" for line in lines]
+    grouped.put("old.txt", "\n".join(lines) + "\n")
+    gone = previewed(grouped, "file", action="delete", path="old.txt")
+    assert gone.text.splitlines()[3:] == [f"-{line}" for line in lines]
+    assert not (grouped.folder / "new.txt").exists()
+    assert (grouped.folder / "old.txt").exists()
+
+
+def test_more_lines_than_can_be_compared_are_shown_all_the_same(grouped):
+    grouped.put("a.txt", "".join([f"{number}\n" for number in range(3_000)]))
+    grouped.call("file", action="read", path="a.txt")
+    new = "".join([f"new {number}\n" for number in range(3_000)])
+    shown = previewed(grouped, "file", action="write", path="a.txt", content=new).text.splitlines()
+    assert shown[2:] == [*[f"-{number}" for number in range(3_000)], *[f"+new {number}" for number in range(3_000)]]
+
+
+@pytest.mark.parametrize("name", [".env", "folder", "link", "gone", "picture"])
+def test_what_is_not_shown_may_still_be_asked_about_before_it_is_deleted(grouped, name):
+    grouped.put(".env", "KEY=secret")
+    grouped.put("picture", b"\x00\xff\x00")
+    (grouped.folder / "folder").mkdir()
+    (grouped.folder / "link").symlink_to("picture")
+    assert previewed(grouped, "file", action="delete", path=name).text == f"{name} would be deleted."
+
+
+def test_reading_has_nothing_to_show_and_does_not_count_as_read_before_it_is_done(grouped):
+    grouped.put("a.txt", "one\n")
+    assert previewed(grouped, "file", action="read", path="a.txt").text == ""
+    assert previewed(grouped, "code_edit", action="get_lines", path="a.txt").text == ""
+    with pytest.raises(NotRead):
+        previewed(grouped, "file", action="write", path="a.txt", content="two\n")
+
+
+def test_a_change_that_cant_be_made_is_a_problem_before_anybody_is_asked(grouped):
+    grouped.put("a.txt", "one\n")
+    grouped.call("file", action="read", path="a.txt")
+    with pytest.raises(BadEdit, match="is not in"):
+        previewed(grouped, "file", action="replace", path="a.txt", old="two", new="three")
+
+
+def test_what_was_approved_is_done_in_another_process_too(grouped, tmp_path):
+    grouped.put("a.txt", "one\n")
+    grouped.call("file", action="read", path="a.txt")
+    shown = previewed(grouped, "file", action="write", path="a.txt", content="two\n")
+    call_as_shown(Room(tmp_path), shown, "file", action="write", path="a.txt", content="two\n")
+    assert grouped.get("a.txt") == "two\n"
+
+
+@pytest.mark.parametrize("before", [None, "one\n"])
+def test_a_file_that_changed_since_the_approval_stays_as_it_is(grouped, before):
+    if before is not None:
+        grouped.put("a.txt", before)
+        grouped.call("file", action="read", path="a.txt")
+    shown = previewed(grouped, "file", action="write", path="a.txt", content="two\n")
+    grouped.put("a.txt", "somebody else's\n")
+    with pytest.raises(Changed, match="since this change was approved"):
+        call_as_shown(grouped, shown, "file", action="write", path="a.txt", content="two\n")
+    assert grouped.get("a.txt") == "somebody else's\n"
+
+
+def test_a_file_that_is_gone_since_the_approval_is_not_made_anew(grouped):
+    grouped.put("a.txt", "one\n")
+    grouped.call("file", action="read", path="a.txt")
+    shown = previewed(grouped, "file", action="write", path="a.txt", content="two\n")
+    (grouped.folder / "a.txt").unlink()
+    with pytest.raises(Changed):
+        call_as_shown(grouped, shown, "file", action="write", path="a.txt", content="two\n")
+    assert not (grouped.folder / "a.txt").exists()
+
+
+def test_what_another_run_has_read_may_be_shown_to_a_person_and_not_changed_without_one(grouped):
+    grouped.put("a.txt", "one\n")
+    grouped.call("file", run="first", action="read", path="a.txt")
+    shown = previewed(grouped, "file", run="second", action="write", path="a.txt", content="two\n")
+    with pytest.raises(NotRead):
+        grouped.call("file", run="second", action="write", path="a.txt", content="two\n")
+    call_as_shown(grouped, shown, "file", run="second", action="write", path="a.txt", content="two\n")
+    assert grouped.get("a.txt") == "two\n"

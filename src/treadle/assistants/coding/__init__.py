@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treadle import Assistant, Command, Host, Limits, Panel, Toolset, later
+from treadle import Assistant, Command, Host, Limits, Panel, Toolset, allow, later
 
 if TYPE_CHECKING:
     from treadle import Work
@@ -77,6 +77,10 @@ assistant = Assistant(
     summary="Builds, debugs, reviews and triages code in a folder that it can't leave.",
     instructions=_INSTRUCTIONS,
     toolsets=_toolsets,
+    policy=(
+        allow(effect="read"),
+        allow(toolset="checks", reason="The project's own tests run in the sandbox."),
+    ),
     limits=Limits(rounds=20),
     questions=("Where is the retry logic, and is it tested?", "Which tests fail, and why?"),
     commands=(

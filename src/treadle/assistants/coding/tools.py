@@ -25,7 +25,7 @@ from treadle.workspace import (
 Kind = Literal["build", "debug", "review", "triage"]
 
 READING = ("read_file", "grep", "find_files", "find_definition", "list_folder", "outline_file", "git_status", "git_diff", "git_log")
-TOOLSETS = ("workspace", "checks", "shell", "git")
+TOOLSETS = ("workspace", "checks", "checks-unsandboxed", "shell", "git")
 _MIB = 1 << 20
 _LEAVES = "This sends what it changed to another machine."
 _LEAST_SECONDS, _SLOWER = 10.0, 20

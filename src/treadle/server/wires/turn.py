@@ -34,7 +34,7 @@ class Turn:
         self._news = asyncio.Event()
         self._spoken = Spoken()
         self._effects: set[str] = set()  # calls under way that change something
-        self._writing = {tool.name for tool in worker.agent.setup.toolset.tools() if tool.effect != "read"}
+        self._writing = {tool.name: tool for tool in worker.agent.setup.toolset.tools() if tool.effect != "read"}
         self._listeners = 1  # whoever made it
         self.is_stopping = False
         self.stopped = "left"  # how it ended; as after a crash unless it says otherwise
@@ -90,7 +90,8 @@ class Turn:
             case ModelRetried():
                 self._spoken.failed()
             case CallStarted() if event.call.name in self._writing:
-                self._effects.add(event.call.id)
+                if self._writing[event.call.name].effect_of(event.call.arguments) != "read":
+                    self._effects.add(event.call.id)
             case CallReturned():
                 self._effects.discard(event.result.call_id)
             case _:

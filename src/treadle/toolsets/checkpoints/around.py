@@ -43,7 +43,7 @@ class Checkpointed:
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
         """A checkpoint, the call, and another one."""
         tool = next((tool for tool in self.tools() if tool.name == call.name), None)
-        if tool is None or tool.effect == "read":
+        if tool is None or tool.effect_of(call.arguments) == "read":
             return await self._inner.call(call, context)
         before = await self._checkpoints.take(f"before {call.name}")
         try:

@@ -16,6 +16,7 @@ from treadle.toolsets.python import Functions
 from treadle.toolsets.sandbox.values import Bounds
 
 TOOLSET = "checks"
+UNSANDBOXED = "checks-unsandboxed"  # another name where no sandbox holds the tests, so that no rule about the usual ones fits
 _CLEARING_UP = 30  # seconds beyond the bounds, in which the sandbox ends what it began
 
 
@@ -35,7 +36,7 @@ def check_tools(
     unsafe   runs them without a sandbox where there is none
     """
     checks = Checks(Path(folder), usual, bounds, unsafe=unsafe)
-    return Functions([_offered(checks.run_tests if flat else checks.test, bounds)], TOOLSET)
+    return Functions([_offered(checks.run_tests if flat else checks.test, bounds)], UNSANDBOXED if unsafe else TOOLSET)
 
 
 def _offered(function: Any, bounds: Bounds) -> FunctionTool:

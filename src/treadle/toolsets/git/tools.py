@@ -3,10 +3,11 @@
 Interrupted calls are safe to repeat: a commit finds out that it was made, everything else comes to the same when done again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar, assert_never
 
+from treadle.core.calls import Effect
 from treadle.core.context import RunContext
 from treadle.tools.tool import tool
 from treadle.toolsets.git.actions import Actions, Rules
@@ -20,6 +21,18 @@ TOOLSET = "git"
 _T = TypeVar("_T")
 
 Action = Literal["status", "diff", "log", "branch", "add", "commit", "create_branch", "checkout", "push", "create_pr"]
+_EFFECTS: Mapping[str, Effect] = {
+    "status": "read",
+    "diff": "read",
+    "log": "read",
+    "branch": "read",
+    "add": "write",
+    "commit": "write",
+    "create_branch": "write",
+    "checkout": "write",
+    "push": "write",
+    "create_pr": "write",
+}
 
 
 def git_tools(
@@ -50,14 +63,14 @@ def git_tools(
 
 def _flat(actions: Actions) -> list[Any]:
     one = Flat(actions)
-    making = tool(one.git_commit, effect="write", retry="checkable", sequential=True, reconcile=one.committed)
+    making = tool(one.git_commit, effect=_EFFECTS["commit"], retry="checkable", sequential=True, reconcile=one.committed)
     changing = [one.git_add, making, one.git_create_branch, one.git_checkout, one.git_push, one.create_pr]
     return [one.git_status, one.git_diff, one.git_log, *changing]
 
 
 def _grouped(actions: Actions) -> Any:
     all_of_it = Grouped(actions)
-    return tool(all_of_it.git, effect="write", retry="checkable", sequential=True, reconcile=all_of_it.happened)
+    return tool(all_of_it.git, effects=_EFFECTS, retry="checkable", sequential=True, reconcile=all_of_it.happened)
 
 
 class Flat:
@@ -66,12 +79,12 @@ class Flat:
     def __init__(self, actions: Actions) -> None:
         self._actions = actions
 
-    @tool(effect="read")
+    @tool(effect=_EFFECTS["status"])
     async def git_status(self) -> str:
         """The branch, and which files are staged, changed and untracked."""
         return await self._actions.status()
 
-    @tool(effect="read")
+    @tool(effect=_EFFECTS["diff"])
     async def git_diff(self, base: str = "", branch: str = "", files: list[str] | None = None) -> str:
         """What isn't committed yet; or, with base, what a branch adds to it.
 
@@ -81,7 +94,7 @@ class Flat:
         """
         return await self._actions.diff(base, branch, files or [])
 
-    @tool(effect="read")
+    @tool(effect=_EFFECTS["log"])
     async def git_log(self, max_count: int = 20, path: str = "") -> str:
         """The last commits, a line each.
 
@@ -90,7 +103,7 @@ class Flat:
         """
         return await self._actions.log(max_count, path)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_EFFECTS["add"], retry="idempotent", sequential=True)
     async def git_add(self, files: list[str]) -> str:
         """Stage files for the next commit.
 
@@ -109,7 +122,7 @@ class Flat:
         """What an interrupted commit came to."""
         return await self._actions.committed(ctx.key)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_EFFECTS["create_branch"], retry="idempotent", sequential=True)
     async def git_create_branch(self, branch: str) -> str:
         """Create a branch from where you are, and switch to it.
 
@@ -117,7 +130,7 @@ class Flat:
         """
         return await self._actions.create_branch(branch)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_EFFECTS["checkout"], retry="idempotent", sequential=True)
     async def git_checkout(self, branch: str) -> str:
         """Switch to a branch that exists.
 
@@ -125,7 +138,7 @@ class Flat:
         """
         return await self._actions.checkout(branch)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_EFFECTS["push"], retry="idempotent", sequential=True)
     async def git_push(self, branch: str = "", remote: str = "") -> str:
         """Push a branch to the remote. This leaves the machine: others can see it.
 
@@ -134,7 +147,7 @@ class Flat:
         """
         return await self._actions.push(branch, remote)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_EFFECTS["create_pr"], retry="idempotent", sequential=True)
     async def create_pr(self, title: str, body: str = "", base: str = "", draft: bool | None = None) -> str:
         """Open a pull request of the current branch, which must be pushed. This leaves the machine: others can see it.
 

@@ -9,17 +9,22 @@ MOST_COMPARED = 4_000
 CONTEXT = 3
 
 
-def diff(before: str, after: str, most: int = MOST_LINES) -> str:
-    """The hunks without file names, at most `most` lines of them; counts alone where more lines differ than can be compared."""
+def diff(before: str, after: str, most: int | None = MOST_LINES) -> str:
+    """The hunks without file names, at most `most` lines of them; counts alone where more lines differ than can be compared.
+
+    Without `most` nothing is left out: lines that can't be compared are all taken away and all added.
+    """
     old, new = lines_of(before), lines_of(after)
     same = _same(old, new)
     tail = _same(old[same:][::-1], new[same:][::-1])
     first, last = max(same - CONTEXT, 0), max(tail - CONTEXT, 0)
     old, new = old[first : len(old) - last], new[first : len(new) - last]
     if len(old) + len(new) > MOST_COMPARED:
+        if most is None:
+            return "\n".join([*[f"-{line}".rstrip("\r\n") for line in old], *[f"+{line}".rstrip("\r\n") for line in new]])
         return f"[{len(old)} lines became {len(new)} lines]"
     lines = _hunks(old, new, first)
-    left = len(lines) - most
+    left = 0 if most is None else len(lines) - most
     return "\n".join([*lines[:most], f"[{left} more lines of the difference]"] if left > 0 else lines)
 
 

@@ -2,9 +2,10 @@
 
 import threading
 from collections.abc import Callable
+from hashlib import sha256
 from typing import assert_never
 
-from treadle.files.problems import BadEdit, Binary, Missing, TooLarge, shown
+from treadle.files.problems import BadEdit, Binary, Changed, Missing, TooLarge, WorkspaceProblem, shown
 from treadle.files.workspace import MOST_BYTES, Workspace
 from treadle.toolsets.workspace.diff import diff
 from treadle.toolsets.workspace.edits import (
@@ -28,6 +29,7 @@ from treadle.toolsets.workspace.text import Text, decode, readable
 MOST_LINES = 2_000
 MOST_SHOWN = 50_000
 MOST_COLUMNS = 2_000
+_ABSENT = "absent"  # the seal of a file that isn't there
 
 Outcome = Edited | Ambiguous | NotFound | OutOfRange
 
@@ -65,11 +67,11 @@ class Files:
             where = self.workspace.relative(path)
             before = self._before(run, where)
             known = decode(before or b"") or Text("")
-            self._put(run, where, _bytes(where, known, ended_like(known.text, content)))
+            after = ended_like(known.text, content)
+            self._put(run, where, _bytes(where, known, after))
         if before is None:
-            return self._told(f"Created {shown(where)} with {len(lines_of(content))} lines.", where)
-        change = diff(known.readable, readable(ended_like(known.text, content)))
-        return self._told(f"Wrote {shown(where)}.", where, change or "[nothing is different]")
+            return self._told(f"Created {shown(where)} with {len(lines_of(content))} lines.", where, None, readable(after))
+        return self._told(f"Wrote {shown(where)}.", where, known.readable, readable(after))
 
     def replace(self, run: str, path: str, old: str, new: str, line: int | None = None, *, every: bool = False) -> str:
         """One text by another: in the one place where it is, at the hinted line, or everywhere."""
@@ -100,9 +102,8 @@ class Files:
         """Without the file."""
         with self._lock:
             where = self.workspace.relative(path)
-            self.workspace.remove(where)
-            self._reads.of(run).forget(where)
-        return self._told(f"Deleted {shown(where)}.", where)
+            self._remove(run, where)
+        return f"Deleted {shown(where)}.\nModified files: {shown(where)}"
 
     def _read(self, run: str, path: str) -> tuple[str, bytes]:
         where = self.workspace.relative(path)
@@ -116,29 +117,104 @@ class Files:
             data = self.workspace.read_bytes(where)
         except Missing:
             return None
-        self._reads.of(run).check(where, data)
+        self._check_read(run, where, data)
         return data
+
+    def _check_read(self, run: str, where: str, data: bytes) -> None:
+        self._reads.of(run).check(where, data)
 
     def _edit(self, run: str, path: str, new: str, change: Callable[[str], Outcome]) -> str:
         with self._lock:
             where = self.workspace.relative(path)
             before = self.workspace.read_bytes(where)
-            self._reads.of(run).check(where, before)
+            self._check_read(run, where, before)
             text = _decoded(where, before)
             if "\ufffd" in new and not text.is_whole:
                 raise BadEdit(f"The new text has \ufffd for bytes of {shown(where)} that are not UTF-8. Edit around those lines.")
             edited = _edited(where, change(text.text))
             self._put(run, where, _bytes(where, text, edited.text))
-        return self._told(_summary(where, edited), where, diff(text.readable, readable(edited.text)) or "[nothing is different]")
+        return self._told(_summary(where, edited), where, text.readable, readable(edited.text))
 
     def _put(self, run: str, where: str, data: bytes) -> None:
-        if len(data) > MOST_BYTES:
-            raise TooLarge(f"{shown(where)} would have {len(data):,} bytes; at most {MOST_BYTES:,} are written.")
+        _check_size(where, data)
         self.workspace.write_bytes(where, data)
         self._reads.of(run).saw(where, data)
 
-    def _told(self, what: str, where: str, change: str = "") -> str:
-        return "\n".join([each for each in (what, change, f"Modified files: {shown(where)}") if each])
+    def _remove(self, run: str, where: str) -> None:
+        self.workspace.remove(where)
+        self._reads.of(run).forget(where)
+
+    def _told(self, what: str, where: str, before: str | None, after: str) -> str:
+        change = [] if before is None else [diff(before, after) or "[nothing is different]"]
+        return "\n".join([what, *change, f"Modified files: {shown(where)}"])
+
+    # what a person is shown before they are asked
+
+    def seal(self, path: str) -> str:
+        """Return what tells the file as it is now from any other state of it; nothing for what can't be read."""
+        try:
+            return _seal(self.workspace.read_bytes(path))
+        except Missing:
+            return _ABSENT
+        except WorkspaceProblem:
+            return ""
+
+    def check_seal(self, run: str, path: str, seal: str) -> None:
+        """Check that the file is still as it was when a person was shown the change; the run then knows it as if it had read it."""
+        if not seal:
+            return
+        where = self.workspace.relative(path)
+        try:
+            data = self.workspace.read_bytes(where)
+        except Missing:
+            data = None
+        if seal != (_ABSENT if data is None else _seal(data)):
+            raise Changed(f"{shown(where)} has changed since this change was approved, so nothing was done. Read it again.")
+        if data is not None:
+            self._reads.of(run).saw(where, data)
+
+
+class FilePreviews(Files):
+    """The same operations, which return the whole diff of a change instead of making it."""
+
+    def __init__(self, files: Files) -> None:
+        self.workspace = files.workspace
+        self._reads = files._reads
+        self._lock = files._lock
+
+    def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "") -> str:
+        """Nothing: reading changes nothing."""
+        return ""
+
+    def delete(self, run: str, path: str) -> str:
+        """All that would be gone; the name alone of a folder, a link, and what isn't shown."""
+        where = self.workspace.relative(path)
+        try:
+            text = decode(self.workspace.read_bytes(where)) if self.workspace.real(where) == where else None
+        except WorkspaceProblem:
+            text = None
+        return f"{shown(where)} would be deleted." if text is None else self._told("", where, text.readable, "")
+
+    def _check_read(self, run: str, where: str, data: bytes) -> None:
+        """Over MCP each call is a run of its own, so that another one may have read the file: a person looks at the diff anyway."""
+        if not self._reads.knows(where, data):
+            super()._check_read(run, where, data)
+
+    def _put(self, run: str, where: str, data: bytes) -> None:
+        _check_size(where, data)
+
+    def _told(self, what: str, where: str, before: str | None, after: str) -> str:
+        change = diff(before or "", after, most=None) or "[nothing is different]"
+        return f"--- {shown(where)}\n+++ {shown(where)}\n{change}"
+
+
+def _seal(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _check_size(where: str, data: bytes) -> None:
+    if len(data) > MOST_BYTES:
+        raise TooLarge(f"{shown(where)} would have {len(data):,} bytes; at most {MOST_BYTES:,} are written.")
 
 
 def numbered(lines: list[str], start: int, end: int) -> tuple[str, int]:

@@ -34,6 +34,10 @@ class Reads:
         if known != _hash(data):
             raise Changed(f"{shown(path)} has changed since you read it, so nothing was changed. Read it again, then edit it.")
 
+    def knows(self, path: str, data: bytes) -> bool:
+        """Whether the run has read just this content."""
+        return self._seen.get(path) == _hash(data)
+
 
 class ReadsOfRuns:
     """The reads of each run; of the runs that were idle the longest, nothing is kept."""
@@ -51,6 +55,11 @@ class ReadsOfRuns:
             while len(self._runs) > self._most:
                 self._runs.popitem(last=False)
             return reads
+
+    def knows(self, path: str, data: bytes) -> bool:
+        """Whether any run has read just this content."""
+        with self._lock:
+            return any(reads.knows(path, data) for reads in self._runs.values())
 
 
 def _hash(data: bytes) -> bytes:

@@ -1,24 +1,34 @@
 """The tools of a workspace: four that take an `action`, or flat ones, one for each action. What they do is `files` and `finder`.
 
-A tool with actions has the effect of its most dangerous one, since that is what a policy goes by; a rule may look at `action`.
+Each action has its effect, and a flat tool that of its action. `search` and `navigate` only read.
 After a crash, changes may run again: nothing counts as read then, so that a file that is there stays as it is, and the model looks.
 """
 
 from asyncio import to_thread
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, assert_never
 
+from treadle.core.calls import Effect, Preview
 from treadle.core.context import RunContext
 from treadle.files.places import check_workspace
 from treadle.files.problems import BadEdit
 from treadle.files.workspace import Workspace
-from treadle.tools.tool import tool
+from treadle.tools.tool import FunctionTool, tool
 from treadle.toolsets.python import Functions
-from treadle.toolsets.workspace.files import Files
+from treadle.toolsets.workspace.files import FilePreviews, Files
 from treadle.toolsets.workspace.finder import Finder, Outline
 from treadle.toolsets.workspace.search import Search
 
 TOOLSET = "workspace"
+_FILE: Mapping[str, Effect] = {"read": "read", "write": "write", "replace": "write", "append": "write", "delete": "destroy"}
+_CODE_EDIT: Mapping[str, Effect] = {
+    "get_lines": "read",
+    "edit_lines": "write",
+    "insert_at_line": "write",
+    "delete_lines": "write",
+}
 _T = TypeVar("_T")
 
 
@@ -38,15 +48,27 @@ def workspace_tools(
 
 
 def _flat(files: Files, finder: Finder) -> list[Any]:
-    some, found = FlatFiles(files), FlatFinder(finder)
-    changing = [some.write_file, some.replace_text, some.edit_lines, some.insert_lines, some.delete_lines, some.delete_file]
+    some, shows, found = FlatFiles(files), FlatFiles(FilePreviews(files)), FlatFinder(finder)
+    names = ("write_file", "replace_text", "edit_lines", "insert_lines", "delete_lines", "delete_file")
+    changing = [_previewed(getattr(some, name), getattr(shows, name), files) for name in names]
     looking = [found.grep, found.find_files, found.find_definition, found.list_folder, found.outline_file]
     return [some.read_file, *changing, *looking]
 
 
 def _grouped(files: Files, finder: Finder) -> list[Any]:
-    some, found = GroupedFiles(files), GroupedFinder(finder)
-    return [some.file, some.code_edit, found.search, found.navigate]
+    some, shows, found = GroupedFiles(files), GroupedFiles(FilePreviews(files)), GroupedFinder(finder)
+    changing = [_previewed(some.file, shows.file, files), _previewed(some.code_edit, shows.code_edit, files)]
+    return [*changing, found.search, found.navigate]
+
+
+def _previewed(changes: FunctionTool[..., str], shows: FunctionTool[..., str], files: Files) -> FunctionTool[..., str]:
+    """A tool with its preview: the same function on files that only tell what would change. The seal is taken before the diff."""
+
+    def preview(ctx: RunContext[Any], **arguments: Any) -> Preview:
+        seal = files.seal(arguments["path"])
+        return Preview(shows(ctx, **arguments), seal)
+
+    return changes.with_preview(partial(to_thread, preview))
 
 
 class FlatFiles:
@@ -55,7 +77,7 @@ class FlatFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    @tool(effect="read")
+    @tool(effect=_FILE["read"])
     def read_file(self, ctx: RunContext[Any], path: str, start_line: int = 1, end_line: int | None = None) -> str:
         """Read a file, with line numbers. Needed before it can be edited.
 
@@ -65,16 +87,17 @@ class FlatFiles:
         """
         return self._files.read(ctx.run_id, path, start_line, end_line)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_FILE["write"], retry="idempotent", sequential=True)
     def write_file(self, ctx: RunContext[Any], path: str, content: str) -> str:
         """Write a whole file, new or in place of the old one.
 
         :param path: path in the workspace; missing folders are made
         :param content: the whole content
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.write(ctx.run_id, path, content)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_FILE["replace"], retry="idempotent", sequential=True)
     def replace_text(
         self, ctx: RunContext[Any], path: str, old: str, new: str, line: int | None = None, replace_all: bool = False
     ) -> str:
@@ -86,9 +109,10 @@ class FlatFiles:
         :param line: a line of the match that is meant, if there are several
         :param replace_all: replace it everywhere
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.replace(ctx.run_id, path, old, new, line, every=replace_all)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_CODE_EDIT["edit_lines"], retry="idempotent", sequential=True)
     def edit_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int, new_content: str) -> str:
         """Replace lines of a file by others.
 
@@ -97,9 +121,10 @@ class FlatFiles:
         :param end_line: last line to replace
         :param new_content: the new lines, without line numbers
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.edit_lines(ctx.run_id, path, start_line, end_line, new_content)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_CODE_EDIT["insert_at_line"], retry="idempotent", sequential=True)
     def insert_lines(self, ctx: RunContext[Any], path: str, line_number: int, content: str) -> str:
         """Insert lines into a file.
 
@@ -107,9 +132,10 @@ class FlatFiles:
         :param line_number: the line they are put before; one more than the last puts them at the end
         :param content: the new lines, without line numbers
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.insert(ctx.run_id, path, line_number, content)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effect=_CODE_EDIT["delete_lines"], retry="idempotent", sequential=True)
     def delete_lines(self, ctx: RunContext[Any], path: str, start_line: int, end_line: int) -> str:
         """Delete lines of a file.
 
@@ -117,14 +143,16 @@ class FlatFiles:
         :param start_line: first line to delete, counted from 1
         :param end_line: last line to delete
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.delete_lines(ctx.run_id, path, start_line, end_line)
 
-    @tool(effect="destroy", retry="idempotent", sequential=True)
+    @tool(effect=_FILE["delete"], retry="idempotent", sequential=True)
     def delete_file(self, ctx: RunContext[Any], path: str) -> str:
         """Delete a file or an empty folder.
 
         :param path: path in the workspace
         """
+        self._files.check_seal(ctx.run_id, path, ctx.seal)
         return self._files.delete(ctx.run_id, path)
 
 
@@ -193,7 +221,7 @@ class GroupedFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    @tool(effect="destroy", retry="idempotent", sequential=True)
+    @tool(effects=_FILE, retry="idempotent", sequential=True)
     def file(
         self,
         ctx: RunContext[Any],
@@ -216,6 +244,7 @@ class GroupedFiles:
         :param replace_all: for replace: everywhere
         """
         run = ctx.run_id
+        self._files.check_seal(run, path, ctx.seal)
         match action:
             case "read":
                 return self._files.read(run, path, go_on='code_edit, action="get_lines", start_line={}')
@@ -231,7 +260,7 @@ class GroupedFiles:
             case _:
                 assert_never(action)
 
-    @tool(effect="write", retry="idempotent", sequential=True)
+    @tool(effects=_CODE_EDIT, retry="idempotent", sequential=True)
     def code_edit(
         self,
         ctx: RunContext[Any],
@@ -254,6 +283,7 @@ class GroupedFiles:
         :param content: for insert_at_line: the new lines, without line numbers
         """
         run = ctx.run_id
+        self._files.check_seal(run, path, ctx.seal)
         if action == "get_lines":
             return self._files.read(run, path, start_line or 1, end_line)
         if action == "insert_at_line":
