@@ -333,6 +333,12 @@ def test_whatever_a_project_says_nothing_is_looser_than_without_it(tmp_path_fact
     assert after.git.draft_pr >= before.git.draft_pr
 
 
+def test_a_project_adds_rules_that_ask_and_deny_but_none_that_allow(told):
+    settings = told('[policy]\nallow = ["a"]\ndeny = ["b"]\n', '[policy]\nallow = ["x"]\nask = ["y"]\ndeny = ["z"]\n')
+    assert (settings.policy.allow, settings.policy.ask, settings.policy.deny) == (("a",), ("y",), ("b", "z"))
+    assert ["policy.allow, which is for you alone to say" in note for note in settings.notes] == [True]
+
+
 # where it is looked for
 
 

@@ -15,6 +15,10 @@ from treadle.app import assistants as making
 from treadle.app.agent import Agent
 from treadle.app.home import open_home
 from treadle.app.workers.order import Models, Order, agent_for
+from treadle.core.calls import Call
+from treadle.core.requests import ToolSpec
+from treadle.core.seams import Situation
+from treadle.core.tool import Tool
 from treadle.server.hosting import make_host
 
 SETTLED = """
@@ -27,6 +31,10 @@ seconds = 900
 tokens = 50000
 [context]
 result_limit = 1234
+[policy]
+allow = ["look_*"]
+ask = ["send_*"]
+deny = ["drop_*"]
 """
 READING = {"file_intent": "Adds.", "responsibilities": [{"label": "Adding up", "description": "Adds.", "ranges": [[1, 2]]}]}
 ADD = "def add(a, b):\n    return a + b\n"
@@ -65,6 +73,12 @@ def counts(setups):
         assert (limits.rounds, limits.seconds, limits.tokens) == (7, 900, 50_000), setup.name
         assert setup.options.temperature == 0.3, setup.name
         assert setup.result_limit == 1234, setup.name
+        assert [judged(setup, name) for name in ("look_up", "send_word", "drop_all")] == ["Allow", "Ask", "Deny"], setup.name
+
+
+def judged(setup, name):
+    tool = Tool(ToolSpec(name, "", {}), effect="write")
+    return type(setup.policy.judge(Call("c1", name, {}), tool, Situation())).__name__
 
 
 COMMANDS = [
@@ -145,7 +159,6 @@ def test_a_limit_that_is_settled_stops_a_run(typed, tmp_path):
 OWN = {
     "app/agent.py": "the agent itself",
     "app/assistants.py": "where settings are applied",
-    "assistants/coding/room.py": "a job's limits hold over all of its turns, so it counts what is left of the settled ones",
     "assistants/coding/routes.py": "answers an approval; no model is asked",
     "cli/mcp.py": "lists tools; no model is asked",
     "cli/nobody.py": "answers an approval; no model is asked",

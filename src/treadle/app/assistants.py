@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent, Results
 from treadle.app.assistant import Assistant, Command, Host
+from treadle.app.extras import settled_policy
 from treadle.app.models import model_of
 from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
@@ -143,6 +144,7 @@ def settled_agent(
         **parts,
         "limits": replace(parts.get("limits") or Limits(), **{**said, **limits}),
         "options": merge_options(merge_options(mine, Options(temperature=heat)), options),
+        "policy": settled_policy(settings, parts.get("policy")),
         "dialect": parts.get("dialect") or settings.model.dialect,
         "results": shown if result_limit is None else replace(shown or Results(), limit=result_limit),
     }

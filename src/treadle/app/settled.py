@@ -41,6 +41,14 @@ class LimitSettings(Struct, frozen=True):
     cost: Amount | None = None
 
 
+class PolicySettings(Struct, frozen=True):
+    """Rules for every agent, besides its own, as globs over names of tools. None has a reason: people would read a project's."""
+
+    allow: tuple[Name, ...] = ()
+    ask: tuple[Name, ...] = ()
+    deny: tuple[Name, ...] = ()
+
+
 class GitSettings(Struct, frozen=True):
     """What happens to changes."""
 
@@ -151,6 +159,7 @@ class Settings(Struct, frozen=True):
 
     model: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
+    policy: PolicySettings = PolicySettings()
     git: GitSettings = GitSettings()
     commands: CommandSettings = CommandSettings()
     tests: TestSettings = TestSettings()
@@ -202,6 +211,9 @@ KEYS: dict[str, Key] = {
     "limits.seconds": Key("lower", "a number above 0"),
     "limits.tokens": Key("lower", "a whole number from 1 up"),
     "limits.cost": Key("lower", "a number above 0"),
+    "policy.allow": Key("user", "a list of tools' names, as globs"),
+    "policy.ask": Key("more", "a list of tools' names, as globs"),
+    "policy.deny": Key("more", "a list of tools' names, as globs"),
     "git.branch_prefix": Key("project", "a text that a branch's name can begin with, such as treadle/"),
     "git.remote": Key("user", "the name of a remote, such as origin"),
     "git.draft_pr": Key("on", "true or false"),
@@ -251,6 +263,7 @@ KEYS: dict[str, Key] = {
 SECTIONS: dict[str, type[Struct]] = {
     "model": ModelSettings,
     "limits": LimitSettings,
+    "policy": PolicySettings,
     "git": GitSettings,
     "commands": CommandSettings,
     "tests": TestSettings,

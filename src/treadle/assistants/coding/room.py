@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from treadle import (
     Agent,
@@ -15,13 +16,12 @@ from treadle import (
     Led,
     Limits,
     Model,
-    Options,
-    Results,
     Settings,
     SettingsError,
     Toolset,
     mcp_toolsets,
     settings_of,
+    settled_agent,
 )
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.kept import Kept
@@ -110,20 +110,17 @@ async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bo
     flat = room.led or not room.model.traits.native_calls
     kept = room.checkpoints if room.changes else None
     tools = toolset(room.kind, room.folder, room.settings, flat=flat, checkpoints=kept, touched=room.touched, tests=tests)
-    return Agent(
-        Led(room.model, debug_plan) if room.led else room.model,
-        name=f"coding-{room.kind}",
-        toolsets=[tools, *_servers(room)],
-        instructions=instructions(room.kind, room.folder, room.settings),
-        output_type=_ANSWERS[room.kind],
-        limits=await _limits(room, turn),
-        policy=rules(room.kind, leaves=leaves),
-        approver=room.desk.host.approver,
-        options=Options(temperature=room.settings.model.temperature),
-        results=Results(limit=room.settings.context.result_limit),
-        dialect=room.settings.model.dialect,
-        priced=True,
-    )
+    parts: dict[str, Any] = {
+        "name": f"coding-{room.kind}",
+        "toolsets": [tools, *_servers(room)],
+        "instructions": instructions(room.kind, room.folder, room.settings),
+        "output_type": _ANSWERS[room.kind],
+        "policy": rules(room.kind, leaves=leaves),
+        "approver": room.desk.host.approver,
+        "priced": True,
+    }
+    limits = asdict(await _limits(room, turn))  # over all turns of a job, so that what is left goes before what was settled
+    return settled_agent(room.folder, Led(room.model, debug_plan) if room.led else room.model, limits=limits, parts=parts)
 
 
 async def _limits(room: Room, turn: int) -> Limits:
