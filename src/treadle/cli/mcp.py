@@ -15,6 +15,7 @@ from treadle.app.assistants import assistant
 from treadle.app.extras import settled_policy
 from treadle.app.home import open_home
 from treadle.app.job_tools import JobTools
+from treadle.app.loading import load_tools
 from treadle.app.settings import settings_of
 from treadle.cli.agents import enter
 from treadle.cli.carrying import carry_out
@@ -22,7 +23,6 @@ from treadle.cli.choices import Chosen, TypedCall, chosen_from
 from treadle.cli.codes import FINE, INTERRUPTED
 from treadle.cli.host import detach, policy_with
 from treadle.cli.interrupts import interrupting
-from treadle.cli.loading import load_tools
 from treadle.cli.people import yes_to_all
 from treadle.cli.screen import Screen
 from treadle.core.errors import BadTool, SettingsError

@@ -18,8 +18,6 @@ from treadle import (
     Model,
     Settings,
     SettingsError,
-    Toolset,
-    mcp_toolsets,
     settings_of,
     settled_agent,
 )
@@ -99,12 +97,6 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
 
 
-def _servers(room: Room) -> Sequence[Toolset]:
-    """Tools of MCP servers, which the person has set up for this machine; whoever comes here over a network has none of them."""
-    host = room.desk.host
-    return mcp_toolsets(room.settings, host.home.folder) if room.changes and not host.shared else ()
-
-
 async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
     """The agent that does the work. `leaves` lets it push; `turn` is which it is; `tests` is what tests may use."""
     flat = room.led or not room.model.traits.native_calls
@@ -112,7 +104,7 @@ async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bo
     tools = toolset(room.kind, room.folder, room.settings, flat=flat, checkpoints=kept, touched=room.touched, tests=tests)
     parts: dict[str, Any] = {
         "name": f"coding-{room.kind}",
-        "toolsets": [tools, *_servers(room)],
+        "toolsets": [tools],
         "instructions": instructions(room.kind, room.folder, room.settings),
         "output_type": _ANSWERS[room.kind],
         "policy": rules(room.kind, leaves=leaves),
@@ -120,7 +112,9 @@ async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bo
         "priced": True,
     }
     limits = asdict(await _limits(room, turn))  # over all turns of a job, so that what is left goes before what was settled
-    return settled_agent(room.folder, Led(room.model, debug_plan) if room.led else room.model, limits=limits, parts=parts)
+    model = Led(room.model, debug_plan) if room.led else room.model
+    host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
+    return settled_agent(room.folder, model, limits=limits, parts=parts, host=host, assistant="coding")
 
 
 async def _limits(room: Room, turn: int) -> Limits:
