@@ -5,6 +5,7 @@ import asyncio
 import json
 import re
 import sys
+import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -19,11 +20,12 @@ from treadle.app import assistants as making
 from treadle.app.agent import Agent
 from treadle.app.home import open_home
 from treadle.app.workers.order import Models, Order, agent_for
-from treadle.core.calls import Ask, Call
+from treadle.core.calls import Allow, Ask, Call, Deny
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
 from treadle.server.hosting import make_host
+from treadle.server.mcp.assistants import Policies
 
 SETTLED = """
 [model]
@@ -148,6 +150,15 @@ def test_they_count_on_a_server(typed, made, tmp_path, path, body):
         asked = urllib.request.Request(f"{server.url}{path}", json.dumps(body).encode(), headers)
         assert urllib.request.urlopen(asked).status in (200, 202)
     counts(made)
+
+
+def test_rules_count_for_what_is_offered_over_mcp(typed):
+    policy = Policies([assistant("talk")])
+    names = ("talk_look_up", "talk_send_word", "talk_drop_all")
+    tools = [Tool(ToolSpec(name, "", {}), effect="write") for name in names]
+    judged = [type(policy.judge(Call("c1", tool.name, {}), tool, Situation())) for tool in tools]
+    assert judged == [Allow, Ask, Deny]
+    assert [policy.offers(tool, Situation()) for tool in tools] == [True, True, False]
 
 
 def test_a_limit_that_is_settled_stops_a_run(typed, tmp_path):
@@ -309,6 +320,18 @@ def test_what_cannot_be_had_is_one_sentence(typed, equipped, tmp_path, settled, 
     assert ran.code != 0
     assert re.search(said, ran.err), ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_server_that_cannot_be_reached_is_one_sentence_over_http_too(typed, tmp_path):
+    (tmp_path / "own.toml").write_text('[mcp.gone]\ncommand = ["treadle-no-such-program"]\n')
+    body = {"model": "talk", "messages": [{"role": "user", "content": "Hello?"}]}
+    with Serving(tmp_path, [assistant("talk")], lent=make_host()) as server:
+        headers = {"content-type": "application/json"}
+        asked = urllib.request.Request(f"{server.url}/v1/chat/completions", json.dumps(body).encode(), headers)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(asked)
+        said = json.loads(refused.value.read())["error"]["message"]
+    assert said.startswith("The MCP server gone can't be started: ")
 
 
 def test_an_mcp_server_is_there_for_a_plain_question(typed, tmp_path):
