@@ -261,6 +261,19 @@ def test_a_project_cannot_name_programs_to_start(told):
     assert note.endswith(f"To have it, name it in {settings.user_file}.")
 
 
+def test_nor_add_tools(told):
+    settings = told("", '[tools.evil]\npython = ["evil.py"]\n[openapi.evil]\ndocument = "evil.json"\nprivate = true\n')
+    assert (settings.tools, settings.openapi) == ({}, {})
+    assert [note.partition(" names ")[2].partition(",")[0] for note in settings.notes] == [
+        "the tools evil",
+        "the OpenAPI document evil",
+    ]
+
+
+def test_a_project_may_know_assistants_that_are_not_installed_here(told):
+    assert told("", "[assistants.elsewhere]\na = 1\n").assistants == {}
+
+
 def test_nor_change_those_of_the_person(told):
     own = '[mcp.issues]\nurl = "https://example.org"\n'
     settings = told(own, '[mcp.issues]\nurl = "https://evil.example"\nheaders = { A = "b" }\n')
@@ -331,6 +344,12 @@ def test_whatever_a_project_says_nothing_is_looser_than_without_it(tmp_path_fact
     assert {*after.git.protected} >= {*before.git.protected}
     assert after.git.commit <= before.git.commit
     assert after.git.draft_pr >= before.git.draft_pr
+
+
+def test_a_project_adds_rules_that_ask_and_deny_but_none_that_allow(told):
+    settings = told('[policy]\nallow = ["a"]\ndeny = ["b"]\n', '[policy]\nallow = ["x"]\nask = ["y"]\ndeny = ["z"]\n')
+    assert (settings.policy.allow, settings.policy.ask, settings.policy.deny) == (("a",), ("y",), ("b", "z"))
+    assert ["policy.allow, which is for you alone to say" in note for note in settings.notes] == [True]
 
 
 # where it is looked for
@@ -436,6 +455,18 @@ def test_what_is_no_file_is_not_opened(place, tmp_path):
         ('[tests]\nrunner = "ruby"\n', "tests.runner in FILE must be auto, go, npm, python or rust, not that text."),
         ('[mcp.x]\nonly = ["a"]\n', "mcp.x in FILE needs a command or a url, and not both."),
         ('[mcp.x]\ncommand = ["a"]\nurl = "http://b"\n', "mcp.x in FILE needs a command or a url, and not both."),
+        (
+            "[assistants.platfrom]\na = 1\n",
+            "assistants.platfrom in FILE is about the assistant platfrom, which isn't installed. Did you",
+        ),
+        (
+            '[mcp.x]\nurl = "http://b"\nassistants = ["zzzzzz"]\n',
+            "mcp.x.assistants in FILE is about the assistant zzzzzz, which isn't installed. There are: ",
+        ),
+        ("[tools.x]\npython = []\n", "tools.x in FILE needs a list of files or modules, such as tools.py:rollback: python = …."),
+        ("[tools.x]\nfile = 'a'\n", "tools.x.file in FILE means nothing. There are: python, assistants."),
+        ("[openapi.x]\nprivate = true\n", "openapi.x in FILE needs a file or an address: document = …."),
+        ('[tools."x y"]\npython = ["a.py"]\n', "tools.'x y' in FILE can't be a name of tools"),
         ('[mcp."x y"]\nurl = "http://b"\n', "mcp.'x y' in FILE can't be a server's name"),
         ("[model]\n\nname = \n", "FILE is no TOML: Invalid value (at line 3, column 8)."),
         ("[model]\nname = '''\n\n", "FILE is no TOML: Expected \"'''\" (at line 3)."),
@@ -528,7 +559,8 @@ def test_an_assistant_is_told_what_the_person_settled_for_it(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[assistants.platform]\nport = 1", r"\[assistants.platform\] in .*own.toml can't be used: .*port"),
+        ("[assistants.platform]\nport = 1", r"assistants.platform.port in .*own.toml means nothing. There are: server, roles."),
+        ("[assistants.platform]\nrole = 1", r"assistants.platform.role in .* Did you mean assistants.platform.roles\?"),
         ("[assistants.platform]\nserver = 1", r"\[assistants.platform\] in .* can't be used: .*server"),
         ("[assistants]\nplatform = 1", "assistants.platform in .* must be a table"),
     ],

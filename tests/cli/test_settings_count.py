@@ -3,8 +3,13 @@
 import ast
 import asyncio
 import json
+import re
+import sys
+import urllib.error
 import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -15,7 +20,12 @@ from treadle.app import assistants as making
 from treadle.app.agent import Agent
 from treadle.app.home import open_home
 from treadle.app.workers.order import Models, Order, agent_for
+from treadle.core.calls import Allow, Ask, Call, Deny
+from treadle.core.requests import ToolSpec
+from treadle.core.seams import Situation
+from treadle.core.tool import Tool
 from treadle.server.hosting import make_host
+from treadle.server.mcp.assistants import Policies
 
 SETTLED = """
 [model]
@@ -27,6 +37,10 @@ seconds = 900
 tokens = 50000
 [context]
 result_limit = 1234
+[policy]
+allow = ["look_*"]
+ask = ["send_*"]
+deny = ["drop_*"]
 """
 READING = {"file_intent": "Adds.", "responsibilities": [{"label": "Adding up", "description": "Adds.", "ranges": [[1, 2]]}]}
 ADD = "def add(a, b):\n    return a + b\n"
@@ -65,6 +79,12 @@ def counts(setups):
         assert (limits.rounds, limits.seconds, limits.tokens) == (7, 900, 50_000), setup.name
         assert setup.options.temperature == 0.3, setup.name
         assert setup.result_limit == 1234, setup.name
+        assert [judged(setup, name) for name in ("look_up", "send_word", "drop_all")] == ["Allow", "Ask", "Deny"], setup.name
+
+
+def judged(setup, name):
+    tool = Tool(ToolSpec(name, "", {}), effect="write")
+    return type(setup.policy.judge(Call("c1", name, {}), tool, Situation())).__name__
 
 
 COMMANDS = [
@@ -132,6 +152,15 @@ def test_they_count_on_a_server(typed, made, tmp_path, path, body):
     counts(made)
 
 
+def test_rules_count_for_what_is_offered_over_mcp(typed):
+    policy = Policies([assistant("talk")])
+    names = ("talk_look_up", "talk_send_word", "talk_drop_all")
+    tools = [Tool(ToolSpec(name, "", {}), effect="write") for name in names]
+    judged = [type(policy.judge(Call("c1", tool.name, {}), tool, Situation())) for tool in tools]
+    assert judged == [Allow, Ask, Deny]
+    assert [policy.offers(tool, Situation()) for tool in tools] == [True, True, False]
+
+
 def test_a_limit_that_is_settled_stops_a_run(typed, tmp_path):
     (tmp_path / "own.toml").write_text("[limits]\nrounds = 1\n")
     tools = tmp_path / "tools.py"
@@ -145,7 +174,6 @@ def test_a_limit_that_is_settled_stops_a_run(typed, tmp_path):
 OWN = {
     "app/agent.py": "the agent itself",
     "app/assistants.py": "where settings are applied",
-    "assistants/coding/room.py": "a job's limits hold over all of its turns, so it counts what is left of the settled ones",
     "cli/mcp.py": "lists tools; no model is asked",
     "cli/tool.py": "makes the one call that was typed; no model is asked",
     "server/mcp/calling.py": "makes the one call that a client asked for; no model is asked",
@@ -165,3 +193,179 @@ def _makes_agents(path):
             if isinstance(function, ast.Name) and function.id == "Agent":
                 return True
     return False
+
+
+# tools of one's own
+
+TOOLS = """
+from treadle import tool
+
+@tool(effect="write")
+def rollback_application(name: str) -> str:
+    "Take an application back to the version before."
+    return f"{name} is back at v41"
+"""
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "servers": [{"url": "https://shop.example"}],
+    "paths": {"/things": {"get": {"operationId": "list_things", "responses": {"200": {"description": "found"}}}}},
+}
+OWN_TOOLS = ("rollback_application", "shop_list_things")
+
+
+@pytest.fixture
+def equipped(typed, tmp_path):
+    """The same, with tools for all assistants, or for those that are named."""
+
+    def settle(assistants="[]"):
+        (tmp_path / "tools.py").write_text(TOOLS)
+        (tmp_path / "shop.json").write_text(json.dumps(DOCUMENT))
+        (tmp_path / "own.toml").write_text(
+            f'[tools.ops]\npython = ["tools.py:rollback_application"]\nassistants = {assistants}\n'
+            f'[openapi.shop]\ndocument = "shop.json"\nassistants = {assistants}\n'
+        )
+
+    settle()
+    return settle
+
+
+def tools_in(setup):
+    return [tool.name for tool in setup.toolset.tools() if tool.name in OWN_TOOLS]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"), [each for each in COMMANDS if each[1][0] != "read"], ids=lambda words: "-".join(words)
+)
+def test_ones_own_tools_are_there_in_every_command(typed, made, equipped, prepare, words):
+    if prepare:
+        typed(*prepare)
+    made.clear()
+    ran = typed(*words, stdin="Hello?\n")
+    assert ran.code == 0, ran.err
+    assert [tools_in(setup) for setup in made] == [list(OWN_TOOLS)] * len(made) != []
+
+
+def test_fixed_steps_have_no_tools_of_ones_own(typed, made, equipped, tmp_path):
+    typed.set(TREADLE_MODEL=script(tmp_path, json.dumps(READING)))
+    assert typed("read", "add.py").code == 0
+    assert made
+    assert not any(tools_in(setup) for setup in made)
+
+
+def test_tools_can_be_for_some_assistants_alone(typed, made, equipped):
+    equipped('["platform", "courses"]')
+    typed("ask", "Hello?", "-a", "platform")
+    typed("ask", "Hello?", "-a", "guidance")
+    typed("ask", "Hello?")
+    assert [tools_in(setup) for setup in made] == [list(OWN_TOOLS), [], []]
+
+
+def test_a_worker_has_them(typed, made, equipped):
+    async def opened():
+        async with agent_for(Order("platform", f"{script(Path(), 'Hi.')}"), open_home(), "", Models()):
+            pass
+
+    asyncio.run(opened())
+    assert [tools_in(setup) for setup in made] == [list(OWN_TOOLS)]
+
+
+@pytest.mark.parametrize(("shared", "there"), [(False, OWN_TOOLS), (True, ())])
+def test_a_server_of_one_person_has_them_and_one_of_many_has_not(typed, made, equipped, tmp_path, shared, there):
+    (tmp_path / "project" / "theirs").mkdir()
+    host = make_host().__replace__(shared=shared, folder=tmp_path / "project" / "theirs")
+    making.agent_of(assistant("talk"), host, script(tmp_path, "Hi."))
+    assert tools_in(made[0]) == list(there)
+
+
+def test_the_platform_assistant_rolls_an_application_back(typed, equipped, tmp_path):
+    call = asks(("rollback_application", {"name": "shop"}))
+    typed.set(TREADLE_MODEL=script(tmp_path, call, "It is back."))
+    waits = typed("ask", "Roll shop back.", "-a", "platform", "--json")
+    assert waits.json["stopped"] == "waiting", waits
+    typed.set(TREADLE_MODEL=script(tmp_path, call, "It is back."))
+    ran = typed("ask", "Roll shop back.", "-a", "platform", "--allow", "rollback_*", "--json")
+    assert ran.json["output"] == "It is back.", ran
+    assert "shop is back at v41" in ran.json["calls"][0]["result"]
+
+
+def test_a_tool_that_only_has_the_name_of_an_assistants_toolset_is_asked_about(typed, made, equipped, tmp_path):
+    (tmp_path / "own.toml").write_text('[openapi.shell]\ndocument = "shop.json"\neffects = {"*" = "write"}\n')
+    typed("ask", "Hello?", "-a", "coding")
+    (tool,) = [tool for tool in made[0].toolset.tools() if tool.name == "shell_list_things"]
+    assert isinstance(made[0].policy.judge(Call("c1", tool.name, {}), tool, Situation()), Ask)
+
+
+@pytest.mark.parametrize(
+    ("settled", "said"),
+    [
+        ('[tools.ops]\npython = ["none.py"]\n', "tools.ops in .*own.toml can't be used: There is no file .*none.py."),
+        ('[tools.ops]\npython = ["tools.py:roll"]\n', "tools.ops in .* there is no roll. There are: rollback_application."),
+        ('[openapi.shop]\ndocument = "none.json"\n', "openapi.shop in .*own.toml can't be used: .*none.json"),
+        ('[mcp.gone]\ncommand = ["treadle-no-such-program"]\n', "The MCP server gone .*"),
+        ('[assistants.platfrom]\nserver = "http://localhost"\n', ".* Did you mean platform?"),
+        (
+            '[tools.a]\npython = ["tools.py"]\n[tools.b]\npython = ["tools.py"]\n',
+            "There are two tools called rollback_application.*",
+        ),
+    ],
+)
+@pytest.mark.parametrize("words", [("ask", "Hello?"), ("ask", "Hello?", "-a", "courses")], ids=["plain", "assistant"])
+def test_what_cannot_be_had_is_one_sentence(typed, equipped, tmp_path, settled, said, words):
+    (tmp_path / "own.toml").write_text(settled)
+    ran = typed(*words)
+    assert ran.code != 0
+    assert re.search(said, ran.err), ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_server_that_cannot_be_reached_is_one_sentence_over_http_too(typed, tmp_path):
+    (tmp_path / "own.toml").write_text('[mcp.gone]\ncommand = ["treadle-no-such-program"]\n')
+    body = {"model": "talk", "messages": [{"role": "user", "content": "Hello?"}]}
+    with Serving(tmp_path, [assistant("talk")], lent=make_host()) as server:
+        headers = {"content-type": "application/json"}
+        asked = urllib.request.Request(f"{server.url}/v1/chat/completions", json.dumps(body).encode(), headers)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(asked)
+        said = json.loads(refused.value.read())["error"]["message"]
+    assert said.startswith("The MCP server gone can't be started: ")
+
+
+def test_an_mcp_server_is_there_for_a_plain_question(typed, tmp_path):
+    command = json.dumps([sys.executable, "-m", "mcp_server_time"])
+    (tmp_path / "own.toml").write_text(f"[mcp.time]\ncommand = {command}\n[policy]\nallow = ['time_*']\n")
+    typed.set(TREADLE_MODEL=script(tmp_path, asks(("time_get_current_time", {"timezone": "Asia/Tokyo"})), "Late."))
+    ran = typed("ask", "How late is it in Tokyo?", "--json")
+    assert ran.json["output"] == "Late.", ran
+    assert "Asia/Tokyo" in ran.json["calls"][0]["result"]
+
+
+def test_a_credential_of_the_environment_goes_with_a_call(typed, equipped, tmp_path):
+    seen = []
+
+    class Shop(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append((self.headers["Authorization"], self.headers["X-Team"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"[]")
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Shop) as shop:
+        Thread(target=shop.serve_forever, daemon=True).start()
+        (tmp_path / "own.toml").write_text(
+            f'[openapi.shop]\ndocument = "shop.json"\nbase_url = "http://127.0.0.1:{shop.server_port}"\nprivate = true\n'
+            'credentials = { bearer = "SHOP_TOKEN" }\nheaders = { X-Team = "{SHOP_TEAM}" }\n'
+        )
+        typed.set(
+            SHOP_TOKEN="tok-of-ann", SHOP_TEAM="red", TREADLE_MODEL=script(tmp_path, asks(("shop_list_things", {})), "Nothing.")
+        )
+        ran = typed("ask", "What is there?", "--json")
+        shop.shutdown()
+    assert ran.json["output"] == "Nothing.", ran
+    assert seen == [("Bearer tok-of-ann", "red")]
+    assert "tok-of-ann" not in ran.out

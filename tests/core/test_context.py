@@ -36,3 +36,12 @@ def test_calls_and_progress_go_where_they_were_handed_in():
 def test_the_words_of_the_reply_that_asks_for_the_call_are_there():
     assert RunContext(parts=(Text("Here: "), Call("c", "look", {}), Text("that."))).words == "Here: that."
     assert RunContext().words == ""
+
+
+def test_a_context_can_have_other_credentials_and_stays_the_same_otherwise():
+    told = []
+    context = RunContext(run_id="r", key="k", credentials={"token": "mine"}, progress=told.append)
+    other = context.with_credentials({"token": "other"})
+    other.progress("on")
+    assert (other.credentials, other.run_id, other.key, told) == ({"token": "other"}, "r", "k", ["on"])
+    assert context.credentials == {"token": "mine"}

@@ -9,7 +9,7 @@ from treadle.core.errors import SettingsError
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
-from treadle.guard.policy import Rules, allow, ask, deny, digest, policy_from, policy_of
+from treadle.guard.policy import Rules, allow, ask, deny, digest, policy_from, policy_of, with_rules
 
 ATTENDED = Situation()
 ORDER = Tool(ToolSpec("order", "", {"properties": {"amount": {}, "item": {}}}))
@@ -192,3 +192,34 @@ def test_a_function_is_given_the_tool_with_the_effect_of_the_action():
         policy_of(judge).judge(Call("c", "keep", {"action": action}), keep, Situation(tainted=True)) for action in ("look", "drop")
     ]
     assert (seen, [type(verdict) for verdict in verdicts]) == (["read", "destroy"], [Allow, Ask])
+
+
+def test_rules_are_added_to_a_policy_of_rules_and_its_lists_stay():
+    own = policy_from({"allow": ["order"], "denied_tools": ["stock"], "default": "deny"})
+    assert isinstance(judge(with_rules(own, [ask("order")])), Ask)
+    assert isinstance(judge(with_rules(own, [allow("stock")]), STOCK), Deny)
+    assert isinstance(judge(with_rules(policy_from({"default": "deny"}), [ask("stock")])), Deny)
+    assert isinstance(judge(with_rules(policy_from({"allowed_tools": ["stock"]}), [allow("order")])), Deny)
+    assert isinstance(judge(own), Allow), "it stays as it was"
+
+
+@pytest.mark.parametrize(
+    ("own", "rule", "counts"),
+    [
+        (Allow("me"), deny("order"), "deny"),
+        (Allow("me"), ask("order"), "ask"),
+        (Allow("me"), deny("stock"), "me"),
+        (Ask("me", ""), deny("order"), "deny"),
+        (Ask("me", ""), ask("order"), "me"),
+        (Ask("me", ""), allow("order"), "me"),
+        (Deny("me", ""), ask("order"), "me"),
+    ],
+)
+def test_any_other_policy_is_only_made_stricter(own, rule, counts):
+    policy = with_rules(policy_of(lambda call, tool, situation: own), [rule])
+    assert judge(policy).by.partition("(")[0] == counts
+
+
+def test_what_is_denied_by_either_is_not_offered():
+    policy = with_rules(policy_of(lambda call, tool, situation: Allow("me")), [deny("order")])
+    assert (policy.offers(ORDER, ATTENDED), policy.offers(STOCK, ATTENDED)) == (False, True)

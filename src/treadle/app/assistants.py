@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent, Results
 from treadle.app.assistant import Assistant, Command, Host
+from treadle.app.extras import extra_tools, settled_policy
 from treadle.app.models import model_of
 from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
@@ -118,7 +119,7 @@ def agent_of(
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    return settled_agent(host.workspace, _led(assistant, host, model), limits=limits, options=options, parts=parts)
+    return settled_agent(host.workspace, _led(assistant, host, model), limits=limits, options=options, parts=parts, host=host)
 
 
 def settled_agent(
@@ -128,10 +129,14 @@ def settled_agent(
     limits: Mapping[str, Any] = {},
     options: Options = Options(),  # noqa: B008 - frozen
     parts: Mapping[str, Any],
+    host: Host | None = None,
+    assistant: str = "",
 ) -> Agent[Any]:
     """An agent of these parts, with what was settled for work in a folder; without one, with what counts wherever they are.
 
-    Of limits and options, what was asked for comes before what was settled, and that before what the parts say.
+    Of limits and options, what was asked for comes before what was settled, and that before what the parts say. With the `host` of
+    whoever it is for, it has their own tools besides, as far as they are for this assistant: the one of that name, unless another
+    is named. Where others come to the host too, it has none of them.
     """
     settings = user_settings() if folder is None else settings_of(folder)
     said = {key.partition(".")[2]: value for key, value in settings.said("limits").items()}
@@ -139,10 +144,14 @@ def settled_agent(
     heat = settings.said("model").get("model.temperature")
     result_limit = settings.said("context").get("context.result_limit")
     shown: Results | None = parts.get("results")
+    alone = None if host is None or host.shared else host.home.folder
+    added = () if alone is None else extra_tools(settings, assistant or parts.get("name", ""), alone)
     settled: dict[str, Any] = {
         **parts,
+        "tools": (*parts.get("tools", ()), *added),
         "limits": replace(parts.get("limits") or Limits(), **{**said, **limits}),
         "options": merge_options(merge_options(mine, Options(temperature=heat)), options),
+        "policy": settled_policy(settings, parts.get("policy")),
         "dialect": parts.get("dialect") or settings.model.dialect,
         "results": shown if result_limit is None else replace(shown or Results(), limit=result_limit),
     }

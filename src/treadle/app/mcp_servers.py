@@ -33,10 +33,10 @@ def mcp_toolsets(settings: Settings, home: Path) -> list[Toolset]:
 def _server(name: str, said: McpSettings) -> "Server":
     from treadle.toolsets.mcp import Server
 
-    headers, env = _known(said.headers), _known(said.env)
+    headers, env = from_environment(said.headers), from_environment(said.env)
     return Server(name, said.command, env, url=said.url, headers=headers, only=said.only, retry=said.retry, private=said.private)
 
 
-def _known(values: dict[str, str]) -> dict[str, str]:
+def from_environment(values: dict[str, str]) -> dict[str, str]:
     """Values with `{NAME}` filled in from the person's environment, where it has that; settings needn't hold secrets."""
     return {key: _BLANK.sub(lambda blank: os.environ.get(blank[1], blank[0]), value) for key, value in values.items()}

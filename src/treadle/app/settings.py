@@ -11,15 +11,17 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 from msgspec import Struct
 
-from treadle.app.settled import KEYS, NAMED, SECTIONS, DatabaseSettings, McpSettings, Rule, Said, Settings, default_of, pattern_of
+from treadle.app.settled import KEYS, NAMED, SECTIONS, DatabaseSettings, Rule, Said, Settings, default_of, pattern_of
 from treadle.app.toml import NAME, project_file, said_in
 from treadle.core.errors import SettingsError
+from treadle.tools.names import nearest
 
 T = TypeVar("T")
 
 VARIABLE = "TREADLE_CONFIG"
 DATABASE = "TREADLE_DATABASE"
 DEFAULT = "default"
+SOURCES = {"mcp": "the MCP server", "openapi": "the OpenAPI document", "tools": "the tools"}
 
 
 def settings_of(folder: Path, *, user_file: Path | None = None) -> Settings:
@@ -52,6 +54,7 @@ def _users_file(named: Path | None) -> Path:
 
 
 def _settings(said: Said, own: Path, theirs: Said, project: Path | None) -> Settings:
+    _check_assistants(said, own)
     values, sources = dict(said), dict.fromkeys(said, str(own))
     notes: dict[str, str] = {}
     for key, value in theirs.items():
@@ -69,6 +72,22 @@ def _settings(said: Said, own: Path, theirs: Said, project: Path | None) -> Sett
         sources=sources,
         notes=tuple(notes.values()),
     )
+
+
+def _check_assistants(said: Said, own: Path) -> None:
+    """Refuse names of assistants that aren't installed. A project's aren't looked at: they don't count, and it may have others."""
+    named = [(key, key.partition(".")[2]) for key in said if key.startswith("assistants.")]
+    named += [(key, name) for key, value in said.items() if key.endswith(".assistants") for name in value]
+    if not named:
+        return
+    from treadle.app.plugins import names
+
+    known = names("assistants")
+    for key, name in named:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f" Did you mean {' or '.join(near)}?" if near else f" There are: {', '.join(known)}."
+            raise SettingsError(f"{key} in {own} is about the assistant {name}, which isn't installed.{hint}")
 
 
 def _taken(rule: Rule, theirs: Any, mine: Any) -> Any:
@@ -100,9 +119,10 @@ def _is_refused(rule: Rule, theirs: Any, taken: Any) -> bool:
 
 
 def _note(key: str, own: Path, project: Path | None) -> dict[str, str]:
-    """A sentence about what wasn't taken: one for all of an MCP server."""
-    if key.startswith("mcp."):
-        what = f"the MCP server {key.split('.')[1]}"
+    """A sentence about what wasn't taken: one for all of a source of tools."""
+    section, name = key.split(".")[:2]
+    if section in SOURCES:
+        what = f"{SOURCES[section]} {name}"
         return {what: f"{project} names {what}, which only you can: it is left out. To have it, name it in {own}."}
     why = "which is for you alone to say" if KEYS[pattern_of(key)].rule == "user" else "which would allow more than you do"
     return {key: f"{project} sets {key}, {why}: it is left out. To have it, set it in {own}."}
@@ -125,8 +145,15 @@ def _sections(values: Said) -> dict[str, Any]:
 def assistant_settings(name: str, kind: type[T], *, user_file: Path | None = None) -> T:
     """What the person settled for an assistant, under `[assistants.NAME]`. A project's file has no say in it."""
     settings = user_settings(user_file)
+    said = settings.assistants.get(name, {})
+    known: tuple[str, ...] = getattr(kind, "__struct_fields__", tuple(said))
+    for key in said:
+        if key not in known:
+            near = [f"assistants.{name}.{each}" for each in nearest(key, known)]
+            hint = f" Did you mean {' or '.join(near)}?" if near else f" There are: {', '.join(known)}."
+            raise SettingsError(f"assistants.{name}.{key} in {settings.user_file} means nothing.{hint}")
     try:
-        return msgspec.convert(settings.assistants.get(name, {}), kind)
+        return msgspec.convert(said, kind)
     except msgspec.ValidationError as error:
         raise SettingsError(f"[assistants.{name}] in {settings.user_file} can't be used: {error}.") from error
 
@@ -152,9 +179,9 @@ def describe(settings: Settings) -> list[Row]:
     for section in SECTIONS:
         if section == "assistants":
             rows += _rows(section, Redactor().value(settings.assistants), settings.sources)
-        elif section == "mcp":
-            for name, server in settings.mcp.items():
-                rows += _rows(f"mcp.{name}", _without_secrets(server), settings.sources)
+        elif section in SOURCES:
+            for name, source in getattr(settings, section).items():
+                rows += _rows(f"{section}.{name}", _without_secrets(source), settings.sources)
         elif section == "providers":
             for name, provider in settings.providers.items():
                 shown = {**msgspec.to_builtins(provider), "headers": sorted(provider.headers)}
@@ -179,8 +206,9 @@ def _without_password(database: DatabaseSettings) -> dict[str, Any]:
     return {**msgspec.to_builtins(database), "url": shown(database.url) if database.url else ""}
 
 
-def _without_secrets(server: McpSettings) -> dict[str, Any]:
+def _without_secrets(source: Struct) -> dict[str, Any]:
     from treadle.guard.redaction import Redactor
 
-    redactor, values = Redactor(), msgspec.to_builtins(server)
-    return {**redactor.value(values), "headers": sorted(server.headers), "env": sorted(server.env)}
+    values: dict[str, Any] = msgspec.to_builtins(source)
+    names = {field: sorted(values[field]) for field in ("headers", "env") if field in values}
+    return {**Redactor().value(values), **names}

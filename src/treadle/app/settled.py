@@ -41,6 +41,14 @@ class LimitSettings(Struct, frozen=True):
     cost: Amount | None = None
 
 
+class PolicySettings(Struct, frozen=True):
+    """Rules for every agent, besides its own, as globs over names of tools. None has a reason: people would read a project's."""
+
+    allow: tuple[Name, ...] = ()
+    ask: tuple[Name, ...] = ()
+    deny: tuple[Name, ...] = ()
+
+
 class GitSettings(Struct, frozen=True):
     """What happens to changes."""
 
@@ -91,6 +99,30 @@ class McpSettings(Struct, frozen=True):
     only: tuple[Name, ...] = ()
     retry: dict[str, Literal["idempotent", "once"]] = {}
     private: bool = False
+    assistants: tuple[Name, ...] = ()
+
+
+class OpenApiSettings(Struct, frozen=True):
+    """An OpenAPI document whose operations are tools. `credentials` says which variable of the environment is for which scheme."""
+
+    document: Name = ""
+    base_url: Address = ""
+    origins: tuple[Name, ...] = ()
+    private: bool = False
+    only: tuple[Name, ...] = ()
+    effects: dict[str, Literal["read", "write", "destroy"]] = {}
+    retry: dict[str, Literal["idempotent", "keyed", "once"]] = {}
+    keyed: tuple[Name, ...] = ()
+    headers: dict[str, str] = {}
+    credentials: dict[str, Name] = {}
+    assistants: tuple[Name, ...] = ()
+
+
+class ToolSettings(Struct, frozen=True):
+    """Tools in Python: files or modules, and the names in them. `assistants` are those that have them; none means all."""
+
+    python: tuple[Name, ...] = ()
+    assistants: tuple[Name, ...] = ()
 
 
 class ProviderSettings(Struct, frozen=True):
@@ -151,11 +183,14 @@ class Settings(Struct, frozen=True):
 
     model: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
+    policy: PolicySettings = PolicySettings()
     git: GitSettings = GitSettings()
     commands: CommandSettings = CommandSettings()
     tests: TestSettings = TestSettings()
     project: ProjectSettings = ProjectSettings()
+    tools: dict[str, ToolSettings] = {}
     mcp: dict[str, McpSettings] = {}
+    openapi: dict[str, OpenApiSettings] = {}
     providers: dict[str, ProviderSettings] = {}
     prices: dict[str, PriceSettings] = {}
     context: ContextSettings = ContextSettings()
@@ -202,6 +237,9 @@ KEYS: dict[str, Key] = {
     "limits.seconds": Key("lower", "a number above 0"),
     "limits.tokens": Key("lower", "a whole number from 1 up"),
     "limits.cost": Key("lower", "a number above 0"),
+    "policy.allow": Key("user", "a list of tools' names, as globs"),
+    "policy.ask": Key("more", "a list of tools' names, as globs"),
+    "policy.deny": Key("more", "a list of tools' names, as globs"),
     "git.branch_prefix": Key("project", "a text that a branch's name can begin with, such as treadle/"),
     "git.remote": Key("user", "the name of a remote, such as origin"),
     "git.draft_pr": Key("on", "true or false"),
@@ -219,6 +257,8 @@ KEYS: dict[str, Key] = {
     "project.name": Key("project", "a text"),
     "project.facts": Key("project", "a list of texts"),
     "project.instructions": Key("project", "a text"),
+    "tools.NAME.python": Key("user", "a list of files or modules, such as tools.py:rollback"),
+    "tools.NAME.assistants": Key("user", "a list of assistants' names"),
     "mcp.NAME.command": Key("user", "a list of words: a program and its arguments"),
     "mcp.NAME.url": Key("user", "an address such as https://example.org/mcp, without a password in it"),
     "mcp.NAME.headers": Key("user", "a table of texts"),
@@ -226,6 +266,18 @@ KEYS: dict[str, Key] = {
     "mcp.NAME.only": Key("user", "a list of names"),
     "mcp.NAME.retry": Key("user", 'a table of tools, each "idempotent" or "once"'),
     "mcp.NAME.private": Key("user", "true or false"),
+    "mcp.NAME.assistants": Key("user", "a list of assistants' names"),
+    "openapi.NAME.document": Key("user", "a file or an address"),
+    "openapi.NAME.base_url": Key("user", "an address such as https://example.org/v1, without a password in it"),
+    "openapi.NAME.origins": Key("user", "a list of addresses such as https://example.org"),
+    "openapi.NAME.private": Key("user", "true or false"),
+    "openapi.NAME.only": Key("user", "a list of names"),
+    "openapi.NAME.effects": Key("user", 'a table of operations, each "read", "write" or "destroy"'),
+    "openapi.NAME.retry": Key("user", 'a table of operations, each "idempotent", "keyed" or "once"'),
+    "openapi.NAME.keyed": Key("user", "a list of names"),
+    "openapi.NAME.headers": Key("user", "a table of texts"),
+    "openapi.NAME.credentials": Key("user", "a table of names of variables"),
+    "openapi.NAME.assistants": Key("user", "a list of assistants' names"),
     "providers.NAME.base_url": Key("user", "an address such as https://gateway.example.org/v1, without a password in it"),
     "providers.NAME.headers": Key("user", "a table of texts"),
     "providers.NAME.api_version": Key("user", "a text"),
@@ -251,11 +303,14 @@ KEYS: dict[str, Key] = {
 SECTIONS: dict[str, type[Struct]] = {
     "model": ModelSettings,
     "limits": LimitSettings,
+    "policy": PolicySettings,
     "git": GitSettings,
     "commands": CommandSettings,
     "tests": TestSettings,
     "project": ProjectSettings,
+    "tools": ToolSettings,
     "mcp": McpSettings,
+    "openapi": OpenApiSettings,
     "providers": ProviderSettings,
     "prices": PriceSettings,
     "context": ContextSettings,
@@ -265,7 +320,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "assistants": AssistantSettings,
 }
 
-NAMED = ("mcp", "providers", "prices")  # sections with a table for each name
+NAMED = ("tools", "mcp", "openapi", "providers", "prices")  # sections with a table for each name
 
 Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
 

@@ -21,7 +21,7 @@ from treadle.tools.names import nearest
 NAME = "treadle.toml"
 MOST_BYTES = 1_000_000
 
-_SERVER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
+_SOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _WITHIN = re.compile(r" - at `\$(\[\d+\])`\Z")
 
 
@@ -65,9 +65,9 @@ def said_in(path: Path) -> Said:
     said: Said = {}
     for section, values in _tables(_with_model_table(_read(path)), "", path):
         match section:
-            case "mcp":
-                for name, fields in _tables(values, "mcp.", path):
-                    said |= _server(name, fields, path)
+            case "tools" | "mcp" | "openapi":
+                for name, fields in _tables(values, f"{section}.", path):
+                    said |= _source(section, name, fields, path)
             case "providers":
                 for name, fields in _tables(values, "providers.", path):
                     said |= _provider(name, fields, path)
@@ -125,12 +125,18 @@ def _tables(values: dict[str, Any], prefix: str, path: Path) -> Iterator[tuple[s
         yield name, cast("dict[str, Any]", value)
 
 
-def _server(name: str, fields: dict[str, Any], path: Path) -> Said:
-    if _SERVER.fullmatch(name) is None:
-        raise SettingsError(f"mcp.{name!r} in {path} can't be a server's name: use up to 32 letters, digits, `_` and `-`.")
-    said = {f"mcp.{name}.{field}": _value(f"mcp.{name}.{field}", value, path) for field, value in fields.items()}
-    if bool(said.get(f"mcp.{name}.command")) == bool(said.get(f"mcp.{name}.url")):
-        raise SettingsError(f"mcp.{name} in {path} needs a command or a url, and not both.")
+def _source(section: str, name: str, fields: dict[str, Any], path: Path) -> Said:
+    """A source of tools."""
+    prefix = f"{section}.{name}"
+    if _SOURCE.fullmatch(name) is None:
+        what = "a server's name" if section == "mcp" else "a name of tools"
+        raise SettingsError(f"{section}.{name!r} in {path} can't be {what}: use up to 32 letters, digits, `_` and `-`.")
+    said = {f"{prefix}.{field}": _value(f"{prefix}.{field}", value, path) for field, value in fields.items()}
+    if section == "mcp" and bool(said.get(f"{prefix}.command")) == bool(said.get(f"{prefix}.url")):
+        raise SettingsError(f"{prefix} in {path} needs a command or a url, and not both.")
+    needed = {"tools": "python", "openapi": "document"}.get(section)
+    if needed and not said.get(f"{prefix}.{needed}"):
+        raise SettingsError(f"{prefix} in {path} needs {KEYS[f'{section}.NAME.{needed}'].what}: {needed} = ….")
     return said
 
 

@@ -7,10 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.app.agent import Agent
+from treadle.app.assistant import Host
+from treadle.app.home import open_home
+from treadle.app.loading import load_tools
 from treadle.app.models import model_at, settled_model
 from treadle.cli.choices import Chosen
 from treadle.cli.face import Face
-from treadle.cli.loading import load_tools
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options
 from treadle.core.seams import Model
@@ -47,10 +49,18 @@ def build(chosen: Chosen, face: Face, name: str, user: str = "") -> Agent[str]:
 
         parts = {**how, **_parts(chosen, face, name)}
         model, options = parts.pop("model"), parts.pop("options")
-        agent = settled_agent(Path(chosen.workspace or "."), model, limits=chosen.limits, options=options, parts=parts)
+        host = None if chosen.demo or chosen.call else _host(model, user)
+        agent = settled_agent(Path(chosen.workspace or "."), model, limits=chosen.limits, options=options, parts=parts, host=host)
     if face.person is not None:
         face.person.tools = agent.setup.toolset.tools
     return agent
+
+
+def _host(model: Model, user: str) -> Host:
+    async def same() -> Model:
+        return model
+
+    return Host(open_home(), same, user)
 
 
 def _parts(chosen: Chosen, face: Face, name: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.cli.loading import absolute
+from treadle.app.loading import absolute
 from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
 from treadle.files import NotOpened, check_workspace, read_named

@@ -12,15 +12,17 @@ from msgspec.structs import replace
 from treadle.app.agent import Agent
 from treadle.app.assistant import Host
 from treadle.app.assistants import assistant
+from treadle.app.extras import settled_policy
 from treadle.app.home import open_home
 from treadle.app.job_tools import JobTools
+from treadle.app.loading import load_tools
+from treadle.app.settings import settings_of
 from treadle.cli.agents import enter
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import Chosen, TypedCall, chosen_from
 from treadle.cli.codes import FINE, INTERRUPTED
 from treadle.cli.host import detach, policy_with
 from treadle.cli.interrupts import interrupting
-from treadle.cli.loading import load_tools
 from treadle.cli.people import yes_to_all
 from treadle.cli.screen import Screen
 from treadle.core.errors import BadTool, SettingsError
@@ -100,9 +102,10 @@ def _offering(args: argparse.Namespace) -> "Offering":
     if not toolsets:
         raise BadTool("There are no tools; name some: --tools MODULE, --tools FILE.py:FUNCTION or --assistant NAME.")
     enter(chosen.workspace)
+    policy = policy_with(assistant(chosen.assistant), chosen) if chosen.assistant else chosen.policy or None
     return Offering(
         toolsets,
-        policy=policy_with(assistant(chosen.assistant), chosen) if chosen.assistant else chosen.policy or None,
+        policy=settled_policy(settings_of(Path(chosen.workspace)), policy),
         services=None if args.no_journal else open_home().services(),
         user=user,
         approver=yes_to_all if args.yes else None,

@@ -5,13 +5,13 @@ import argparse
 from msgspec.structs import replace
 
 from treadle.app.agent import Agent
+from treadle.app.loading import load_tools
 from treadle.cli.agents import build, enter
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import TypedCall, chosen_from, json_object
 from treadle.cli.codes import FINE, INTERRUPTED
 from treadle.cli.conversation import Conversation
 from treadle.cli.face import Face
-from treadle.cli.loading import load_tools
 from treadle.cli.render import table, to_json
 from treadle.cli.report import code_of_call
 from treadle.cli.screen import Screen

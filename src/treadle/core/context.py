@@ -4,6 +4,7 @@ It carries no engine: the two things a tool can do through it (call another tool
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, Generic, TypeVar
 
 from treadle.core.messages import History, text_of
@@ -68,6 +69,12 @@ class RunContext(Generic[Deps]):
         self._call = call
         self._progress = progress
         self._run = run  # the engine's own, for agents that are tools of other agents
+
+    def with_credentials(self, credentials: Mapping[str, str]) -> "RunContext[Deps]":
+        """The same call, with these credentials instead."""
+        made = copy(self)
+        made.credentials = credentials
+        return made
 
     @property
     def words(self) -> str:

@@ -15,7 +15,7 @@ from treadle.core.seams import Policy, Situation
 from treadle.core.tool import Tool
 from treadle.guard.rules import DECISIONS, Decision, Rule, Rules, allow, ask, asked, deny, effects_of, unless_tainted
 
-__all__ = ["Rule", "Rules", "allow", "ask", "deny", "digest", "policy_from", "policy_of"]
+__all__ = ["Rule", "Rules", "allow", "ask", "deny", "digest", "policy_from", "policy_of", "with_rules"]
 
 Judge = Callable[[Call, Tool, Situation], Verdict]
 
@@ -41,6 +41,32 @@ class _Function:
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
         return True
+
+
+class _Stricter:
+    """A policy that isn't made of rules, and rules that deny or ask besides: of both, the stricter word counts."""
+
+    def __init__(self, policy: Policy, rules: Rules) -> None:
+        self._policy = policy
+        self._rules = rules
+
+    def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
+        verdict, objection = self._policy.judge(call, tool, situation), self._rules.objection(call, tool, situation)
+        if isinstance(verdict, Deny) or objection is None:
+            return verdict
+        return objection if isinstance(objection, Deny) or isinstance(verdict, Allow) else verdict
+
+    def offers(self, tool: Tool, situation: Situation) -> bool:
+        return self._policy.offers(tool, situation) and self._rules.offers(tool, situation)
+
+
+def with_rules(policy: Policy, rules: Iterable[Rule]) -> Policy:
+    """A policy with more rules: deny beats ask beats allow, whoever said it.
+
+    A policy has a `with_rules` of its own where it is made of rules. To any other nothing can be allowed: it is only made stricter.
+    """
+    extend: Callable[[Iterable[Rule]], Policy] | None = getattr(policy, "with_rules", None)
+    return _Stricter(policy, Rules(rules)) if extend is None else extend(rules)
 
 
 def policy_of(value: Policy | Iterable[Rule] | Rule | Judge | Mapping[str, Any] | None) -> Policy:

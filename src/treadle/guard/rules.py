@@ -144,6 +144,21 @@ class Rules:
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         """May this call run?"""
         tool = tool.for_call(call.arguments)
+        objection = self.objection(call, tool, situation)
+        if objection is not None:
+            return objection
+        arguments, parameters = call.arguments, tool.spec.parameters
+        verdict: Allow | None = None
+        for wanted, allowed, untrusted in self._plan(tool).allows:
+            if hold(wanted, arguments, parameters, doubtful=False):
+                if untrusted or not situation.tainted:
+                    return allowed
+                verdict = allowed
+        return self._without_rule(call, tool, situation) if verdict is None else unless_tainted(verdict, call, tool, situation)
+
+    def objection(self, call: Call, tool: Tool, situation: Situation) -> Ask | Deny | None:
+        """What the rules that deny or ask say of a call; None where none of them is about it."""
+        tool = tool.for_call(call.arguments)
         plan = self._plan(tool)
         if plan.barred is not None:
             return plan.barred
@@ -154,13 +169,13 @@ class Rules:
         for wanted, question in plan.asks:
             if hold(wanted, arguments, parameters, doubtful=True):
                 return asked(question, situation)
-        verdict: Allow | None = None
-        for wanted, allowed, untrusted in plan.allows:
-            if hold(wanted, arguments, parameters, doubtful=False):
-                if untrusted or not situation.tainted:
-                    return allowed
-                verdict = allowed
-        return self._without_rule(call, tool, situation) if verdict is None else unless_tainted(verdict, call, tool, situation)
+        return None
+
+    def with_rules(self, rules: Iterable[Rule]) -> "Rules":
+        """These rules and more; lists of tools and the default stay."""
+        made = Rules((*self.rules, *rules), default=self._default)
+        made._allowed, made._denied = self._allowed, self._denied
+        return made
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
         """Whether the model is told of the tool: not where every call of it is denied, whatever its action."""

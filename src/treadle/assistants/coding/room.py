@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from treadle import (
     Agent,
@@ -15,13 +16,10 @@ from treadle import (
     Led,
     Limits,
     Model,
-    Options,
-    Results,
     Settings,
     SettingsError,
-    Toolset,
-    mcp_toolsets,
     settings_of,
+    settled_agent,
 )
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.kept import Kept
@@ -99,31 +97,24 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
 
 
-def _servers(room: Room) -> Sequence[Toolset]:
-    """Tools of MCP servers, which the person has set up for this machine; whoever comes here over a network has none of them."""
-    host = room.desk.host
-    return mcp_toolsets(room.settings, host.home.folder) if room.changes and not host.shared else ()
-
-
 async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
     """The agent that does the work. `leaves` lets it push; `turn` is which it is; `tests` is what tests may use."""
     flat = room.led or not room.model.traits.native_calls
     kept = room.checkpoints if room.changes else None
     tools = toolset(room.kind, room.folder, room.settings, flat=flat, checkpoints=kept, touched=room.touched, tests=tests)
-    return Agent(
-        Led(room.model, debug_plan) if room.led else room.model,
-        name=f"coding-{room.kind}",
-        toolsets=[tools, *_servers(room)],
-        instructions=instructions(room.kind, room.folder, room.settings),
-        output_type=_ANSWERS[room.kind],
-        limits=await _limits(room, turn),
-        policy=rules(room.kind, leaves=leaves),
-        approver=room.desk.host.approver,
-        options=Options(temperature=room.settings.model.temperature),
-        results=Results(limit=room.settings.context.result_limit),
-        dialect=room.settings.model.dialect,
-        priced=True,
-    )
+    parts: dict[str, Any] = {
+        "name": f"coding-{room.kind}",
+        "toolsets": [tools],
+        "instructions": instructions(room.kind, room.folder, room.settings),
+        "output_type": _ANSWERS[room.kind],
+        "policy": rules(room.kind, leaves=leaves),
+        "approver": room.desk.host.approver,
+        "priced": True,
+    }
+    limits = asdict(await _limits(room, turn))  # over all turns of a job, so that what is left goes before what was settled
+    model = Led(room.model, debug_plan) if room.led else room.model
+    host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
+    return settled_agent(room.folder, model, limits=limits, parts=parts, host=host, assistant="coding")
 
 
 async def _limits(room: Room, turn: int) -> Limits:

@@ -56,7 +56,7 @@ class Tutor:
             "options": Options(temperature=0, max_tokens=800).suited(model.traits),
             "notes": notes(settings.rounds),
         }
-        return settled_agent(self._host.workspace, able, parts=parts)
+        return settled_agent(self._host.workspace, able, parts=parts, host=self._host)
 
     async def _instructions(self, _: RunContext[Any]) -> str:
         try:

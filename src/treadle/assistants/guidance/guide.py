@@ -142,7 +142,9 @@ class Guide:
             "limits": assistant.limits,
             "approver": self._host.approver,
         }
-        return settled_agent(self._host.workspace, model if model.traits.native_calls else Led(model, plan), parts=parts)
+        return settled_agent(
+            self._host.workspace, model if model.traits.native_calls else Led(model, plan), parts=parts, host=self._host
+        )
 
     def _policy(self) -> dict[str, Any]:
         """Changes are asked about; what isn't allowed isn't even offered."""

@@ -95,7 +95,9 @@ class Desk:
             "limits": assistant.limits,
             "approver": self._host.approver,
         }
-        return settled_agent(self._host.workspace, model if model.traits.native_calls else Led(model, plan), parts=parts)
+        return settled_agent(
+            self._host.workspace, model if model.traits.native_calls else Led(model, plan), parts=parts, host=self._host
+        )
 
     async def _instructions(self, ctx: RunContext[Any]) -> str:
         return told(await self.user(), await self._documents.about(last_question(ctx.history)))

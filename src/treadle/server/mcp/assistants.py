@@ -9,13 +9,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from treadle.app.assistant import Assistant, Host
+from treadle.app.extras import settled_policy
 from treadle.app.job_tools import JobTools
+from treadle.app.settings import user_settings
 from treadle.core.calls import Call, Verdict
 from treadle.core.errors import TreadleError
 from treadle.core.requests import Usage
 from treadle.core.seams import Policy, Situation, Toolset, Watcher
 from treadle.core.tool import Tool
-from treadle.guard.policy import policy_of
 from treadle.server.mcp.offering import Offering
 from treadle.server.metrics import Figures, effects_of
 from treadle.server.place import Place
@@ -27,7 +28,7 @@ ADVICE = " Use a client that can ask you about it, or ask the assistant on the p
 
 def one(assistant: Assistant, host: Host, figures: Figures) -> Offering:
     """One assistant's tools, by their own names."""
-    return _offering(_tools(assistant, host), policy_of(assistant.policy), host, figures)
+    return _offering(_tools(assistant, host), settled_policy(user_settings(), assistant.policy), host, figures)
 
 
 def together(assistants: Sequence[Assistant], host: Host, figures: Figures) -> Offering:
@@ -80,7 +81,8 @@ class Policies:
     """A policy made of those of assistants: each judges its own tools, by the names it knows them by."""
 
     def __init__(self, assistants: Iterable[Assistant]) -> None:
-        self._policies = {assistant.name: policy_of(assistant.policy) for assistant in assistants}
+        settings = user_settings()
+        self._policies = {assistant.name: settled_policy(settings, assistant.policy) for assistant in assistants}
 
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         """May this call run?"""

@@ -5,7 +5,7 @@ they bring what came of it, the run goes on.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from types import TracebackType
 from typing import Any
@@ -20,6 +20,7 @@ from treadle.core.media import attachment_of
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Policy, Situation
 from treadle.core.tool import Tool
+from treadle.guard.policy import Rule, with_rules
 
 TOOLSET = "caller"
 _MARK = 12  # characters; with them an id is short enough for every server that a caller may take the conversation to
@@ -111,6 +112,10 @@ class Handed:
     def offers(self, tool: Tool, situation: Situation) -> bool:
         """Whether the model is told of the tool."""
         return tool.name in self._names if tool.toolset == TOOLSET else self._policy.offers(tool, self._seen(situation))
+
+    def with_rules(self, rules: Iterable[Rule]) -> "Handed":
+        """With more rules for our own tools; those of the caller are theirs to judge."""
+        return Handed(with_rules(self._policy, rules), tuple(self._names), tainted=self._tainted)
 
     def _seen(self, situation: Situation) -> Situation:
         return replace(situation, tainted=True) if self._tainted else situation

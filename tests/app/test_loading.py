@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from treadle.cli.loading import absolute, load_tools
+from treadle.app.loading import absolute, load_tools
 from treadle.core.errors import BadTool, SettingsError
 from treadle.tools.tool import FunctionTool
 

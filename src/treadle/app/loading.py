@@ -22,10 +22,15 @@ def load_tools(specs: Iterable[str], folder: str) -> list[Any]:
 
 def absolute(spec: str) -> str:
     """The same, whatever folder it is read in."""
+    return located(spec, str(Path.cwd()))
+
+
+def located(spec: str, folder: str) -> str:
+    """The same, where files are named from a folder on."""
     place, name = _split(spec)
     if not _is_file(place):
         return spec
-    path = str(Path(place).expanduser().absolute())
+    path = str(Path(folder) / Path(place).expanduser())
     return f"{path}:{name}" if name else path
 
 
