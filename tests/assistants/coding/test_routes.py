@@ -195,12 +195,13 @@ def test_a_job_that_keeps_ending_the_server_is_left_to_a_person(tmp_path: Path, 
 
 
 def test_a_stream_ends_when_the_server_stops(tmp_path: Path, shop: Path) -> None:
-    gate, heard = Gate(reports()), []
+    gate, heard = Gate(reports()), list[dict]()
     with served(tmp_path, gate) as table:
         job = table.begin(shop)
         assert gate.reached.wait(PATIENCE)
-        listening = threading.Thread(target=lambda: heard.extend(table.events(job)))
+        listening = threading.Thread(target=table.events, args=(job, heard))
         listening.start()
+        eventually(lambda: bool(heard))
     listening.join(PATIENCE)
     assert not listening.is_alive()
 

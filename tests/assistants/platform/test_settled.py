@@ -33,7 +33,7 @@ def test_what_is_typed_goes_before_the_environment_and_that_before_the_file(nobo
 )
 def test_what_doesnt_fit_is_said(nobody, line):
     (nobody / "own.toml").write_text(f"[assistants.platform]\n{line}\n")
-    with pytest.raises(SettingsError, match=r"\[assistants.platform\]"):
+    with pytest.raises(SettingsError, match=r"assistants\.platform"):
         settled()
 
 
