@@ -91,13 +91,17 @@ class Deadly:
         self._kind = kind
         self._words = words
         self.writes = 0
+        self.dying: asyncio.Future[None] | None = None  # over when we are
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         ticket = self._inner.append(run_id, position, entries)
         self.writes += 1
         self._left -= 1
         dies = self._left == 0 or any(type(entry).__name__ == self._kind and self._words in str(entry) for entry in entries)
-        return asyncio.ensure_future(self._die(ticket)) if dies else ticket
+        if not dies:
+            return ticket
+        self.dying = asyncio.ensure_future(self._die(ticket))
+        return self.dying
 
     async def _die(self, ticket: Awaitable[None]) -> None:
         await ticket
@@ -111,14 +115,17 @@ class Deadly:
 
 
 class DeadlyModel:
-    """A model in whose n-th reply the process is killed, when a call in it has begun."""
+    """A model in whose n-th reply the process is killed, when a call in it has begun. It isn't asked while the journal kills us."""
 
-    def __init__(self, model: Model, deadly: int) -> None:
+    def __init__(self, model: Model, deadly: int, journal: Deadly) -> None:
         self.name, self.traits = model.name, model.traits
         self._model = model
         self._left = deadly
+        self._journal = journal
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        if self._journal.dying is not None:
+            await self._journal.dying
         self._left -= 1
         async for delta in self._model.reply(request):
             if self._left == 0 and isinstance(delta, CallDelta):
@@ -126,12 +133,12 @@ class DeadlyModel:
             yield delta
 
 
-def model_for(order: dict[str, Any]) -> Model:
+def model_for(order: dict[str, Any], journal: Deadly) -> Model:
     """The model of an order: by its name, else one of chat completions."""
     if "model" not in order:
         return OpenAI("wired", base_url=order["url"], api_key="k", stream=order["stream"])
     model = model_of(order["model"], base_url=order["url"], api_key=order["key"], stream=order["stream"])
-    return DeadlyModel(model, order.get("kill_in_reply", 0))
+    return DeadlyModel(model, order.get("kill_in_reply", 0), journal)
 
 
 async def live(order: dict[str, Any]) -> dict[str, Any]:
@@ -139,7 +146,7 @@ async def live(order: dict[str, Any]) -> dict[str, Any]:
     home = open_home(order["home"])
     journal = Deadly(home.journal, order.get("kill_after", 0), order.get("kill_after_kind", ""), order.get("kill_after_words", ""))
     services = Services(journal, home.audit, home.cache, home.results)
-    model = model_for(order)
+    model = model_for(order, journal)
     tools, attended = tools_for(Path(order["effects"]), order.get("kill_in_tool", "")), order.get("attended", False)
     agent = Agent(model, tools=tools, policy=[allow("*")], limits=Limits(backoff=0.01), attended=attended)
     if "settle" in order:
