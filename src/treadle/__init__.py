@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from treadle.app.mcp_servers import mcp_toolsets
     from treadle.app.models import model_of, spec_of
     from treadle.app.runs import Runs
+    from treadle.app.session import AssistantSession, SessionReply
     from treadle.app.settings import Settings, assistant_settings, settings_of
-    from treadle.app.talk import Kept, Slash, Talk, exit_code
+    from treadle.app.talk import Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
@@ -50,6 +51,7 @@ _HOMES = {
     "Approval": "engine.setup",
     "Ask": "core.calls",
     "Assistant": "app.assistant",
+    "AssistantSession": "app.session",
     "Audio": "core.media",
     "Call": "core.calls",
     "CallDone": "core.requests",
@@ -68,7 +70,6 @@ _HOMES = {
     "Image": "core.media",
     "Job": "app.jobs",
     "Jobs": "app.jobs",
-    "Kept": "app.talk",
     "LateTools": "toolsets.wrap",
     "Led": "models.led",
     "Limits": "loop.limits",
@@ -94,6 +95,7 @@ _HOMES = {
     "RunResult": "engine.result",
     "Runs": "app.runs",
     "Scripted": "models.scripted",
+    "SessionReply": "app.session",
     "Settings": "app.settings",
     "SettingsError": "core.errors",
     "Slash": "app.talk",
@@ -139,6 +141,7 @@ __all__ = [
     "Approval",
     "Ask",
     "Assistant",
+    "AssistantSession",
     "Audio",
     "Call",
     "CallDone",
@@ -157,7 +160,6 @@ __all__ = [
     "Image",
     "Job",
     "Jobs",
-    "Kept",
     "LateTools",
     "Led",
     "Limits",
@@ -183,6 +185,7 @@ __all__ = [
     "RunResult",
     "Runs",
     "Scripted",
+    "SessionReply",
     "Settings",
     "SettingsError",
     "Slash",

@@ -6,24 +6,29 @@ whatever is heavy is imported by the functions it names. How they are found and 
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.errors import SettingsError
+from treadle.core.requests import Options
 from treadle.core.seams import Model, Policy, Toolset, Watcher
-from treadle.engine.setup import Approver, Instructions
+from treadle.engine.setup import Approver, Caller, Instructions
 from treadle.guard.policy import Rule
 from treadle.loop.limits import Limits
 
 if TYPE_CHECKING:
     from treadle.app.agent import Agent
     from treadle.app.home import Home  # its stores take longer to import than all of this
-    from treadle.app.talk import Kept, Talk
+    from treadle.app.session import AssistantSession
+    from treadle.app.talk import Talk
     from treadle.app.work import Work
+    from treadle.core.messages import Message
+    from treadle.engine.result import RunResult
     from treadle.models.led import Plan
 
 
@@ -64,8 +69,9 @@ class Host(Struct, frozen=True):
     watcher   tells them what happens in a run, as it happens
     origin    what the face needs to lend the same model again, when a job goes on another day
     detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
-    talk      holds a conversation with an agent, as `Kept` says; None where nobody can type
-    about     what the assistant kept with the run that is taken up again now: `Kept.about`
+    talk      holds a conversation with an assistant, at a terminal; None where nobody can type
+    about     the context of the conversation: what it is about, such as a project; journaled as it is, so no secrets
+    headers   those of the HTTP request that it serves, by their lower-case names: an assistant may act by a token in them
     folder    the folder they work in; the current one unless a face says otherwise
     shared    whether others come here too: then what belongs to the machine, such as a token in its environment, isn't theirs
     """
@@ -79,8 +85,9 @@ class Host(Struct, frozen=True):
     watcher: Watcher | None = None
     origin: dict[str, Any] = {}
     detach: Callable[[Sequence[str]], None] | None = None
-    talk: "Callable[[Agent[Any], Kept], Talk] | None" = None
-    about: dict[str, Any] = {}
+    talk: "Callable[[AssistantSession, Agent[Any]], Talk] | None" = None
+    about: Mapping[str, Any] = {}
+    headers: Mapping[str, str] = {}
     folder: Path | None = None
     shared: bool = False
 
@@ -102,10 +109,10 @@ class Host(Struct, frozen=True):
         """Print a value as JSON, for commands."""
         self.shown_at.line(msgspec.json.format(msgspec.json.encode(value)).decode())
 
-    def talking(self, agent: "Agent[Any]", kept: "Kept") -> "Talk":
+    def talking(self, session: "AssistantSession", agent: "Agent[Any]") -> "Talk":
         """A conversation, for commands: they can always hold one."""
         assert self.talk is not None, "only servers can't"
-        return self.talk(agent, kept)
+        return self.talk(session, agent)
 
 
 def typed(words: Sequence[str]) -> str:
@@ -158,17 +165,23 @@ class Panel(Struct, frozen=True):
 
 
 class Assistant(Struct, frozen=True):
-    """A ready agent.
+    """A ready agent: everything that an agent of it needs, whichever face asks (`AssistantSession`).
 
     name          one lower-case word; it is picked by it
     summary       a sentence on what it is for
     instructions  what its model is told
-    instruct      gives what its model is told, where that depends on whose host it is
+    notes         a line for its model with the request of each round
+    configure     gives what depends on the host: any of `instructions`, `policy`, `limits`, `options` and `notes`, by name
     toolsets      makes its tools, for each run anew
+    lead          gives the plan that leads a model which doesn't call tools by itself
+    caller        says for whom it acts and with which credentials, where that isn't the host's person
+    begin         hears of each message before its run begins, and gives the history of the conversation: for an assistant that
+                  keeps conversations itself, each message of which is a run of its own
+    reply         gives what comes with an answer besides its words, such as citations; asked of every turn that ended, perhaps
+                  more than once, so that what it keeps of it is kept once
     questions     what a newcomer may ask it
     routes        makes its HTTP routes: Starlette's, at the paths they say
     work          gives what it does as jobs
-    lead          gives the plan that leads a model which doesn't call tools by itself
     """
 
     name: str
@@ -178,10 +191,19 @@ class Assistant(Struct, frozen=True):
     toolsets: Callable[[Host], Sequence[Toolset]] | None = None
     policy: Policy | Sequence[Rule] | None = None
     limits: Limits = Limits()
+    options: Options = Options()
+    notes: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     routes: Callable[[Host], Sequence[Any]] | None = None
     panel: Panel | None = None
     work: Callable[[], Sequence["Work"]] | None = None
     lead: Callable[[Host], "Plan"] | None = None
-    instruct: Callable[[Host], Instructions] | None = None
+    configure: Callable[[Host], Mapping[str, Any]] | None = None
+    caller: Callable[[Host], Awaitable[Caller]] | None = None
+    begin: "Callable[[Host, str, str], Awaitable[Sequence[Message]]] | None" = None
+    reply: "Callable[[Host, RunResult[Any]], Awaitable[Any]] | None" = None
+
+    def configured(self, host: Host) -> "Assistant":
+        """It, with what depends on the host."""
+        return self if self.configure is None else replace(self, configure=None, **self.configure(host))

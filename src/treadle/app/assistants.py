@@ -100,6 +100,7 @@ def agent_of(
     host: Host,
     model: str | Model,
     *,
+    instructions: str = "",
     limits: Mapping[str, Any] = {},
     options: Options = Options(),  # noqa: B008 - frozen
     **more: Any,
@@ -107,19 +108,23 @@ def agent_of(
     """The assistant as an agent, for the person whose host it is. A model that doesn't call tools by itself is led, if it can be.
 
     `more` is what `Agent` takes. It comes before what the assistant says, but for tools and toolsets, which are added to its own.
-    `limits` and `options` are those that somebody asked for: they come before what was settled, and that before the assistant's.
+    `instructions` are added to the assistant's. `limits` and `options` are those that somebody asked for: they come before what was
+    settled, and that before the assistant's.
     """
-    own = () if assistant.toolsets is None else assistant.toolsets(host)
+    mine, found = assistant.configured(host), model_of(model)
+    own = () if mine.toolsets is None else mine.toolsets(host)
     parts: dict[str, Any] = {
-        "name": assistant.name,
-        "instructions": instructions_of(assistant, host),
-        "policy": assistant.policy,
-        "limits": assistant.limits,
+        "name": mine.name,
+        "instructions": instructed(mine.instructions, instructions),
+        "policy": mine.policy,
+        "limits": mine.limits,
+        "options": mine.options.suited(found.traits),
+        "notes": mine.notes,
         "approver": host.approver,
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    return settled_agent(host.workspace, _led(assistant, host, model), limits=limits, options=options, parts=parts, host=host)
+    return settled_agent(host.workspace, _led(mine, host, found), limits=limits, options=options, parts=parts, host=host)
 
 
 def settled_agent(
@@ -158,11 +163,6 @@ def settled_agent(
     return Agent(model, **settled)
 
 
-def instructions_of(assistant: Assistant, host: Host) -> Instructions:
-    """What its model is told, for the person whose host it is."""
-    return assistant.instructions if assistant.instruct is None else assistant.instruct(host)
-
-
 def instructed(own: Instructions, added: str) -> Instructions:
     """What an assistant's model is told, with what a person adds after it."""
     if not added:
@@ -177,15 +177,12 @@ def instructed(own: Instructions, added: str) -> Instructions:
     return both
 
 
-def _led(assistant: Assistant, host: Host, model: str | Model) -> str | Model:
-    if assistant.lead is None:
+def _led(assistant: Assistant, host: Host, model: Model) -> Model:
+    if assistant.lead is None or model.traits.native_calls:
         return model
-    found = model_of(model)
-    if found.traits.native_calls:
-        return found
     from treadle.models.led import Led
 
-    return Led(found, assistant.lead(host))
+    return Led(model, assistant.lead(host))
 
 
 def commands(found: Iterable[Installed]) -> tuple[dict[str, Offer], list[str]]:

@@ -3,13 +3,12 @@
 How lines are read and answers shown is the face's business.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from treadle.core.messages import Message
     from treadle.engine.result import RunResult
 
 
@@ -19,22 +18,6 @@ _CODES = {"answered": 0, "limit": 0, "failed": 1, "waiting": 3, "cancelled": 130
 def exit_code(result: "RunResult[Any]") -> int:
     """The exit code of a command that ran this."""
     return _CODES[result.stopped]
-
-
-class Kept(Struct, frozen=True):
-    """How a conversation is kept: for whom, with which credentials to mask, and what the assistant needs to take it up again.
-
-    `about` stands in the journal as it is: no secrets. With `before`, each message begins a run of its own, with what that gives
-    as what was said before it.
-    """
-
-    user: str = ""
-    credentials: dict[str, str] = {}
-    about: dict[str, Any] = {}
-    before: Callable[[], Awaitable[Sequence["Message"]]] | None = None
-
-    def __repr__(self) -> str:
-        return f"Kept(user={self.user!r})"
 
 
 class Slash(Struct, frozen=True):
@@ -51,7 +34,7 @@ class Slash(Struct, frozen=True):
 
 
 class Talk(Protocol):
-    """A conversation with one agent, kept as one run until it is begun afresh."""
+    """A conversation with an assistant: one run until it is begun afresh, or one for each message where it keeps conversations."""
 
     @property
     def run_id(self) -> str:
@@ -62,8 +45,8 @@ class Talk(Protocol):
         """Say something, and show what comes of it as it comes."""
         ...
 
-    def start_afresh(self) -> None:
-        """Go on in a new run, which knows nothing of this one."""
+    def start_afresh(self, context: Mapping[str, Any] | None = None) -> None:
+        """Go on in a new run, which knows nothing of this one; in another context, where one is given."""
         ...
 
     async def converse(

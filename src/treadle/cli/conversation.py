@@ -2,12 +2,14 @@
 
 import argparse
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from treadle.app.agent import Agent
 from treadle.app.home import open_home
+from treadle.app.session import AssistantSession
 from treadle.cli.agents import build, with_model
 from treadle.cli.choices import Chosen, chosen_for, chosen_from
 from treadle.cli.face import Face
@@ -17,6 +19,7 @@ from treadle.core.media import Attachment, attachment_from_path
 from treadle.core.messages import Message
 from treadle.core.requests import Usage
 from treadle.engine.engine import new_run_id
+from treadle.engine.setup import Caller
 from treadle.loop.state import replay
 from treadle.stores.journal import MemoryJournal
 
@@ -33,10 +36,9 @@ class Conversation:
         face: Face,
         *,
         run_id: str,
-        user: str,
+        user: str = "",
         kept: bool,
-        credentials: Mapping[str, str] | None = None,
-        before: Callable[[], Awaitable[Sequence[Message]]] | None = None,
+        session: AssistantSession | None = None,
         attached: Sequence[Attachment] = (),
     ) -> None:
         self.agent = agent
@@ -46,17 +48,13 @@ class Conversation:
         self._chosen = chosen
         self.face = face
         self._user = user
-        self._credentials = credentials or {}
-        self._before = before
+        self._session = session
         self._attached = attached  # what goes with the first message
         self._journal = True if kept else MemoryJournal()
 
     async def ask(self, prompt: str) -> Result:
         """Say something, and show what comes of it."""
-        history: Sequence[Message] = ()
-        if self._before is not None:
-            history = await self._before()
-            self.run_id = new_run_id() if self.turns else self.run_id
+        caller, history = await self._began(prompt)
         asked = [prompt, *self._attached] if self._attached else prompt
         result = await take_turn(
             self.agent,
@@ -66,8 +64,8 @@ class Conversation:
                 asked,
                 run_id=self.run_id,
                 journal=self._journal,
-                user=self._user,
-                credentials=self._credentials,
+                user=caller.user,
+                credentials=caller.credentials,
                 history=history,
                 watchers=watchers,
                 origin=self._chosen.origin,
@@ -78,9 +76,21 @@ class Conversation:
         self.turns += 1
         return result
 
-    def start_afresh(self) -> None:
-        """Go on in a new run."""
+    async def _began(self, prompt: str) -> tuple[Caller, Sequence[Message]]:
+        """On whose behalf it is asked, and what was said before. Where the assistant keeps conversations, it begins a new run."""
+        if self._session is None:
+            return Caller(self._user), ()
+        if self._session.has_own_history and self.turns:
+            self.run_id = new_run_id()
+        begins = self._session.has_own_history or not self.turns
+        return await self._session.caller(), await self._session.begin(self.run_id, prompt) if begins else ()
+
+    def start_afresh(self, context: Mapping[str, Any] | None = None) -> None:
+        """Go on in a new run; in another context, where one is given."""
         self.run_id, self.usage, self.turns = new_run_id(), Usage(), 0
+        if context is not None and self._session is not None:
+            self._session = AssistantSession(self._session.assistant, self._session.host, context)
+            self._chosen = replace(self._chosen, about=dict(context))
 
 
 async def begin(args: argparse.Namespace, face: Face, name: str) -> Conversation:

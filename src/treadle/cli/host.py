@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import agent_of, assistant, instructed, instructions_of
+from treadle.app.assistants import assistant
 from treadle.app.home import open_home
-from treadle.app.talk import Kept, Slash
+from treadle.app.session import AssistantSession
+from treadle.app.talk import Slash
 from treadle.cli.agents import model_from, shown, with_model
 from treadle.cli.choices import Chosen, chosen_from
 from treadle.cli.conversation import Conversation
@@ -52,17 +53,16 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
         watcher=None if face.quiet else Teller(face.screen, says=False),
         origin={"base_url": args.base_url} if args.base_url else {},
         detach=detach,
-        talk=lambda agent, kept: Talking(agent, replace(chosen, about=kept.about), face, kept),
+        talk=lambda session, agent: Talking(session, agent, chosen, face),
     )
 
 
 class Talking(Conversation):
     """A conversation that an assistant's command holds. Its run can be resumed like any other of the assistant."""
 
-    def __init__(self, agent: Agent[Any], chosen: Chosen, face: Face, kept: Kept) -> None:
-        super().__init__(
-            agent, chosen, face, run_id=new_run_id(), user=kept.user, kept=True, credentials=kept.credentials, before=kept.before
-        )
+    def __init__(self, session: AssistantSession, agent: Agent[Any], chosen: Chosen, face: Face) -> None:
+        about = dict(session.host.about)
+        super().__init__(agent, replace(chosen, about=about), face, run_id=new_run_id(), kept=True, session=session)
 
     async def converse(self, slashes: Mapping[str, Slash] = {}, after: After | None = None) -> int:
         """Answer lines until there are no more."""
@@ -90,12 +90,10 @@ def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
         return model
 
     host = Host(open_home(), same, user, approver=face.approver, about=chosen.about)
-    return agent_of(
-        made,
-        host,
+    return AssistantSession(made, host).agent(
         model,
-        instructions=instructed(instructions_of(made, host), chosen.instructions),
-        policy=policy_with(made, chosen),
+        instructions=chosen.instructions,
+        policy=policy_with(made.configured(host), chosen),
         limits=chosen.limits,
         dialect=chosen.dialect,
         **how,

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from treadle.app.agent import Agent
 from treadle.app.assistant import Host
-from treadle.app.assistants import agent_of, assistant, instructed, instructions_of
+from treadle.app.assistants import agent_of, assistant
 from treadle.app.home import Home
 from treadle.app.models import model_at, names_in
 from treadle.core.entries import Entry, Opened, Said
@@ -100,9 +100,8 @@ async def agent_for(order: Order, home: Home, user: str, models: Models) -> Asyn
         return model
 
     host = Host(home, same, user, at_end=opened.append, folder=Path(order.workspace) if order.workspace else None)
-    told = instructed(instructions_of(made, host), order.instructions)
     try:
-        yield agent_of(made, host, model, instructions=told, priced=True, attended=order.attended)
+        yield agent_of(made, host, model, instructions=order.instructions, priced=True, attended=order.attended)
     finally:
         for close in reversed(opened):
             await _closed(close)

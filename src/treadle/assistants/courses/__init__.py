@@ -5,7 +5,7 @@ This module only says what it offers; everything it needs is imported when it is
 
 from pathlib import Path
 
-from treadle import Assistant, Command, Limits, Panel, allow, later
+from treadle import Assistant, Command, Limits, Options, Panel, allow, later
 
 _NAME = "treadle.assistants.courses"
 _READ = "Text, Markdown, PDF, DOCX, HTML, subtitles and notebooks are read. What has changed since is looked for, too."
@@ -20,10 +20,11 @@ assistant = Assistant(
     name="courses",
     title="Courses",
     summary="Answers from your own course material, with its sources.",
-    instruct=later(f"{_NAME}.local:instructions_for"),
-    toolsets=later(f"{_NAME}.local:local_tools"),
+    configure=later(f"{_NAME}.session:configure"),
+    toolsets=later(f"{_NAME}.session:toolsets"),
     policy=(allow("*", effect="read"),),
     limits=Limits(rounds=2, failures=1),
+    options=Options(temperature=0, max_tokens=800),
     questions=(
         "What are the lessons of Baking Bread at Home?",
         "Are there any courses about chatbots?",
@@ -47,5 +48,7 @@ assistant = Assistant(
     ),
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Courses", Path(__file__).parent / "panel"),
-    lead=later(f"{_NAME}.local:local_plan"),
+    lead=later(f"{_NAME}.session:plan"),
+    begin=later(f"{_NAME}.session:begin"),
+    reply=later(f"{_NAME}.session:reply"),
 )

@@ -2,22 +2,20 @@
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from treadle import Host, Kept, RunResult, SettingsError, Slash, Terminal, exit_code, typed
+from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Terminal, exit_code, typed
+from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
-from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.library import Library, open_library
+from treadle.assistants.courses.session import reply_of, source_lines
 from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.settled import settled
 from treadle.assistants.courses.shelf import is_there
-from treadle.assistants.courses.sources import Source
 from treadle.assistants.courses.tools import nothing, outline
-from treadle.assistants.courses.tutor import Reply, Tutor
 from treadle.files import check_workspace
 from treadle.passages import Progress, Report
 
@@ -78,7 +76,7 @@ async def add(args: Namespace, host: Host) -> int:
     paths = [_path(each) for each in args.paths]
     if args.title and not (len(paths) == 1 and paths[0].is_dir()):
         raise SettingsError("--title is the title of one course: name the one folder that it is in.")
-    async with _library(host) as library:
+    async with open_library(host) as library:
         _require(paths)
         for path in paths:
             library.add(path, args.title)
@@ -88,7 +86,7 @@ async def add(args: Namespace, host: Host) -> int:
 async def remove(args: Namespace, host: Host) -> int:
     """Take courses off."""
     paths = [_path(each) for each in args.paths]
-    async with _library(host) as library:
+    async with open_library(host) as library:
         added = {each.path for each in library.shelf.places()}
         for path in paths:
             if str(path.resolve()) not in added:
@@ -100,7 +98,7 @@ async def remove(args: Namespace, host: Host) -> int:
 
 async def demo(args: Namespace, host: Host) -> int:
     """Add the sample courses, or take them off."""
-    async with _library(host) as library:
+    async with open_library(host) as library:
         if args.remove:
             library.shelf.remove(SAMPLE)
             return await _refreshed(library, host)
@@ -112,7 +110,7 @@ async def demo(args: Namespace, host: Host) -> int:
 
 async def listed(args: Namespace, host: Host) -> int:
     """List them, or show the lessons of one."""
-    async with _library(host) as library:
+    async with open_library(host) as library:
         await library.look()
         catalogue = await library.catalogue()
         courses = catalogue.courses
@@ -129,7 +127,7 @@ async def listed(args: Namespace, host: Host) -> int:
 
 async def search(args: Namespace, host: Host) -> int:
     """Find passages. No model is needed."""
-    async with _library(host) as library:
+    async with open_library(host) as library:
         await library.look()
         searched = await library.search(" ".join(args.words), args.course, args.lesson)
         catalogue = await library.catalogue()
@@ -150,42 +148,51 @@ async def search(args: Namespace, host: Host) -> int:
 async def ask(args: Namespace, host: Host) -> int:
     """One question."""
     question = typed(args.words)
-    async with _tutor(host) as (tutor, sessions):
-        session = await _session(sessions, host.user, args.session)
-        if args.json:
-            reply = await tutor.ask(question, session)
-            host.show(reply)
-            return 1 if reply.stopped == "failed" else 0
-        talk = host.talking(await tutor.agent(await host.model()), _kept(host, tutor, lambda: session))
-        result = await talk.ask(question)
-        _show_sources(host.shown_at, await tutor.reply(result, question, session))
-        host.shown_at.note(f"To go on: treadle courses chat --session {session}")
-        return exit_code(result)
+    session = await _session(host, args.session)
+    if args.json:
+        reply = await session.run(question)
+        host.show(reply_of(reply))
+        return 1 if reply.result.stopped == "failed" else 0
+    result = await host.talking(session, session.agent(await host.model())).ask(question)
+    await _show_sources(session, result)
+    host.shown_at.note(f"To go on: treadle courses chat --session {session.host.about['session_id']}")
+    return exit_code(result)
 
 
 async def chat(args: Namespace, host: Host) -> int:
     """A conversation, which is kept."""
-    async with _tutor(host) as (tutor, sessions):
-        session = await _session(sessions, host.user, args.session)
+    session = await _session(host, args.session)
 
-        async def anew(_: str) -> None:
-            nonlocal session
-            session = await sessions.begin(host.user)
-            talk.start_afresh()
-            host.shown_at.tell(f"A new conversation: {session}")
+    async def anew(_: str) -> None:
+        nonlocal session
+        session = await _session(host, "")
+        talk.start_afresh(session.host.about)
+        host.shown_at.tell(f"A new conversation: {session.host.about['session_id']}")
 
-        async def after(result: RunResult[Any]) -> None:
-            question = next((each.text for each in reversed(result.history) if each.role == "person"), "")
-            _show_sources(host.shown_at, await tutor.reply(result, question, session))
+    async def after(result: RunResult[Any]) -> None:
+        await _show_sources(session, result)
 
-        talk = host.talking(await tutor.agent(await host.model()), _kept(host, tutor, lambda: session))
-        host.shown_at.note(f"Conversation {session}. /help lists what can be typed.")
-        fresh = Slash("begin another conversation", anew)
-        return await talk.converse({"/new": fresh, "/clear": fresh}, after)
+    talk = host.talking(session, session.agent(await host.model()))
+    host.shown_at.note(f"Conversation {session.host.about['session_id']}. /help lists what can be typed.")
+    fresh = Slash("begin another conversation", anew)
+    return await talk.converse({"/new": fresh, "/clear": fresh}, after)
 
 
-def _kept(host: Host, tutor: Tutor, session: Callable[[], str]) -> Kept:
-    return Kept(host.user, before=lambda: tutor.before(session()))
+async def _session(host: Host, wanted: str) -> AssistantSession:
+    """The assistant, in the session that is wanted or in a new one."""
+    async with open_library(host) as library:
+        await library.look()
+        if not (await library.catalogue()).courses:
+            host.shown_at.tell(NONE)
+    sessions = Sessions(host.home.folder)
+    if wanted and not await sessions.has(host.user, wanted):
+        raise SettingsError(f"There is no conversation {wanted} of yours; leave --session out to begin one.")
+    return AssistantSession(assistant, host, {"session_id": await sessions.begin(host.user, wanted)})
+
+
+async def _show_sources(session: AssistantSession, result: RunResult[Any]) -> None:
+    for each in source_lines((await session.reply(result))["sources"]):
+        session.host.shown_at.note(f"Source: {each}")
 
 
 def _path(typed: str) -> Path:
@@ -210,31 +217,9 @@ def _not_added(path: Path, library: Library) -> SettingsError:
     return SettingsError(f"{path} wasn't added. There is: {listed}.")
 
 
-async def _session(sessions: Sessions, user: str, wanted: str) -> str:
-    if wanted and not await sessions.has(user, wanted):
-        raise SettingsError(f"There is no conversation {wanted} of yours; leave --session out to begin one.")
-    return await sessions.begin(user, wanted)
-
-
 def _not_there(name: str, others: Sequence[Course]) -> SettingsError:
     offered = ", ".join([course.name for course in others[:10]])
     return SettingsError(f"There is no course {name!r}. There are: {offered}." if offered else NONE)
-
-
-@asynccontextmanager
-async def _library(host: Host) -> AsyncGenerator[Library]:
-    async with Library(host.home.folder, settled()) as library:
-        yield library
-
-
-@asynccontextmanager
-async def _tutor(host: Host) -> AsyncGenerator[tuple[Tutor, Sessions]]:
-    async with _library(host) as library:
-        await library.look()
-        if not (await library.catalogue()).courses:
-            host.shown_at.tell(NONE)
-        sessions = Sessions(host.home.folder)
-        yield Tutor(host, library, sessions, host.user), sessions
 
 
 async def _refreshed(library: Library, host: Host, added: Sequence[Path] = ()) -> int:
@@ -284,16 +269,6 @@ def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
         for course in courses:
             lessons = "1 lesson " if len(course.lessons) == 1 else f"{len(course.lessons)} lessons"
             host.shown_at.line(f"{course.name:<{width}}  {lessons:>11}  {course.instructor}".rstrip())
-
-
-def _show_sources(terminal: Terminal, reply: Reply) -> None:
-    for each in reply.sources:
-        terminal.note(f"Source: {_told(each)}")
-
-
-def _told(source: Source) -> str:
-    places = "; ".join([each.place.rpartition(", ")[2] for each in source.passages[:3]])
-    return " ".join([source.text, *([f"({places})"] if places else []), *([source.url] if source.url else [])])
 
 
 def _shortened(text: str) -> str:

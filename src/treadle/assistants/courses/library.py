@@ -5,7 +5,8 @@ Several processes may share it. What a killed indexing has done stays done, and 
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from logging import getLogger
 from pathlib import Path
 from types import TracebackType
@@ -13,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle import SettingsError, TreadleError
+from treadle import Host, SettingsError, TreadleError
 from treadle.assistants.courses.catalogue import Catalogue, Course, catalogue_of
 from treadle.assistants.courses.material.opened import LARGEST, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settled import CoursesSettings, settled
 from treadle.assistants.courses.shelf import Place, Shelf
 from treadle.passages import Found, Passage, Passages, Progress, Report, embedder_of, folder_names, index_folders
 
@@ -191,6 +192,25 @@ class Library:
     async def around(self, passage: Passage) -> tuple[Passage | None, Passage | None]:
         """What stands before and after a passage in its lesson."""
         return await self._store.around(passage)
+
+
+_open: dict[tuple[Path, CoursesSettings, asyncio.AbstractEventLoop], tuple[Library, int]] = {}  # with how many use it
+
+
+@asynccontextmanager
+async def open_library(host: Host) -> AsyncGenerator[Library]:
+    """The material of a person. All who use it at the same time share it, and what one of them found out about it."""
+    key = host.home.folder, settled(), asyncio.get_running_loop()
+    library, users = _open.get(key) or (Library(*key[:2]), 0)
+    _open[key] = library, users + 1
+    try:
+        yield library
+    finally:
+        users = _open[key][1] - 1
+        _open[key] = library, users
+        if not users:
+            del _open[key]
+            library.close()
 
 
 def _folder(name: str) -> Path:

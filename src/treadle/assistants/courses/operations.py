@@ -1,13 +1,13 @@
 """What the routes of the course assistant are: what can be asked, and every answer there can be. Who answers is `routes`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.sessions import Exchange, Session
 from treadle.assistants.courses.sources import Source
-from treadle.routes import EVENTS, Answer, Operation, problem
+from treadle.routes import Answer, Operation, problem
 
 LONGEST = 20_000  # characters of a question
 
@@ -21,13 +21,6 @@ class QueryAsked(Struct, frozen=True):
 
     query: Annotated[str, Meta(examples=["What is a keel?"])]
     session_id: str | None = None
-
-
-class CourseMessage(Struct, frozen=True):
-    """A question, as the panel sends it."""
-
-    message: str
-    run_id: str | None = None
 
 
 class SearchAsked(Struct, frozen=True):
@@ -118,6 +111,12 @@ class SessionsListed(Struct, frozen=True):
     sessions: list[Session]
 
 
+class SessionBegun(Struct, frozen=True):
+    """A new conversation."""
+
+    session_id: str
+
+
 class SessionShown(Struct, frozen=True):
     """What was said in a conversation."""
 
@@ -158,13 +157,4 @@ LESSON = Operation(
 SESSIONS = Operation("The person's conversations about courses", answers={200: Answer("the conversations", SessionsListed)})
 SESSION = Operation("What was said in one", answers={200: Answer("what was said", SessionShown), 404: NO_SESSION})
 FORGET = Operation("Forget one", answers={204: Answer("it is forgotten"), 404: NO_SESSION})
-CHAT = Operation(
-    "Ask about the courses in a conversation (`new` begins one), and see what happens",
-    body=CourseMessage,
-    answers={
-        200: Answer("events, each a line of JSON; the last is a `reply` or an `error`", dict[str, Any], EVENTS),
-        413: LONG,
-        422: problem("the message is empty"),
-    },
-    runs=True,
-)
+BEGIN = Operation("Begin a conversation", answers={201: Answer("the conversation", SessionBegun)})

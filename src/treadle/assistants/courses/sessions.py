@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -69,8 +69,14 @@ class Sessions:
         return await self._do(lambda connection: connection.execute(query, (session, user)).fetchone() is not None)
 
     async def keep(self, session: str, exchange: Exchange) -> None:
-        """Add a question with its answer."""
+        """Add a question, with its answer where there is one already."""
         await self._do(lambda connection: _keep(connection, session, exchange))
+
+    async def answer(self, run_id: str, answer: str, sources: Sequence[Source]) -> None:
+        """Add the answer to a question that was kept with this run, once."""
+        told = msgspec.json.encode(redacted(msgspec.to_builtins(sources))).decode()
+        query = "UPDATE exchanges SET answer = ?, sources = ? WHERE run_id = ? AND answer = ''"
+        await self._do(lambda connection: connection.execute(query, (redacted(answer), told, run_id)))
 
     async def exchanges(self, user: str, session: str, last: int = -1) -> list[Exchange]:
         """The last questions and answers of a session, in order; all where none says how many."""

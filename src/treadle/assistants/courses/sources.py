@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from treadle import CallRecord
 from treadle.assistants.courses.catalogue import Course
 from treadle.passages import Passage
 
@@ -28,22 +29,19 @@ class Source(Struct, frozen=True):
     passages: tuple[Cited, ...] = ()
 
 
-class Looks:
-    """What the tools of a conversation have looked at, by run and call."""
+_looks: "OrderedDict[tuple[str, str], Sequence[Source]]" = OrderedDict()
 
-    def __init__(self) -> None:
-        self._by_run: OrderedDict[str, dict[str, Sequence[Source]]] = OrderedDict()
 
-    def add(self, run_id: str, call_id: str, sources: Sequence[Source]) -> None:
-        """Something was looked at."""
-        self._by_run.setdefault(run_id, {})[call_id] = sources
-        while len(self._by_run) > MOST_RUNS:
-            self._by_run.popitem(last=False)
+def look(run_id: str, call_id: str, sources: Sequence[Source]) -> None:
+    """Something was looked at."""
+    _looks[run_id, call_id] = sources
+    while len(_looks) > MOST_RUNS:
+        _looks.popitem(last=False)
 
-    def take(self, run_id: str, calls: Sequence[str]) -> tuple[Source, ...]:
-        """What was looked at in a run by these calls, merged in their order: calls may end in another one. It is forgotten here."""
-        found = self._by_run.pop(run_id, {})
-        return merged([source for call in calls for source in found.get(call, ())])
+
+def sources_of(calls: Iterable[CallRecord]) -> tuple[Source, ...]:
+    """What was looked at by these calls, merged in their order."""
+    return merged([source for each in calls for key, found in _looks.items() if key[1] == each.call.id for source in found])
 
 
 def merged(sources: Iterable[Source]) -> tuple[Source, ...]:

@@ -1,4 +1,4 @@
-"""The two tools: search in the material, and the outline of a course. What they looked at is told to `Looks`."""
+"""The two tools: search in the material, and the outline of a course. What they looked at is told to `look`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -9,7 +9,7 @@ from treadle import Functions, RunContext, tool
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library, Searched
 from treadle.assistants.courses.names import unbracketed
-from treadle.assistants.courses.sources import Looks, source_of, source_of_course
+from treadle.assistants.courses.sources import look, source_of, source_of_course
 from treadle.passages import Passage
 
 MOST_NAMES = 10
@@ -21,9 +21,9 @@ Named = Annotated[str, Meta(description="The course; part of its title is enough
 Number = Annotated[int | None, Meta(description="The lesson to look in, if one is named; 0 is a lesson.")]
 
 
-def course_tools(library: Library, looks: Looks) -> Functions:
+def course_tools(library: Library) -> Functions:
     """The tools, on one library."""
-    able = CourseTools(library, looks)
+    able = CourseTools(library)
     search = tool(able.search_course_content, effect="read", trust="untrusted")
     outline = tool(able.get_course_outline, effect="read", trust="untrusted")
     return Functions([search, outline], name="courses")
@@ -32,9 +32,8 @@ def course_tools(library: Library, looks: Looks) -> Functions:
 class CourseTools:
     """What the tools do."""
 
-    def __init__(self, library: Library, looks: Looks) -> None:
+    def __init__(self, library: Library) -> None:
         self._library = library
-        self._looks = looks
 
     async def search_course_content(
         self, ctx: RunContext[Any], query: Query, course_name: Name = "", lesson_number: Number = None
@@ -47,7 +46,7 @@ class CourseTools:
         if not searched.found:
             return nothing(searched, lesson_number)
         named = [(each.passage, catalogue.name_of(each.passage)) for each in searched.found]
-        self._looks.add(ctx.run_id, ctx.call_id, [source_of(passage, name) for passage, name in named])
+        look(ctx.run_id, ctx.call_id, [source_of(passage, name) for passage, name in named])
         return "\n\n".join([f"[{_headed(name, passage)}]\n{passage.text}" for passage, name in named])
 
     async def get_course_outline(self, ctx: RunContext[Any], course_name: Named) -> str:
@@ -55,7 +54,7 @@ class CourseTools:
         courses, near = await self._library.match(course_name)
         if not courses:
             return await self._unknown(course_name, near)
-        self._looks.add(ctx.run_id, ctx.call_id, [source_of_course(course) for course in courses])
+        look(ctx.run_id, ctx.call_id, [source_of_course(course) for course in courses])
         return "\n\n".join([outline(course) for course in courses])
 
     async def _unknown(self, name: str, near: Sequence[Course]) -> str:

@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from treadle.engine.setup import Approval
 from treadle.routes import Decision
+from treadle.server.runs.begun import CallWanted
 from treadle.stores.journal import RunInfo
 
 MOST_WORDS = 100_000  # characters of a message, or of instructions
@@ -40,6 +41,10 @@ class TurnAsked(Struct, frozen=True, forbid_unknown_fields=True):
     run_id: Annotated[str, Meta(description="The run to go on with.")] = ""
     model: ModelName = None
     instructions: Instructions = None
+    context: Annotated[
+        dict[str, Any], Meta(description="What a new run is about, such as a project; which there are says the assistant's page.")
+    ] = {}
+    call: Annotated[CallWanted | None, Meta(description="A call to be made instead of asking the model.")] = None
     attachments: Annotated[list[Attached], Meta(description="What is shown to the model besides.", max_length=MOST_ATTACHED)] = []
 
 

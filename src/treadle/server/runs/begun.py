@@ -10,29 +10,40 @@ import msgspec
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 
-from treadle.app.agent import Agent
-from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import agent_of, instructed, instructions_of
 from treadle.core.entries import Opened
-from treadle.core.seams import Model
 
 FACE = "server"
 WIRE = "wire"  # the face of those who come by OpenAI's wire or Anthropic's: what they wait for can be approved here
 
 
+class CallWanted(Struct, frozen=True, forbid_unknown_fields=True):
+    """A call that a person wants to have made, as by a button: judged, shown and approved like one of a model's."""
+
+    name: str
+    arguments: dict[str, Any] = {}
+
+
 class Begun(Struct, frozen=True):
-    """What a run goes by. Without a model it is whichever is the default; `about` is what the assistant kept with it."""
+    """What a run goes by. Without a model it is whichever is the default; `about` is the context of the conversation."""
 
     assistant: str
     model: str = ""
     instructions: str = ""
     about: dict[str, Any] = {}
+    call: CallWanted | None = None
 
     @property
     def origin(self) -> dict[str, Any]:
         """What is kept with the run."""
-        kept = {"face": FACE, "assistant": self.assistant, "model": self.model, "instructions": self.instructions}
+        kept: dict[str, Any] = {"face": FACE, "assistant": self.assistant, "model": self.model, "instructions": self.instructions}
+        if self.call is not None:
+            kept["call"] = msgspec.to_builtins(self.call)
         return {**kept, "about": self.about} if self.about else kept
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a person asked for besides what the assistant is."""
+        return {"instructions": self.instructions, "priced": True}
 
 
 def is_ours(opened: Opened) -> bool:
@@ -62,14 +73,3 @@ def _read(run_id: str, opened: Opened) -> Begun:
         return msgspec.convert(opened.origin, Begun)
     except msgspec.ValidationError as error:
         raise HTTPException(409, f"How run {run_id} was begun can't be read: {error}.") from error
-
-
-def make_agent(assistant: Assistant, host: Host, model: Model, begun: Begun) -> Agent[Any]:
-    """The assistant as an agent, told what the person wants it to keep to besides."""
-
-    async def same() -> Model:
-        return model
-
-    lent = msgspec.structs.replace(host, model=same, about=begun.about)
-    told = instructed(instructions_of(assistant, lent), begun.instructions)
-    return agent_of(assistant, lent, model, instructions=told, priced=True)

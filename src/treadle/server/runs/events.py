@@ -3,7 +3,7 @@
 Values only, already redacted. How they are numbered and kept is `broadcast`, how they are made of a journal is `replay`.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -57,7 +57,10 @@ class TurnEnded(_Told, frozen=True, tag="run_ended"):
 
 
 class Reply(_Told, frozen=True, tag="reply"):
-    """The last turn is over, and so is the stream. `stopped` is "open" where the run goes on elsewhere, or isn't carried on."""
+    """The last turn is over, and so is the stream. `stopped` is "open" where the run goes on elsewhere, or isn't carried on.
+
+    `data` is what the assistant says besides its words, such as citations.
+    """
 
     message: str
     stopped: Status
@@ -66,6 +69,7 @@ class Reply(_Told, frozen=True, tag="reply"):
     tokens_used: int = 0
     cost: float | None = None
     seconds: float = 0.0
+    data: Any = None
 
 
 class Reset(_Told, frozen=True, tag="reset"):
@@ -109,6 +113,11 @@ def bounded(result: Result) -> Result:
     if more <= 0:
         return result
     return replace(result, content=f"{result.content[:MOST_CONTENT]}\n[… {more:,} more characters aren't shown …]")
+
+
+def plain_data(value: Any) -> Any:
+    """What an assistant says besides its words, as plain data without secrets."""
+    return None if value is None else Redactor().value(msgspec.to_builtins(value))
 
 
 def masked(approval: Approval, redactor: Redactor) -> Approval:

@@ -29,7 +29,7 @@ from treadle.server.closing import close_one
 from treadle.server.metrics import Figures, effects_of
 from treadle.server.place import Place
 from treadle.server.runs.broadcast import MOST, MOST_BYTES, Broadcast
-from treadle.server.runs.events import Reply, Told, TurnEnded, bounded
+from treadle.server.runs.events import Reply, Told, TurnEnded, bounded, plain_data
 from treadle.server.runs.noticing import Noticing
 from treadle.server.runs.replay import reply_of
 from treadle.stores.journal import Wanted
@@ -58,6 +58,7 @@ class Keeping(Struct, frozen=True):
 class Turn(Struct, frozen=True):
     """A turn to be carried out.
 
+    reply      gives what comes with its answer besides the words
     position   how many entries the run has before it
     first      what is told as soon as it has begun
     used       what the turn has used already, where it is gone on with
@@ -69,6 +70,7 @@ class Turn(Struct, frozen=True):
     assistant: str
     agent: Agent[Any]
     work: Work
+    reply: "Callable[[RunResult[Any]], Awaitable[Any]] | None" = None
     position: int = 0
     first: tuple[Told, ...] = ()
     used: Usage = Usage()
@@ -185,7 +187,7 @@ class Live:
     async def _carried(self, way: UnderWay) -> Reply:
         turn = way.turn
         result = await turn.work(*self._watched(way))
-        return reply_of(turn.run_id, {turn.run_id: result.entries}, result.approvals)
+        return reply_of(turn.run_id, {turn.run_id: result.entries}, result.approvals, data=await _data(turn, result))
 
     def _watched(self, way: UnderWay) -> tuple[Services, Sequence[Watcher]]:
         turn = way.turn
@@ -226,6 +228,15 @@ class Live:
         timer = self._timers.pop(run_id, None)
         if timer is not None:
             timer.cancel()
+
+
+async def _data(turn: Turn, result: RunResult[Any]) -> Any:
+    """What comes with the answer. Where that fails, there is the answer all the same."""
+    try:
+        return None if turn.reply is None else plain_data(await turn.reply(result))
+    except Exception:  # noqa: BLE001 - an assistant's
+        log.exception("What comes with the answer of run %s couldn't be made", turn.run_id)
+        return None
 
 
 def _reply(way: UnderWay, done: "asyncio.Task[Reply]") -> Reply | None:

@@ -4,8 +4,9 @@ Where both meet says the broadcast (`Mark`); after a break a reader goes on wher
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import Any
 
 from msgspec import Struct
 from starlette.responses import StreamingResponse
@@ -45,14 +46,24 @@ class Start(Struct, frozen=True):
         return self.broadcast is None or (self.broadcast.is_over and self.number >= self.broadcast.last)
 
 
-async def start_of(live: Live, run_id: str, place: Place | None, held: float = HELD) -> Start:
-    """Where a reader begins: after what it has, if that still counts and what follows is kept; else with all there is."""
+Data = Callable[[], Awaitable[Any]]
+
+
+async def _no_data() -> None:
+    """For runs whose assistant says nothing besides its words."""
+
+
+async def start_of(live: Live, run_id: str, place: Place | None, held: float = HELD, data: Data = _no_data) -> Start:
+    """Where a reader begins: after what it has, if that still counts and what follows is kept; else with all there is.
+
+    `data` gives what comes with the last answer, where a journal is all that tells of it.
+    """
     broadcast = live.broadcast(run_id)
     if broadcast is not None and place is not None and _follows(place, broadcast):
         return Start(None, broadcast, place.number)
     while True:
         before = _idle(live, run_id)
-        start = await _told(live, run_id, place, held)
+        start = await _told(live, run_id, place, held, data)
         if start is not None and (start.broadcast is not None or (before is not None and before == _idle(live, run_id))):
             return start
 
@@ -69,12 +80,12 @@ def _idle(live: Live, run_id: str) -> tuple[str, int] | None:
     return (broadcast.epoch, broadcast.last) if broadcast.is_over else None
 
 
-async def _told(live: Live, run_id: str, place: Place | None, held: float) -> Start | None:
+async def _told(live: Live, run_id: str, place: Place | None, held: float, data: Data) -> Start | None:
     """What a journal tells, up to where the events go on that are told now. None where it was read too long ago."""
-    journals = await journals_for(live, run_id)
+    journals, said = await journals_for(live, run_id), None if live.is_under_way(run_id) else await data()
     broadcast = live.broadcast(run_id)
     if broadcast is None or broadcast.is_over:
-        return Start(Telling(live, extent_of(run_id, journals), journals, place, held))
+        return Start(Telling(live, extent_of(run_id, journals), journals, place, held, said))
     mark = broadcast.meeting(len(journals[run_id]))
     if mark is None:
         return None

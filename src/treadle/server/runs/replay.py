@@ -5,7 +5,7 @@ Secrets among arguments are masked, as they were. What passes without an entry, 
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 
@@ -98,23 +98,23 @@ def _parent(entries: Sequence[Entry]) -> str:
     return next((entry.parent for entry in entries if isinstance(entry, Opened)), "")
 
 
-def whole(run_id: str, journals: Journals) -> list[Told]:
+def whole(run_id: str, journals: Journals, data: Any = None) -> list[Told]:
     """All that a run's journal tells, with the one `reply` at its end."""
-    events, reply = told(run_id, journals), reply_of(run_id, journals)
+    events, reply = told(run_id, journals), reply_of(run_id, journals, data=data)
     if reply.stopped != "open":
         ends = [number for number, event in enumerate(events) if isinstance(event, TurnEnded) and event.run_id == run_id]
         del events[ends[-1]]
     return [*events, reply]
 
 
-def reply_of(run_id: str, journals: Journals, approvals: Sequence[Approval] | None = None) -> Reply:
+def reply_of(run_id: str, journals: Journals, approvals: Sequence[Approval] | None = None, *, data: Any = None) -> Reply:
     """How a run stands, as its last event. What waits is looked up where it isn't handed in."""
     state = replay(journals[run_id])
     waiting = waiting_in(journals) if approvals is None else approvals
-    return _reply(run_id, state, [masked(approval, _REDACTOR) for approval in waiting])
+    return _reply(run_id, state, [masked(approval, _REDACTOR) for approval in waiting], data)
 
 
-def _reply(run_id: str, state: RunState, approvals: Sequence[Approval] = ()) -> Reply:
+def _reply(run_id: str, state: RunState, approvals: Sequence[Approval] = (), data: Any = None) -> Reply:
     finished = state.finished
     usage = state.spent.usage
     return Reply(
@@ -126,6 +126,7 @@ def _reply(run_id: str, state: RunState, approvals: Sequence[Approval] = ()) -> 
         tokens_used=usage.total_tokens,
         cost=usage.cost,
         seconds=round(state.spent.seconds, 3),
+        data=data if finished is not None else None,
     )
 
 

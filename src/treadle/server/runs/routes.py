@@ -32,7 +32,7 @@ from treadle.server.runs.kept import journals_of
 from treadle.server.runs.live import UnderWay
 from treadle.server.runs.reading import Start, Streamed, lines_of, place_of, start_of
 from treadle.server.runs.replay import waiting_in
-from treadle.server.runs.service import HostedRuns, Turnstile
+from treadle.server.runs.service import HostedRuns, Visitor
 from treadle.server.runs.shown import Shown, shown
 from treadle.stores.journal import RunInfo, Wanted
 from treadle.stores.journal import place_of as place_in_list
@@ -74,14 +74,19 @@ class Service:
         """One run, whole."""
         run_id = request.path_params["run_id"]
         info = await self._info(run_id)
-        return json_answer(shown(info, await journals_of(self._home, run_id)))
+        journals = await journals_of(self._home, run_id)
+        return json_answer(shown(info, journals, await self._runs.replies(run_id, _visitor(request))))
 
     async def events(self, request: Request) -> Response:
         """What happens in a run, from its beginning, or after an event."""
         asked, run_id = query_of(request, EventsAsked), request.path_params["run_id"]
         place = place_of(request.headers.get("last-event-id", "") or asked.after)
         await self._runs.settled()
-        start = await start_of(self._live, run_id, place)
+
+        async def data() -> Any:
+            return next(reversed(await self._runs.replies(run_id, _visitor(request))), None)
+
+        start = await start_of(self._live, run_id, place, data=data)
         return Response(status_code=204) if start.is_nothing else self._streamed(request, start)
 
     def _streamed(self, request: Request, start: Start) -> Response:
@@ -92,13 +97,13 @@ class Service:
         """A turn, of a new run or of one that is there."""
         asked = await body_of(request, TurnAsked)
         _check_words(asked.message, asked.instructions)
-        return self._begins(request, await self._runs.begin(asked, _turnstile(request)))
+        return self._begins(request, await self._runs.begin(asked, _visitor(request)))
 
     async def resume(self, request: Request) -> Response:
         """Take a run up again."""
         asked = await body_of(request, GoneOn) if await request.body() else GoneOn()
         _check_words(None, asked.instructions)
-        way = await self._runs.resume(request.path_params["run_id"], asked, _turnstile(request))
+        way = await self._runs.resume(request.path_params["run_id"], asked, _visitor(request))
         return self._begins(request, way)
 
     def _begins(self, request: Request, way: UnderWay) -> Response:
@@ -117,7 +122,7 @@ class Service:
         """A new run from the beginning of another."""
         asked = await body_of(request, ForkAsked) if await request.body() else ForkAsked()
         _check_words(asked.message, asked.instructions)
-        return json_answer(Made(await self._runs.fork(request.path_params["run_id"], asked, _turnstile(request))), 201)
+        return json_answer(Made(await self._runs.fork(request.path_params["run_id"], asked, _visitor(request))), 201)
 
     async def waiting(self, request: Request) -> Response:
         """All that waits for the person."""
@@ -136,7 +141,7 @@ class Service:
             raise HTTPException(422, "To have a call run, send the `digest` that came with it.")
         if Jobs(self._home.folder).has(run_id) and (path := await own_path(request, self._home, run_id, f"approvals/{call_id}")):
             return RedirectResponse(path, 307)
-        way = await self._runs.answer(run_id, call_id, said, _turnstile(request))
+        way = await self._runs.answer(run_id, call_id, said, _visitor(request))
         return json_answer(Begins(run_id, "waiting"), 202) if way is None else self._begins(request, way)
 
 
@@ -151,8 +156,8 @@ def _check_words(message: str | None, instructions: str | None) -> None:
         raise HTTPException(422, "The message is empty; say what you want.")
 
 
-def _turnstile(request: Request) -> Turnstile | None:
-    return request.scope.get("turnstile")
+def _visitor(request: Request) -> Visitor:
+    return Visitor(request.scope.get("turnstile"), dict(request.headers))
 
 
 # what each is

@@ -5,12 +5,13 @@ Turns are carried out by `live`; HTTP is `routes`.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import takewhile
 from typing import Any
 from weakref import WeakValueDictionary
 
+from msgspec import Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 
@@ -18,26 +19,29 @@ from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
 from treadle.app.jobs import Jobs
 from treadle.app.runs import Runs
+from treadle.app.session import AssistantSession
 from treadle.app.workers.order import is_workers
 from treadle.app.workers.submit import queue_again
 from treadle.core.entries import Entry, Finished, Resumed
-from treadle.core.errors import TreadleError
+from treadle.core.errors import RunNotFound, TreadleError
 from treadle.core.log import log
 from treadle.core.media import Attachment, attachment_from_base64
 from treadle.core.messages import Text
+from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
 from treadle.engine.media import read_prompt
 from treadle.engine.setup import Approval
 from treadle.guard.redaction import Redactor
 from treadle.loop.state import replay
+from treadle.models.one_call import one_call
 from treadle.server.closing import close_one
 from treadle.server.metrics import Figures
 from treadle.server.models import Models
 from treadle.server.place import Place, placed
 from treadle.server.rates import Turnstile
 from treadle.server.runs.asked import CallAnswered, ForkAsked, GoneOn, TurnAsked
-from treadle.server.runs.begun import Begun, begun_of, is_ours, make_agent
-from treadle.server.runs.events import PersonSaid
+from treadle.server.runs.begun import Begun, begun_of, is_ours
+from treadle.server.runs.events import PersonSaid, plain_data
 from treadle.server.runs.forking import forked
 from treadle.server.runs.kept import entries_of, journals_of, opened_in
 from treadle.server.runs.live import Live, Turn, UnderWay
@@ -49,7 +53,20 @@ from treadle.stores.journal import Wanted
 MOST_TAKEN_UP = 1_000
 MOST_TRIES = 5  # times that a run is taken up without anybody asking for it and without coming any further
 
-Made = tuple[Agent[Any], list[Callable[[], object]]]  # an agent, and what has to be closed after it
+
+class Visitor(Struct, frozen=True):
+    """Who asks: how much they have under way, and the headers of their request, for assistants that act by a token in them."""
+
+    turnstile: Turnstile | None = None
+    headers: Mapping[str, str] = {}
+
+
+class Made(Struct, frozen=True):
+    """The assistant that a run goes by, its agent, and what has to be closed after it."""
+
+    session: AssistantSession
+    agent: Agent[Any]
+    close: list[Callable[[], object]]
 
 
 class HostedRuns:
@@ -103,24 +120,26 @@ class HostedRuns:
             entries = await entries_of(self.home, run_id)
             if is_ours(opened_in(entries)) and _tries(entries) < MOST_TRIES:
                 begun = self._begun(run_id, entries)
-                await self._resumed(run_id, begun, await self._agent(begun), entries, None)
+                made = await self._made(begun, Visitor())
+                if (await made.session.caller()).user == opened_in(entries).user:  # else only they can go on with it
+                    await self._resumed(run_id, begun, made, entries, None)
         except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
             log.warning("Run %s couldn't be taken up again: %s", run_id, getattr(error, "detail", error))
 
     # turns
 
-    async def begin(self, asked: TurnAsked, turnstile: Turnstile | None) -> UnderWay:
+    async def begin(self, asked: TurnAsked, by: Visitor) -> UnderWay:
         """A turn: of a new run, or of one that is there."""
         if asked.run_id:
-            return await self._go_on(asked, turnstile)
+            return await self._go_on(asked, by)
         if asked.assistant not in self._assistants:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
-        begun = Begun(asked.assistant, asked.model or "", asked.instructions or "")
-        with placed(turnstile) as place:
+        begun = Begun(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call)
+        with placed(by.turnstile) as place:
             shown = _shown_with(asked)
-            return await self._said(new_run_id(), begun, await self._agent(begun), (), asked.message, place, shown)
+            return await self._said(new_run_id(), begun, await self._made(begun, by), (), asked.message, place, shown)
 
-    async def _go_on(self, asked: TurnAsked, turnstile: Turnstile | None) -> UnderWay:
+    async def _go_on(self, asked: TurnAsked, by: Visitor) -> UnderWay:
         await self.settled()
         entries = await entries_of(self.home, asked.run_id)
         begun = self._changed(self._begun(asked.run_id, entries), asked)
@@ -131,11 +150,11 @@ class HostedRuns:
         if finished is None or finished.stopped == "waiting":
             why = "waits for a person's answer" if finished else "isn't over: resume it first"
             raise HTTPException(409, f"Run {asked.run_id} {why}.")
-        with placed(turnstile) as place:
+        with placed(by.turnstile) as place:
             shown = _shown_with(asked)
-            return await self._said(asked.run_id, begun, await self._agent(begun), entries, asked.message, place, shown)
+            return await self._said(asked.run_id, begun, await self._made(begun, by), entries, asked.message, place, shown)
 
-    async def resume(self, run_id: str, asked: GoneOn, turnstile: Turnstile | None) -> UnderWay:
+    async def resume(self, run_id: str, asked: GoneOn, by: Visitor) -> UnderWay:
         """Take a run up again that stopped before it was answered."""
         await self.settled()
         entries = await entries_of(self.home, run_id)
@@ -144,8 +163,8 @@ class HostedRuns:
         finished = replay(entries).finished
         if finished is not None and finished.stopped not in ("failed", "waiting"):
             raise HTTPException(409, f"Run {run_id} is over ({finished.stopped}); to go on, say something: POST /api/runs.")
-        with placed(turnstile) as place:
-            return await self._resumed(run_id, begun, await self._agent(begun), entries, place)
+        with placed(by.turnstile) as place:
+            return await self._resumed(run_id, begun, await self._made(begun, by), entries, place)
 
     def _check_idle(self, run_id: str) -> None:
         if self.live.is_under_way(run_id):
@@ -161,10 +180,11 @@ class HostedRuns:
         place: Place | None,
         shown: Sequence[Attachment] = (),
     ) -> UnderWay:
-        agent, close = made
-        user, origin = self._host.user, begun.origin
+        agent, origin = made.agent, begun.origin
         try:
             said = await read_prompt([message, *shown], agent.setup.model, self.home.blobs)
+            kept = await self._kept(made, entries)
+            history = () if entries else await made.session.begin(run_id, said.text)
         except BaseException:
             await _closed(made)
             raise
@@ -175,30 +195,32 @@ class HostedRuns:
                 begun.assistant,
                 agent,
                 lambda services, watchers: agent.run(
-                    prompt, run_id=run_id, journal=services, user=user, watchers=watchers, origin=origin
+                    prompt, run_id=run_id, journal=services, watchers=watchers, origin=origin, history=history, **kept
                 ),
+                reply=made.session.reply,
                 position=len(entries),
                 first=(PersonSaid(run_id=run_id, text=Redactor().text(said.text)),),
                 place=place,
-                close=close,
+                close=made.close,
             )
         )
 
     async def _resumed(self, run_id: str, begun: Begun, made: Made, entries: Sequence[Entry], place: Place | None) -> UnderWay:
-        agent, close = made
+        agent, kept = made.agent, await self._kept(made, entries)
         journals = await journals_of(self.home, run_id)
-        cut, user = _after_last_end(entries), self._host.user
+        cut = _after_last_end(entries)
         return await self._begin(
             Turn(
                 run_id,
                 begun.assistant,
                 agent,
-                lambda services, watchers: agent.resume(run_id, journal=services, user=user, watchers=watchers),
+                lambda services, watchers: agent.resume(run_id, journal=services, watchers=watchers, **kept),
+                reply=made.session.reply,
                 position=cut,
                 first=tuple(told(run_id, journals)[len(told(run_id, journals, cut)) :]),
                 used=replay(entries).spent.usage,
                 place=place,
-                close=close,
+                close=made.close,
             )
         )
 
@@ -206,12 +228,25 @@ class HostedRuns:
         await self._lock.try_now()
         return await self.live.begin(turn)
 
-    async def _agent(self, begun: Begun) -> Made:
-        """The agent that a run goes by, and what has to be closed after it."""
+    async def _made(self, begun: Begun, by: Visitor) -> Made:
+        """The assistant that a run goes by, for whoever asks."""
         await self._models.check(begun.model)
         model, close = await self._models.named(begun.model), list[Callable[[], object]]()
-        host = replace(self._host, at_end=close.append)
-        return make_agent(self._assistants[begun.assistant], host, model, begun), close
+
+        async def same() -> Model:
+            return model
+
+        host = replace(self._host, model=same, at_end=close.append, headers=by.headers)
+        session = AssistantSession(self._assistants[begun.assistant], host, begun.about)
+        agent = session.agent(model if begun.call is None else one_call(begun.call.name, begun.call.arguments), **begun.asked)
+        return Made(session, agent, close)
+
+    async def _kept(self, made: Made, entries: Sequence[Entry]) -> dict[str, Any]:
+        """On whose behalf a run goes on; one that is there has to be theirs."""
+        caller = await made.session.caller()
+        if entries and opened_in(entries).user != caller.user:
+            raise RunNotFound("There is no such run of yours.")
+        return {"user": caller.user, "credentials": caller.credentials}
 
     def _begun(self, run_id: str, entries: Sequence[Entry]) -> Begun:
         return begun_of(run_id, opened_in(entries), self._assistants, is_job=self._jobs.has(run_id))
@@ -220,6 +255,25 @@ class HostedRuns:
         """How a run goes on, where it is said that something is to be otherwise."""
         model = begun.model if asked.model is None else asked.model
         return replace(begun, model=model, instructions=begun.instructions if asked.instructions is None else asked.instructions)
+
+    async def replies(self, run_id: str, by: Visitor) -> list[Any]:
+        """What came with the answers of a run besides their words, turn by turn; nothing where its assistant isn't here."""
+        entries = await entries_of(self.home, run_id)
+        opened = opened_in(entries)
+        assistant = self._assistants.get(opened.agent)
+        if assistant is None or assistant.reply is None or opened.parent:
+            return []
+        close = list[Callable[[], object]]()
+        host = replace(self._host, at_end=close.append, headers=by.headers)
+        session = AssistantSession(assistant, host, opened.origin.get("about") or {})
+        try:
+            return [plain_data(each) for each in await session.replies(run_id, entries)]
+        except TreadleError as error:
+            log.warning("What came with the answers of run %s isn't known: %s", run_id, error)
+            return []
+        finally:
+            for each in reversed(close):
+                await close_one(each)
 
     # stopping and forking
 
@@ -230,7 +284,7 @@ class HostedRuns:
         if not await self.live.cancel(run_id):
             raise HTTPException(409, f"Run {run_id} isn't under way here, so there is nothing to cancel.")
 
-    async def fork(self, run_id: str, asked: ForkAsked, turnstile: Turnstile | None) -> str:
+    async def fork(self, run_id: str, asked: ForkAsked, by: Visitor) -> str:
         """A new run from the first entries of another; with a message it goes on at once."""
         entries = await entries_of(self.home, run_id)
         at = len(entries) if asked.at is None else asked.at
@@ -242,15 +296,15 @@ class HostedRuns:
             await self._models.check(begun.model)
             await self.home.journal.append(fork, 0, kept)
             return fork
-        with placed(turnstile) as place:
-            made = await self._agent(begun)  # before anything is written: there may be no such model
+        with placed(by.turnstile) as place:
+            made = await self._made(begun, by)  # before anything is written: there may be no such model
             await self.home.journal.append(fork, 0, kept)
             await self._said(fork, begun, made, kept, asked.message, place)
         return fork
 
     # approvals
 
-    async def answer(self, run_id: str, call_id: str, said: CallAnswered, turnstile: Turnstile | None) -> UnderWay | None:
+    async def answer(self, run_id: str, call_id: str, said: CallAnswered, by: Visitor) -> UnderWay | None:
         """Write down what a person says about a call. Where nothing else waits, the run goes on.
 
         It has its place and its agent before that: what a person said must not be lost because it can't go on just now.
@@ -267,12 +321,13 @@ class HostedRuns:
                 raise HTTPException(
                     409, f"Call {call_id} waits for the program that brought its tool; only that can say what came of it."
                 )
-            with placed(turnstile) as place:
-                made = await self._agent(begun)
+            with placed(by.turnstile) as place:
+                made = await self._made(begun, by)
                 waits = True
                 try:
                     if not self._was_answered(entries, await journals_of(self.home, root)):
-                        await self._answer(run_id, call_id, said, made[0] if root == run_id else None)
+                        await self._kept(made, entries)
+                        await self._answer(run_id, call_id, said, made.agent if root == run_id else None)
                     waits = bool(waiting_in(await journals_of(self.home, root)))
                 finally:
                     if waits:  # for something else, or because this can't be taken
@@ -310,7 +365,7 @@ def _shown_with(asked: TurnAsked) -> list[Attachment]:
 
 
 async def _closed(made: Made) -> None:
-    for each in reversed(made[1]):
+    for each in reversed(made.close):
         await close_one(each)
 
 

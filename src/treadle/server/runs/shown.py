@@ -21,22 +21,26 @@ _REDACTOR = Redactor()
 
 
 class Shown(Struct, frozen=True):
-    """A run, whole. Each entry has a `position`, from 1 on, besides its own fields; `usage` is that of all its turns."""
+    """A run, whole. Each entry has a `position`, from 1 on, besides its own fields; `usage` is that of all its turns.
+
+    `replies` is what came with the answers besides their words, turn by turn, where its assistant gives something.
+    """
 
     run: RunInfo
     origin: dict[str, Any]
     entries: list[dict[str, Any]]
     approvals: tuple[Approval, ...]
     usage: Usage
+    replies: list[Any] = []
 
 
-def shown(info: RunInfo, journals: Journals) -> Shown:
+def shown(info: RunInfo, journals: Journals, replies: list[Any]) -> Shown:
     """All there is to see of a run."""
     entries = journals[info.run_id]
     state = replay(entries)
     origin: dict[str, Any] = _REDACTOR.value(state.opened.origin if state.opened else {})
     waiting = tuple([masked(approval, _REDACTOR) for approval in waiting_in(journals)]) if info.status == "waiting" else ()
-    return Shown(info, origin, _entries(entries), waiting, state.usage)
+    return Shown(info, origin, _entries(entries), waiting, state.usage, replies)
 
 
 def _entries(entries: Sequence[Entry]) -> list[dict[str, Any]]:

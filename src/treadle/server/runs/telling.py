@@ -6,6 +6,7 @@ on, let go of for the others, and read again if they come back to it.
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from msgspec import Struct
@@ -54,10 +55,10 @@ class Extent(Struct, frozen=True):
         """Whose counting it is: its numbers count for as long as there are no more entries."""
         return f"j{dict(self.counts)[self.run_id] if self.position is None else self.position}"
 
-    def events(self, journals: Journals) -> list[Told]:
-        """All that it tells."""
+    def events(self, journals: Journals, data: Any = None) -> list[Told]:
+        """All that it tells; `data` comes with its last answer."""
         bounded = {run_id: journals[run_id][:count] for run_id, count in self.counts}
-        return whole(self.run_id, bounded) if self.position is None else told(self.run_id, bounded, self.position)
+        return whole(self.run_id, bounded, data) if self.position is None else told(self.run_id, bounded, self.position)
 
 
 def extent_of(run_id: str, journals: Journals, position: int | None = None) -> Extent:
@@ -79,10 +80,10 @@ class _Shelf:
         self.accounts: WeakValueDictionary[Extent, Account] = WeakValueDictionary()
         self.reading = asyncio.Semaphore(READ_AT_ONCE)
 
-    def account(self, extent: Extent, journals: Journals) -> Account:
+    def account(self, extent: Extent, journals: Journals, data: Any) -> Account:
         account = self.accounts.get(extent)
         if account is None:
-            account = self.accounts[extent] = Account(extent.events(journals))
+            account = self.accounts[extent] = Account(extent.events(journals, data))
         return account
 
 
@@ -102,11 +103,14 @@ async def journals_for(live: Live, run_id: str) -> Journals:
 class Telling:
     """What one reader is told of an extent: what follows its place, or after a `reset` all of it."""
 
-    def __init__(self, live: Live, extent: Extent, journals: Journals, place: Place | None, held: float = HELD) -> None:
+    def __init__(
+        self, live: Live, extent: Extent, journals: Journals, place: Place | None, held: float = HELD, data: Any = None
+    ) -> None:
         self._live = live
         self._extent = extent
         self._held = held
-        self._account: Account | None = _shelf(live).account(extent, journals)
+        self._data = data
+        self._account: Account | None = _shelf(live).account(extent, journals, data)
         self._count = len(self._account.events)
         goes_on = place is not None and place.epoch == extent.epoch
         self._number = place.number if place is not None and goes_on else 0
@@ -146,6 +150,6 @@ class Telling:
         shelf = _shelf(self._live)
         account = shelf.accounts.get(self._extent)
         if account is None:
-            account = shelf.account(self._extent, await journals_for(self._live, self._extent.run_id))
+            account = shelf.account(self._extent, await journals_for(self._live, self._extent.run_id), self._data)
         self._account = account
         return account

@@ -94,6 +94,11 @@ export class Chat {
   /** Show a run that is under way, in place of what is shown: `source(abort)` brings its events, from what was said first on. */
   follow(runId, source) {
     this.#empty();
+    this.join(runId, source);
+  }
+
+  /** The same after what is shown. */
+  join(runId, source) {
     this.#runId = runId;
     this.#go(this.#turn(null), source);
   }

@@ -4,7 +4,7 @@
 import { countApprovals } from "./bar.js";
 import { Chat } from "./chat.js";
 import { choosing } from "./choosing.js";
-import { following } from "./following.js";
+import { eventsOf, inRuns, pathOf } from "./durable.js";
 import { turnsOf } from "./journal.js";
 import { modelPicker } from "./models.js";
 import { recordings } from "./recordings.js";
@@ -12,18 +12,12 @@ import { ask, element, question } from "./treadle.js";
 
 const byId = (id) => document.getElementById(id);
 const wanted = new URLSearchParams(location.search);
-const pathOf = (runId) => `/api/runs/${encodeURIComponent(runId)}`;
 let assistant = null, loads = 0;
 
 const models = modelPicker(byId("model"), byId("notices"));
 const choice = choosing({ chosen }), recorded = recordings();
 const talk = new Chat(byId("chat"), {
-  path: "/api/runs",
-  more: () => ({ assistant: assistant?.name, ...models.chosen() }),
-  events: (path, body, { signal }) => following({ path, body: present(body) }, { signal }),
-  approvals: ({ run_id, call_id }) => `${pathOf(run_id)}/approvals/${encodeURIComponent(call_id)}`,
-  stop: (runId) => ask(`${pathOf(runId)}/cancel`, {}),
-  resumes: (runId) => `${pathOf(runId)}/resume`,
+  ...inRuns(() => ({ assistant: assistant?.name, ...models.chosen() })),
   edits: true,
   known: remember,
   missed: open,
@@ -73,7 +67,7 @@ async function open(runId) {
   const mine = ++loads, { run, entries, approvals } = await ask(pathOf(runId));
   if (mine !== loads) return;
   choice.pick(run.agent);
-  if (run.status === "open") talk.follow(runId, ({ signal }) => following({ runId }, { signal }));
+  if (run.status === "open") talk.follow(runId, eventsOf(runId));
   else talk.recall(turnsOf(entries, approvals), runId);
   remember(runId);
 }
@@ -82,10 +76,6 @@ function begin() {
   loads++;
   talk.clear();
   remember(null);
-}
-
-function present(body) {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value != null && value !== ""));
 }
 
 function complain({ message }) {

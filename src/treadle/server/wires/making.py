@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent, Discovery
 from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import agent_of, instructed, instructions_of
+from treadle.app.assistants import agent_of
 from treadle.app.output import output_of
 from treadle.core.calls import Call, Result
 from treadle.core.requests import ToolSpec
@@ -118,11 +118,12 @@ class Maker:
         asked = self.asked
         names = [spec.name for spec in asked.tools] if asked.choice is None else list(asked.choice.names)
         added = [words for words in (asked.instructions, _must(asked)) if words.strip()]
+        said = {"notes": (batch.words,)} if batch is not None and batch.words else {}
         return {
-            "instructions": instructed(instructions_of(self.assistant, host), "\n\n".join(added)),
-            "policy": Handed(policy_of(self.assistant.policy), names, tainted=tainted),
+            **said,
+            "instructions": "\n\n".join(added),
+            "policy": Handed(policy_of(self.assistant.configured(host).policy), names, tainted=tainted),
             "options": asked.options,
-            "notes": (batch.words,) if batch is not None and batch.words else (),
             "discovery": Discovery(always=tuple(names)),
             "output_type": str if asked.shape is None else asked.shape,
             "priced": True,

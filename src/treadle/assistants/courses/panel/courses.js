@@ -1,7 +1,7 @@
 // The panel of the course assistant: joins the courses, the conversation about them, and the reader.
 
 import { Chat } from "/static/chat.js";
-import { sure } from "/static/sure.js";
+import { eventsOf, inRuns, pathOf } from "/static/durable.js";
 import { ask, element, question } from "/static/treadle.js";
 import { conversations } from "./conversations.js";
 import { finding } from "./found.js";
@@ -11,12 +11,11 @@ import { samplesFor } from "./samples.js";
 import { sourcesOf } from "./sources.js";
 
 const WELCOME = "Ask about your courses. Answers come from their material, and name the lessons they are from.";
-const UNFINISHED = "Leave this conversation? The answer that is under way is lost.";
 const byId = (id) => document.getElementById(id);
 let session = null, loads = 0;
 
 const talk = new Chat(byId("chat"), {
-  path: () => `/api/courses/sessions/${encodeURIComponent(session ?? "new")}/chat`,
+  ...inRuns(async () => ({ assistant: "courses", run_id: null, context: { session_id: await sessionId() } })),
   label: "Your question",
   welcome: [element("h2", {}, "What would you like to learn?"), element("p", { class: "soft" }, WELCOME)],
   below,
@@ -32,10 +31,14 @@ const courses = library({ read: pages.lesson, fill, drawn: drawSamples });
 const earlier = conversations({ open, removed });
 finding({ filter: courses.filter, open: pages.passage });
 
-/** What stands below an answer. The first one also says which conversation this is. */
-function below({ session_id: id, sources }) {
-  if (id) remember(id);
-  return sourcesOf(sources, { open: pages.passage, reveal: courses.reveal });
+/** The conversation that is shown; a new one where none is. */
+async function sessionId() {
+  if (!session) remember((await ask("/api/courses/sessions", {})).session_id);
+  return session;
+}
+
+function below({ data }) {
+  return sourcesOf(data?.sources ?? [], { open: pages.passage, reveal: courses.reveal });
 }
 
 function changed() {
@@ -44,23 +47,20 @@ function changed() {
   else earlier.draw(session);
 }
 
-/** Show a conversation that was kept. */
+/** Show a conversation that was kept; an answer that is under way as it happens. */
 async function open(id) {
-  if (!await mayLeave()) return;
-  const mine = ++loads, { exchanges } = await ask(`/api/courses/sessions/${encodeURIComponent(id)}`);
+  const mine = ++loads, { exchanges } = await ask(`/api/courses/sessions/${encodeURIComponent(id)}`), last = exchanges.at(-1);
+  const isOpen = last && !last.answer && (await ask(pathOf(last.run_id))).run.status === "open";
   if (mine !== loads) return;
   remember(id);
   courses.fold();
-  talk.recall(exchanges.map(turnOf));
+  talk.recall((isOpen ? exchanges.slice(0, -1) : exchanges).map(turnOf));
+  if (isOpen) talk.join(last.run_id, eventsOf(last.run_id));
   changed();
 }
 
 function turnOf({ question: message, answer, sources }) {
-  return { message, replies: [{ message: answer, sources, stopped: "answered", approvals: [], events: [] }] };
-}
-
-async function anew() {
-  if (await mayLeave()) begin();
+  return { message, replies: answer ? [{ message: answer, data: { sources }, stopped: "answered", approvals: [], events: [] }] : [] };
 }
 
 function begin() {
@@ -71,10 +71,6 @@ function begin() {
 
 function removed(id) {
   if (id === session) begin();
-}
-
-async function mayLeave() {
-  return !talk.isRunning || sure(UNFINISHED, "Leave it");
 }
 
 /** Have the address say which conversation is shown, so that it is there again when the page is. */
@@ -100,6 +96,6 @@ async function start() {
   talk.fill(came);
 }
 
-byId("anew").addEventListener("click", anew);
+byId("anew").addEventListener("click", begin);
 courses.load();
 start();

@@ -1,0 +1,209 @@
+"""One assistant, for one person, in one context: what every face asks it through.
+
+Faces differ in what they show. Which agent answers, on whose behalf, what was said before, and what comes with the answer is the
+same at all of them: the assistant's own command, `ask` and `chat`, pages, HTTP APIs, `/v1`, MCP and workers.
+"""
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle.app.agent import Agent
+from treadle.app.assistant import Assistant, Host
+from treadle.app.assistants import agent_of
+from treadle.app.runs import Runs
+from treadle.core.entries import Entry, Finished
+from treadle.core.errors import RunNotFound
+from treadle.core.messages import Message
+from treadle.core.seams import Model
+from treadle.engine.engine import new_run_id
+from treadle.engine.result import RunResult
+from treadle.engine.setup import Answer, Approval, Caller
+from treadle.loop.state import replay
+from treadle.stores.journal import RunInfo, Wanted
+
+LAST = 50  # runs among which the last of a person is looked for
+YES = frozenset(
+    (
+        "yes",
+        "y",
+        "yes please",
+        "yes do it",
+        "yes go ahead",
+        "ok",
+        "okay",
+        "sure",
+        "go ahead",
+        "do it",
+        "proceed",
+        "confirm",
+        "approve",
+    )
+)
+NO = frozenset(("no", "n", "no thanks", "no thank you", "cancel", "stop", "don't", "do not", "abort", "deny", "reject"))
+
+
+class SessionReply(Struct, frozen=True):
+    """How a turn ended, and what the assistant says besides its words (`Assistant.reply`)."""
+
+    result: RunResult[Any]
+    data: Any = None
+
+
+class Confirmation(Struct, frozen=True):
+    """A call that waits, and whether its person said yes to it, in words."""
+
+    approval: Approval
+    approved: bool
+
+
+class AssistantSession:
+    """An assistant, for the person of a host. `context` is what the conversation is about; that of the host unless one is given."""
+
+    def __init__(self, assistant: Assistant, host: Host, context: Mapping[str, Any] | None = None) -> None:
+        self.assistant = assistant
+        self.host = host if context is None else replace(host, about=dict(context))
+        self._caller: Caller | None = None
+
+    async def caller(self) -> Caller:
+        """On whose behalf it acts."""
+        if self._caller is None:
+            says = self.assistant.caller
+            self._caller = Caller(self.host.user) if says is None else await says(self.host)
+        return self._caller
+
+    def agent(self, model: str | Model, **asked: Any) -> Agent[Any]:
+        """The agent that answers. `asked` is what a person asked for besides, as `agent_of` takes it."""
+        return agent_of(self.assistant, self.host, model, **asked)
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """What is journaled with a run, so that it is taken up again with the same context."""
+        return {"about": dict(self.host.about)} if self.host.about else {}
+
+    @property
+    def has_own_history(self) -> bool:
+        """Whether the assistant keeps conversations itself, each message of which is a run of its own."""
+        return self.assistant.begin is not None
+
+    async def begin(self, run_id: str, message: str) -> Sequence[Message]:
+        """Tell the assistant of a message before its run begins; the history of the conversation, if it keeps that itself."""
+        return () if self.assistant.begin is None else await self.assistant.begin(self.host, run_id, message)
+
+    async def reply(self, result: RunResult[Any]) -> Any:
+        """What comes with the answer of a turn besides its words."""
+        return None if self.assistant.reply is None else await self.assistant.reply(self.host, result)
+
+    async def replies(self, run_id: str, entries: Sequence[Entry]) -> list[Any]:
+        """What comes with the answers of a run, one for each turn that ended, as its journal tells of it."""
+        ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Finished)]
+        return [] if self.assistant.reply is None else [await self.reply(past_result(run_id, entries[:end])) for end in ends]
+
+    # a turn
+
+    async def run(
+        self, message: str, *, run_id: str | None = None, history: Sequence[Message] = (), model: Model | None = None
+    ) -> SessionReply:
+        """Ask something, in a run that goes on or in a new one."""
+        agent, how = await self._turn(message, run_id, history, model)
+        watchers = () if self.host.watcher is None else (self.host.watcher,)
+        return await self._ended(await agent.run(message, watchers=watchers, **how))
+
+    async def stream(
+        self, message: str, *, run_id: str | None = None, history: Sequence[Message] = (), model: Model | None = None
+    ) -> AsyncIterator[Any]:
+        """`run`, seen as it happens: events, and the `SessionReply` in place of the last. Leaving early cancels the run."""
+        agent, how = await self._turn(message, run_id, history, model)
+        async for event in self._seen(agent.stream(message, **how)):
+            yield event
+
+    async def _turn(
+        self, message: str, run_id: str | None, history: Sequence[Message], model: Model | None
+    ) -> tuple[Agent[Any], dict[str, Any]]:
+        agent = self.agent(model or await self.host.model())
+        if run_id is not None and (await self.info(run_id)).status == "open":
+            await agent.resume(run_id, **await self._kept())  # a killed process left it in the middle of a turn
+        is_new, run_id = run_id is None, run_id or new_run_id()
+        before = (*history, *(await self.begin(run_id, message) if is_new else ()))
+        return agent, {"run_id": run_id, "history": before, "origin": self.origin, **await self._kept()}
+
+    async def _kept(self) -> dict[str, Any]:
+        """Whose run it is, and where it is kept."""
+        caller = await self.caller()
+        return {"journal": self.host.home.services(), "user": caller.user, "credentials": caller.credentials}
+
+    async def _ended(self, result: RunResult[Any]) -> SessionReply:
+        return SessionReply(result, await self.reply(result))
+
+    async def _seen(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async with aclosing(cast("AsyncGenerator[Any]", events)):
+            async for event in events:
+                result: Any = getattr(event, "result", None)
+                yield await self._ended(cast("RunResult[Any]", result)) if isinstance(result, RunResult) else event
+
+    # approvals
+
+    async def answer(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None = None) -> SessionReply:
+        """What the person says about a call that waits; the run then goes on."""
+        agent = await self._answered(run_id, call_id, answer, digest, model)
+        return await self._ended(await agent.resume(run_id, **await self._kept()))
+
+    async def stream_answer(
+        self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None = None
+    ) -> AsyncIterator[Any]:
+        """`answer`, seen as it happens. Leaving early doesn't stop it: it may be what the person approved."""
+        agent = await self._answered(run_id, call_id, answer, digest, model)
+        async for event in self._seen(agent.stream_resumed(run_id, **await self._kept())):
+            yield event
+
+    async def _answered(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None) -> Agent[Any]:
+        """The agent that can go on with a run, once it is journaled what was said about its call."""
+        info, agent = await self.info(run_id), self.agent(model or await self.host.model())
+        if info.status != "open":  # else it was answered already; the process died after that, and the run only has to go on
+            by = replace(answer, by=(await self.caller()).user)
+            await agent.answer(run_id, call_id, by, digest=digest, journal=self.host.home.services())
+        return agent
+
+    async def confirmed(self, message: str, run_id: str = "") -> "Confirmation | None":
+        """What a typed yes or no is the answer to: the one call that waits in a run of theirs. None where it is no such answer.
+
+        Without a run it is the last one that they began: whoever has asked something else since doesn't mean what waited before.
+        """
+        said = yes_or_no(message)
+        info = None if said is None else await self._last() if not run_id else await self.info(run_id)
+        if said is None or info is None or info.status != "waiting":
+            return None
+        waiting = [each for each in await Runs(self.host.home).approvals(info.run_id) if each.expires_at > time.time()]
+        return Confirmation(waiting[0], said) if len(waiting) == 1 and not waiting[0].unclear else None
+
+    async def _last(self) -> RunInfo | None:
+        user = (await self.caller()).user
+        if not self.host.home.database.exists():
+            return None
+        found = await self.host.home.journal.listed(Wanted(agent=self.assistant.name, limit=LAST))
+        return next((each for each in found if each.user == user), None)
+
+    async def info(self, run_id: str) -> RunInfo:
+        """A run, if it is theirs and this assistant's; `RunNotFound` where it isn't."""
+        info = await self.host.home.journal.info(run_id)
+        if info.user != (await self.caller()).user or info.agent != self.assistant.name:
+            raise RunNotFound(f"There is no run {run_id} of yours.")
+        return info
+
+
+def past_result(run_id: str, entries: Sequence[Entry]) -> RunResult[Any]:
+    """How a turn ended, from its journal. What waits for a person isn't looked up."""
+    state = replay(entries)
+    assert state.finished is not None, "only turns that ended have a result"
+    stopped, text, reason = state.finished.stopped, state.finished.text, state.finished.reason
+    return RunResult(run_id, stopped, text, text, reason, state.spent.usage, state.history, list(entries))
+
+
+def yes_or_no(message: str) -> bool | None:
+    """Whether a message is a plain yes or a plain no, and nothing else: "yes, but in staging" is neither."""
+    words = " ".join("".join([letter if letter.isalnum() or letter == "'" else " " for letter in message.casefold()]).split())
+    return True if words in YES else False if words in NO else None
