@@ -19,11 +19,12 @@ from bench.courses.asked import SEEN, UNSEEN, Place, Question
 from treadle.app.assistant import Host
 from treadle.app.home import close_home, open_home
 from treadle.app.models import model_of
+from treadle.app.session import AssistantSession
+from treadle.assistants.courses import assistant
 from treadle.assistants.courses.command import SAMPLE
 from treadle.assistants.courses.library import Library
-from treadle.assistants.courses.sessions import Sessions
+from treadle.assistants.courses.session import Reply, reply_of
 from treadle.assistants.courses.settled import CoursesSettings
-from treadle.assistants.courses.tutor import Reply, Tutor
 from treadle.core.entries import Judged
 from treadle.core.seams import Model
 from treadle.models.http import close_all
@@ -73,10 +74,10 @@ def _source(place: Place) -> str:
     return course if number is None else f"{course} - Lesson {number}"
 
 
-async def ask(tutor: Tutor, host: Host, question: Question) -> Answered:
+async def ask(host: Host, question: Question) -> Answered:
     """One question, in a session of its own."""
     began = time.perf_counter()
-    reply = await tutor.ask(question.text)
+    reply = reply_of(await AssistantSession(assistant, host).run(question.text))
     took = time.perf_counter() - began
     entries = await host.home.journal.read(reply.run_id)
     made = tuple(entry.call.name for entry in entries if isinstance(entry, Judged))
@@ -101,11 +102,10 @@ async def work(wanted: argparse.Namespace, kept: Path) -> list[Answered]:
         async with Library(host.home.folder, CoursesSettings()) as library:
             library.shelf.add(SAMPLE)
             await library.refresh()
-            tutor = Tutor(host, library, Sessions(host.home.folder), "ann")
             for question in (*SEEN, *UNSEEN)[: wanted.first]:
                 if question.text in {each.text for each in known}:
                     continue
-                known.append(await ask(tutor, host, question))
+                known.append(await ask(host, question))
                 file.write(msgspec.json.encode(known[-1]) + b"\n")
                 file.flush()
                 print(_line(known[-1]), flush=True)

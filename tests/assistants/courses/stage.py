@@ -8,8 +8,11 @@ import aiohttp
 from msgspec.structs import replace
 
 from server.running import Serving
+from treadle import AssistantSession
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.session import reply_of
+from treadle.assistants.courses.sessions import Sessions
 from treadle.assistants.courses.settled import CoursesSettings
 from wire import WireServer
 from wire import model as wired
@@ -61,6 +64,12 @@ def add(home, *paths, title=""):
             return await library.refresh()
 
     return asyncio.run(added())
+
+
+async def question(host, text, session=""):
+    """Ask something, as every face does; a session is begun where none is named."""
+    named = session or await Sessions(host.home.folder).begin(host.user)
+    return reply_of(await AssistantSession(assistant, host, {"session_id": named}).run(text))
 
 
 class Stage:

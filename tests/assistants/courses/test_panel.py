@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from browser import needs_browser
+from server.pages.cable import Cable
+from server.pages.shop import Held
 from server.running import Serving
 from treadle import ModelError, Scripted, open_home
 from treadle.assistants.courses import assistant
@@ -353,6 +355,65 @@ def test_a_conversation_is_there_again_after_a_reload_and_after_a_restart(visit)
     visit(first, KNEAD, "Fold it.", "Let it rest.")
     assert address[0].startswith("?session=")
     visit(second, at=address[0], ready=TURNS.format(2))
+
+
+def test_an_answer_under_way_is_there_after_a_reload_and_in_a_second_tab(browser, library, tmp_path):
+    runner, started = browser
+    held = Held("Fold it, ", "turn it.")
+    shelve(library, write(tmp_path / "material", (BREAD, TEA)))
+
+    async def look(url):
+        page = await started.open(f"{url}/courses/")
+        await page.wait_for(READY.format(2))
+        await ask(page, "How do I knead?", "document.querySelector('.doing') !== null")
+        held.free()
+        await says(page, ".words", "Fold it,")
+        await again(page, "document.querySelector('.words')?.innerText === 'Fold it,'")
+        second = await started.open(await page.evaluate("location.href"))
+        await says(second, ".words", "Fold it,")
+        held.free()
+        for tab in (page, second):
+            await tab.wait_for(DONE.format(1))
+            assert await tab.evaluate(SHOWN.format(".said p")) == ["How do I knead?"]
+            assert await tab.text(".words") == held.words
+            assert await tab.evaluate(SHOWN.format(".sources .chip")) == ["Bread for Beginners - Lesson 1"]
+            tab.check()
+            await tab.close()
+
+    with Serving(tmp_path, [assistant], Scripted(KNEAD, held)) as server:
+        runner.run(look(server.url))
+
+
+def test_an_answer_survives_that_the_server_is_started_again_while_the_page_is_open(browser, library, tmp_path):
+    runner, started = browser
+    before, after = Held("Fold it, ", "never."), Held("Press it, ", "turn it.")
+    shelve(library, write(tmp_path / "material", (BREAD, TEA)))
+
+    async def look(cable):
+        page = await started.open(f"{cable.url}/courses/")
+        await page.wait_for(READY.format(2))
+        await ask(page, "How do I knead?", "document.querySelector('.doing') !== null")
+        before.free()
+        await says(page, ".words", "Fold it,")
+        await asyncio.to_thread(servers[0].__exit__)
+        await asyncio.to_thread(servers[1].__enter__)
+        cable.port = servers[1].port
+        after.free()
+        await says(page, ".words", "Press it,")
+        after.free()
+        await page.wait_for(DONE.format(1))
+        assert await page.evaluate(SHOWN.format(".said p")) == ["How do I knead?"]
+        assert await page.text(".words") == after.words
+        assert await page.evaluate(SHOWN.format(".sources .chip")) == ["Bread for Beginners - Lesson 1"]
+        await again(page, TURNS.format(1))
+        assert await page.text(".words") == after.words
+        await page.close()
+
+    servers = [Serving(tmp_path, [assistant], model) for model in (Scripted(KNEAD, before), Scripted(after))]
+    servers[0].__enter__()
+    with Cable(servers[0].port) as cable:
+        runner.run(look(cable))
+    servers[1].__exit__()
 
 
 def test_a_conversation_that_is_not_there_begins_anew_quietly(visit):

@@ -5,14 +5,11 @@ import json
 
 import pytest
 
+from assistants.courses import stage
 from assistants.courses.stage import ASTRONOMY, SAILING, add, write
 from server.running import host
 from treadle import Scripted, Traits
-from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.plan import blocks_of, number_in, without_marks
-from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.settled import CoursesSettings
-from treadle.assistants.courses.tutor import Tutor
 from treadle.guard.trust import as_data
 
 SMALL = Traits(native_calls=False)
@@ -32,12 +29,7 @@ def ask(home, question, *replies):
     """What is answered, and what the model was asked for it."""
     model = Scripted(*replies, traits=SMALL)
 
-    async def main():
-        async with Library(home / "data", CoursesSettings()) as library:
-            tutor = Tutor(host(home, model), library, Sessions(home / "data"), "ada")
-            return await tutor.ask(question)
-
-    return asyncio.run(main()), model.requests
+    return asyncio.run(stage.question(host(home, model), question)), model.requests
 
 
 def test_what_the_material_says_is_looked_up_and_worded(home):
@@ -149,12 +141,11 @@ def test_a_question_that_goes_on_is_asked_with_the_one_before_it(home):
     model = Scripted(about("content"), "The keel.", about("content"), "The rudder.", about("content"), "Yes.", traits=SMALL)
 
     async def main():
-        async with Library(home / "data", CoursesSettings()) as library:
-            tutor = Tutor(host(home, model), library, Sessions(home / "data"), "ada")
-            first = await tutor.ask("What keeps the boat of Sailing for Beginners upright?")
-            second = await tutor.ask("And what steers it?", first.session_id)
-            await tutor.ask("Why are there spring tides?", first.session_id)
-            return second
+        asking = host(home, model)
+        first = await stage.question(asking, "What keeps the boat of Sailing for Beginners upright?")
+        second = await stage.question(asking, "And what steers it?", first.session_id)
+        await stage.question(asking, "Why are there spring tides?", first.session_id)
+        return second
 
     second = asyncio.run(main())
     assert {each.course for each in second.sources} == {"material/sailing.txt"}

@@ -87,18 +87,25 @@ def test_sessions_survive_a_restart_and_are_separate(home):
 
 
 def test_an_answer_is_seen_as_it_comes(home):
-    async def events(url):
-        asking = aiohttp.ClientSession()
-        async with asking as session, session.post(f"{url}/api/courses/sessions/new/chat", json={"message": "Keel?"}) as answer:
+    async def events(url, session_id):
+        body = {"assistant": "courses", "message": "Keel?", "context": {"session_id": session_id}}
+        headers = {"accept": "text/event-stream"}
+        async with aiohttp.ClientSession() as session, session.post(f"{url}/api/runs", json=body, headers=headers) as answer:
             return [json.loads(line[6:]) async for line in answer.content if line.startswith(b"data: ")]
 
     with staged(home, KEEL, say("It keeps the boat upright.")) as stage:
-        seen = asyncio.run(events(stage.url))
+        session_id = stage.ask("POST", "/api/courses/sessions")[1]["session_id"]
+        seen = asyncio.run(events(stage.url, session_id))
         assert [each["event"] for each in seen].index("call_started") < [each["event"] for each in seen].index("text_arrived")
         reply = seen[-1]
         assert (reply["event"], reply["message"], reply["approvals"]) == ("reply", "It keeps the boat upright.", [])
-        assert reply["sources"][0]["passages"][0]["id"].startswith("material/sailing.txt#")
-        assert stage.ask("GET", f"/api/courses/sessions/{reply['session_id']}")[0] == 200
+        assert reply["data"]["sources"][0]["passages"][0]["id"].startswith("material/sailing.txt#")
+        kept = stage.ask("GET", f"/api/courses/sessions/{session_id}")[1]["exchanges"]
+        assert [(each["question"], each["answer"], each["run_id"]) for each in kept] == [
+            ("Keel?", "It keeps the boat upright.", reply["run_id"])
+        ]
+        again = stage.ask("GET", f"/api/runs/{reply['run_id']}")[1]
+        assert again["replies"] == [reply["data"]]
 
 
 def test_a_source_opens_its_passage(home):
