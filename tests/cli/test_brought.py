@@ -47,7 +47,8 @@ def clash(parser):
     parser.add_argument("-m")
 
 async def talk(args, host):
-    talk = host.talk(agent_of(probe, host, await host.model()), Kept("ann"))
+    session = AssistantSession(probe, host)
+    talk = host.talk(session, session.agent(await host.model()))
     async def after(result):
         host.terminal.line(f"after {result.output}")
     shout = Slash("shout", lambda rest: host.terminal.line(rest.upper()), "WORDS")
@@ -57,7 +58,7 @@ async def talk(args, host):
         host.terminal.line("afresh")
     return await talk.converse({"/shout": shout, "/slow": Slash("be slow", slowly)}, after)
 
-from treadle import Kept, Slash, ToolProblem, TreadleError, agent_of
+from treadle import AssistantSession, Slash, ToolProblem, TreadleError, agent_of
 
 probe = Assistant(
     name="probe", title="Probe", summary="Tries things.", instructions="Try.",
