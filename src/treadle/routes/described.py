@@ -1,39 +1,57 @@
-"""A route that says what it is. It is one of Starlette's; without a server it is of no use, and nobody imports it."""
+"""Routes that are declared as values beside their handlers; to be replaced by `handlers`."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
+from treadle.routes.declaration import EVENTS, Declaration, Problem, Returns
+from treadle.routes.handlers import HandlerRoute
 from treadle.routes.operation import Operation
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Described(Route):
-    """A route that says what it is. `owner` is the assistant whose it is, by its name; the server's own have none."""
+class Described(HandlerRoute):
+    """A route that says what it is."""
 
     def __init__(self, path: str, endpoint: Endpoint | ASGIApp, operation: Operation, method: str = "GET") -> None:
-        super().__init__(path, endpoint, methods=[method])
+        Route.__init__(self, path, endpoint, methods=[method])
+        told: list[Returns] = []
+        links: tuple[str, ...] = ()
+        for status, answer in operation.answers.items():
+            told.append(Returns(status, answer.words, answer.content, answer.kind))
+            links = links or answer.links
+            if answer.events:
+                told.append(Returns(status, "the same as events", EVENTS, dict[str, Any]))
+        declaration = Declaration(
+            method,
+            path,
+            headers=operation.headers,
+            problem=operation.problem or Problem,
+            links=links,
+            runs=operation.runs,
+            open=operation.open,
+        )
+        self.handler: Any = SimpleNamespace(
+            summary=operation.summary,
+            declaration=declaration,
+            query=operation.query,
+            body=operation.body,
+            body_required=not operation.optional,
+            responses=[each for each in told if each.status < 400],
+            errors=[each for each in told if each.status >= 400],
+        )
         self.method = method
-        self.operation = operation
         self.allowed = frozenset(self.methods or ())
         self.owner = ""
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer; a method that isn't taken is told which are, at this path."""
-        if scope["method"] not in (self.methods or ()):
-            raise HTTPException(405, headers={"allow": ", ".join(sorted(self.allowed))})
-        counted = scope.get("turnstile") if self.operation.runs else None
-        async with counted or nullcontext():
-            await super().handle(scope, receive, send)
 
-
-def together(routes: Sequence[Described]) -> list[BaseRoute]:
+def together(routes: Sequence[HandlerRoute]) -> list[BaseRoute]:
     """Routes of which several may be at one path, each with another method."""
     for route in routes:
         route.allowed = frozenset().union(*[other.methods or () for other in routes if other.path == route.path])

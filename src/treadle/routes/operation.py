@@ -1,19 +1,11 @@
 """What a route does, as values: what can be asked of it, and every answer there can be. Who answers is `described`."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
-JSON, HTML, EVENTS = "application/json", "text/html; charset=utf-8", "text/event-stream; charset=utf-8"
-
-
-class Problem(Struct, frozen=True):
-    """What went wrong, in a sentence; `error` and `detail` are the same."""
-
-    success: Literal[False]
-    error: str
-    detail: str
+from treadle.routes.declaration import JSON, Problem
 
 
 class Answer(Struct, frozen=True):
