@@ -133,7 +133,7 @@ async def mine(host: Host, user: str) -> dict[str, str]:
     return {"user": user, "host": type(host).__name__}
 
 
-def cold(error: Exception) -> Response | None:
+def cold(request: Request, error: Exception) -> Response | None:
     return json_response({"ice": str(error)}, 503) if isinstance(error, Frozen) else None
 
 

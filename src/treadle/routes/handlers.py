@@ -27,7 +27,7 @@ from treadle.core.errors import SettingsError
 from treadle.routes.declaration import ATTRIBUTE, EVENTS, JSON, Declaration, Returns
 from treadle.routes.streaming import streamed
 
-OnError = Callable[[Exception], Response | None]
+OnError = Callable[[Request, Exception], Response | None]
 Reader = Callable[[Request], Any]
 
 EMPTY: Any = inspect.Parameter.empty
@@ -42,7 +42,7 @@ class Unfit(HTTPException):
     def __init__(self, status: int, sentence: str, error: Exception) -> None:
         super().__init__(status, sentence.format(error))
         found = _AT.search(str(error))
-        self.words = _AT.sub("", str(error)) if isinstance(error, msgspec.ValidationError) else sentence.format(error)
+        self.words = f"{_AT.sub('', str(error))}." if isinstance(error, msgspec.ValidationError) else self.detail
         self.where = (found[1] or None) if found else None
 
 
@@ -168,7 +168,7 @@ class Handler:
             found = self._function(**arguments)
             return _response(await found if inspect.isawaitable(found) else found, self._kinds)
         except Exception as error:
-            response = None if self._on_error is None else self._on_error(error)
+            response = None if self._on_error is None else self._on_error(request, error)
             if response is None:
                 raise
             return response
@@ -227,7 +227,7 @@ def _kind(kind: Any, *notes: Any) -> _Kind:
     if _is_response(kind):
         return _Kind(returns)
     origins = [get_origin(each) or each for each in _members(kind)]
-    body = get_args(kind)[0] if origins == [AsyncIterator] else kind
+    body = get_args(kind)[0] if origins == [AsyncIterator] else None if kind is NoneType else kind
     classes = [each if isinstance(each, type) and each is not Any else object for each in origins]
     return _Kind(replace(returns, body=body), tuple(classes))
 
@@ -247,8 +247,8 @@ def _is_response(kind: Any) -> bool:
 def _described(returns: Returns, description: str) -> Returns:
     body = returns.body
     documented = body.__doc__ if isinstance(body, type) and issubclass(body, Struct) else ""
-    line = (documented or "").partition("\n")[0].removesuffix(".")
-    return replace(returns, description=description or returns.description or line or HTTPStatus(returns.status).phrase)
+    sentence = (documented or "").partition("\n")[0].partition(". ")[0].removesuffix(".")
+    return replace(returns, description=description or returns.description or sentence or HTTPStatus(returns.status).phrase)
 
 
 def _errors(declaration: Declaration) -> list[Returns]:

@@ -329,7 +329,7 @@ def _is_local(request: Request) -> bool:
     return person is not None and person.name == ""
 
 
-def _on_error(error: Exception) -> None:
+def _on_error(request: Request, error: Exception) -> None:
     """What can't be done now is no mistake of the server's. Without a model, the server says what to do."""
     if isinstance(error, TreadleError) and type(error) in STATUSES:
         raise HTTPException(STATUSES[type(error)], redacted(str(error))) from error
