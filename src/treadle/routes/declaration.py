@@ -55,7 +55,7 @@ class Declaration(Struct, frozen=True):
     returns  the description of the response, where the docstring of its type doesn't do
     accepts  the type of the request body, where the handler reads that from the request itself
     headers  the request headers it reads, and what for
-    problem  the type of an error's body, where that is another than `Problem`
+    problem  the type of an error's body, where that is another than the other handlers'
     links    the operations that can follow, about the run that the response names
     runs     it carries a run out, which counts among those that a person has under way until the response is complete
     open     it needs nobody who is signed in
@@ -70,7 +70,7 @@ class Declaration(Struct, frozen=True):
     returns: str = ""
     accepts: Any = None
     headers: Mapping[str, str] = {}
-    problem: Any = Problem
+    problem: Any = None
     links: tuple[str, ...] = ()
     runs: bool = False
     open: bool = False

@@ -24,7 +24,7 @@ from starlette.routing import BaseRoute, Route, compile_path
 from starlette.types import Receive, Scope, Send
 
 from treadle.core.errors import SettingsError
-from treadle.routes.declaration import ATTRIBUTE, EVENTS, JSON, Declaration, Returns
+from treadle.routes.declaration import ATTRIBUTE, EVENTS, JSON, Declaration, Problem, Returns
 from treadle.routes.streaming import streamed
 
 OnError = Callable[[Request, Exception], Response | None]
@@ -65,16 +65,19 @@ class HandlerRoute(Route):
             await super().handle(scope, receive, send)
 
 
-def routes_of(*handlers: Any, host: Any = None, on_error: OnError | None = None, prefix: str = "") -> list[BaseRoute]:
+def routes_of(
+    *handlers: Any, host: Any = None, on_error: OnError | None = None, problem: Any = Problem, prefix: str = ""
+) -> list[BaseRoute]:
     """The routes of handlers: functions under `@get` and the like, and objects with such methods, in the order they are written.
 
     host      what handlers with an argument `host` or `user` get
     on_error  makes a response of what a handler raised; None where the server is to do that
+    problem   the type of the body of an error
     prefix    stands before every path
     """
     functions = [function for handler in handlers for function in _declared(handler)]
     paths = [prefix + getattr(function, ATTRIBUTE).path for function in functions]
-    made = [Handler(function, path, host, on_error) for function, path in zip(functions, paths, strict=True)]
+    made = [Handler(function, path, host, on_error, problem) for function, path in zip(functions, paths, strict=True)]
     routes = [HandlerRoute(handler, path) for handler, path in zip(made, paths, strict=True)]
     for route in routes:
         route.allowed = frozenset().union(*[other.methods or () for other in routes if other.path == route.path])
@@ -98,8 +101,9 @@ def json_response(value: Any, status: int = 200) -> Response:
 class Handler:
     """A handler with its signature: what is read from a request, and every response there can be."""
 
-    def __init__(self, function: Callable[..., Any], path: str, host: Any = None, on_error: OnError | None = None) -> None:
+    def __init__(self, function: Callable[..., Any], path: str, host: Any, on_error: OnError | None, problem: Any) -> None:
         self.declaration: Declaration = getattr(function, ATTRIBUTE)
+        self.problem = self.declaration.problem or problem
         self._function = function
         self._name = f"The handler {getattr(function, '__qualname__', function)} of {self.declaration.method} {path}"
         self._on_error = on_error
@@ -118,7 +122,8 @@ class Handler:
             raise SettingsError(f"{self._name} doesn't say what it returns; annotate that, with `-> None` where there is no body.")
         self._kinds = _kinds(hints["return"], self.declaration.returns)
         self.responses = [kind.returns for kind in self._kinds]
-        self.errors = _errors(self.declaration)
+        told = {status: (said, self.problem) if isinstance(said, str) else said for status, said in self.declaration.errors.items()}
+        self.errors = [Returns(status, words, JSON, kind) for status, (words, kind) in told.items()]
 
     @property
     def body_required(self) -> bool:
@@ -249,11 +254,6 @@ def _described(returns: Returns, description: str) -> Returns:
     documented = body.__doc__ if isinstance(body, type) and issubclass(body, Struct) else ""
     sentence = (documented or "").partition("\n")[0].partition(". ")[0].removesuffix(".")
     return replace(returns, description=description or returns.description or sentence or HTTPStatus(returns.status).phrase)
-
-
-def _errors(declaration: Declaration) -> list[Returns]:
-    told = {status: (said, declaration.problem) if isinstance(said, str) else said for status, said in declaration.errors.items()}
-    return [Returns(status, words, JSON, kind) for status, (words, kind) in told.items()]
 
 
 def _response(value: Any, kinds: Sequence[_Kind]) -> Response:

@@ -157,8 +157,8 @@ def _common(route: HandlerRoute) -> list[Returns]:
     told = [*COMMON.items(), *([NOTHING] if is_named else ()), *([LARGE] if is_changing else ())]
     if is_for_programs(route.path):
         told += [STRANGE] if is_changing else []
-        return [Returns(status, words, JSON, route.handler.declaration.problem) for status, words in told]
-    types = ((JSON, route.handler.declaration.problem), (HTML, str))
+        return [Returns(status, words, JSON, route.handler.problem) for status, words in told]
+    types = ((JSON, route.handler.problem), (HTML, str))
     return [Returns(status, words, media_type, body) for status, words in told for media_type, body in types]
 
 
