@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 from treadle.guard.redaction import Redactor
 from treadle.routes.decision import Decision
 from treadle.routes.declaration import EVENTS, HTML, JSON, Accepted, Created, Events, Problem, Returns, delete, get, post, put
-from treadle.routes.operation import Answer, Operation, problem
-from treadle.routes.reading import body_of, query_of
 
 if TYPE_CHECKING:
-    from treadle.routes.described import Described, Endpoint, together
     from treadle.routes.handlers import HandlerRoute, Unfit, json_response, routes_of
     from treadle.routes.streaming import streamed, wants_events
 
 _LATE = {
-    **dict.fromkeys(("Described", "Endpoint", "together"), "described"),
     **dict.fromkeys(("HandlerRoute", "Unfit", "json_response", "routes_of"), "handlers"),
     **dict.fromkeys(("streamed", "wants_events"), "streaming"),
 }
@@ -27,29 +23,21 @@ __all__ = [
     "HTML",
     "JSON",
     "Accepted",
-    "Answer",
     "Created",
     "Decision",
-    "Described",
-    "Endpoint",
     "Events",
     "HandlerRoute",
-    "Operation",
     "Problem",
     "Returns",
     "Unfit",
-    "body_of",
     "delete",
     "get",
     "json_response",
     "post",
-    "problem",
     "put",
-    "query_of",
     "redacted",
     "routes_of",
     "streamed",
-    "together",
     "wants_events",
 ]
 
