@@ -58,7 +58,7 @@ class Declaration(Struct, frozen=True):
     problem  the type of an error's body, where that is another than the other handlers'
     links    the operations that can follow, about the run that the response names
     runs     it carries a run out, which counts among those that a person has under way until the response is complete
-    open     it needs nobody who is signed in
+    public   it needs nobody who is signed in
     unfit    the status code for a query or body that doesn't fit its type
     most     the bytes of a request body that it takes; without it 4 MB, and 64 MB is the largest there can be
     listed   it is in the OpenAPI document
@@ -73,7 +73,7 @@ class Declaration(Struct, frozen=True):
     problem: Any = None
     links: tuple[str, ...] = ()
     runs: bool = False
-    open: bool = False
+    public: bool = False
     unfit: int = UNFIT
     most: int | None = None
     listed: bool = True

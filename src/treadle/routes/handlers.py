@@ -30,7 +30,7 @@ from treadle.routes.streaming import streamed
 OnError = Callable[[Request, Exception], Response | None]
 Reader = Callable[[Request], Any]
 
-EMPTY: Any = inspect.Parameter.empty
+UNION: Any = Union  # of types that are known when it runs
 CONVERTED: dict[type, type] = {IntegerConvertor: int, FloatConvertor: float, UUIDConvertor: UUID}
 _AT = re.compile(r" - at `\$\.?(.*)`\Z", re.DOTALL)
 _encode = msgspec.json.Encoder().encode
@@ -49,10 +49,10 @@ class Unfit(HTTPException):
 class HandlerRoute(Route):
     """The route of a handler. `owner` is the assistant whose it is, by its name; the server's own have none."""
 
-    def __init__(self, handler: "Handler", path: str) -> None:
+    def __init__(self, handler: "Handler") -> None:
         self.handler = handler
         self.method = handler.declaration.method
-        super().__init__(path, handler.respond, methods=[self.method])
+        super().__init__(handler.path, handler.respond, methods=[self.method])
         self.allowed = frozenset(self.methods or ())
         self.owner = ""
 
@@ -76,9 +76,7 @@ def routes_of(
     prefix    stands before every path
     """
     functions = [function for handler in handlers for function in _declared(handler)]
-    paths = [prefix + getattr(function, ATTRIBUTE).path for function in functions]
-    made = [Handler(function, path, host, on_error, problem) for function, path in zip(functions, paths, strict=True)]
-    routes = [HandlerRoute(handler, path) for handler, path in zip(made, paths, strict=True)]
+    routes = [HandlerRoute(Handler(function, prefix, host, on_error, problem)) for function in functions]
     for route in routes:
         route.allowed = frozenset().union(*[other.methods or () for other in routes if other.path == route.path])
     return list(routes)
@@ -101,34 +99,31 @@ def json_response(value: Any, status: int = 200) -> Response:
 class Handler:
     """A handler with its signature: what is read from a request, and every response there can be."""
 
-    def __init__(self, function: Callable[..., Any], path: str, host: Any, on_error: OnError | None, problem: Any) -> None:
+    def __init__(self, function: Callable[..., Any], prefix: str, host: Any, on_error: OnError | None, problem: Any) -> None:
         self.declaration: Declaration = getattr(function, ATTRIBUTE)
+        self.path = prefix + self.declaration.path
         self.problem = self.declaration.problem or problem
         self._function = function
-        self._name = f"The handler {getattr(function, '__qualname__', function)} of {self.declaration.method} {path}"
+        self._name = f"The handler {getattr(function, '__qualname__', function)} of {self.declaration.method} {self.path}"
         self._on_error = on_error
         self._readers: dict[str, Reader] = {}
         self._decoder: msgspec.json.Decoder[Any] | None = None
-        self._default: Any = EMPTY
+        self._default: Any = None
         self.query: type[Struct] | None = None
         self.body: Any = self.declaration.accepts
+        self.body_required = True
         if not (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
             raise SettingsError(f"{self._name} has to be an `async def`.")
         self.summary = (inspect.getdoc(function) or "").partition("\n")[0].removesuffix(".")
         if not self.summary:
             raise SettingsError(f"{self._name} needs a docstring: its first line is the summary in the documentation.")
-        hints = self._read_arguments(compile_path(path)[2], host)
+        hints = self._read_arguments(compile_path(self.path)[2], host)
         if "return" not in hints:
             raise SettingsError(f"{self._name} doesn't say what it returns; annotate that, with `-> None` where there is no body.")
         self._kinds = _kinds(hints["return"], self.declaration.returns)
         self.responses = [kind.returns for kind in self._kinds]
         told = {status: (said, self.problem) if isinstance(said, str) else said for status, said in self.declaration.errors.items()}
         self.errors = [Returns(status, words, JSON, kind) for status, (words, kind) in told.items()]
-
-    @property
-    def body_required(self) -> bool:
-        """Whether a request has to have a body."""
-        return self._default is EMPTY
 
     def _read_arguments(self, in_path: Mapping[str, Any], host: Any) -> dict[str, Any]:
         """Where each argument comes from. Returns the annotations."""
@@ -141,8 +136,9 @@ class Handler:
             raise SettingsError(f"{self._name} has no argument for the path parameter {{{missing[0]}}}.")
         for name, parameter in parameters.items():
             if name == "body" and name in hints:
-                self.body = _union([each for each in _members(hints[name]) if each is not NoneType])
+                self.body = UNION[tuple([each for each in _members(hints[name]) if each is not NoneType])]
                 self._decoder, self._default = msgspec.json.Decoder(self.body), parameter.default
+                self.body_required = parameter.default is inspect.Parameter.empty
             else:
                 self._readers[name] = self._reader(name, hints.get(name), in_path, host)
         return hints
@@ -220,7 +216,7 @@ def _kinds(annotation: Any, description: str) -> tuple[_Kind, ...]:
     plain = [each for each in members if get_origin(each) is not Annotated and each is not NoneType and not _is_response(each)]
     found = [_kind(*get_args(each)) for each in members if get_origin(each) is Annotated]
     if plain:
-        found.insert(0, _kind(_union(plain)))
+        found.insert(0, _kind(UNION[tuple(plain)]))
     if NoneType in members:
         found.append(_Kind(Returns(204), (NoneType,)))
     found = found or [_Kind(Returns())]  # a plain Starlette response, which may be anything
@@ -239,10 +235,6 @@ def _kind(kind: Any, *notes: Any) -> _Kind:
 
 def _members(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-
-
-def _union(kinds: Sequence[Any]) -> Any:
-    return kinds[0] if len(kinds) == 1 else kinds[0] | _union(kinds[1:])
 
 
 def _is_response(kind: Any) -> bool:

@@ -82,7 +82,7 @@ class Login:
         self._rates = Rates(clock, SIGN_INS)
         self._page = (Path(__file__).with_name("static") / "login.html").read_text(encoding="utf-8")
 
-    @get(LOGIN, open=True, listed=False)
+    @get(LOGIN, public=True, listed=False)
     async def shown(self, request: Request) -> Known | Response:
         """The page, or a session for whoever opens the link; for programs, whether somebody is known already."""
         code = request.query_params.get("token", "")
@@ -93,7 +93,7 @@ class Login:
         person = await self._knowing.person(Credential("cookie", request.cookies.get(self._cookie, "")))
         return Known(person is not None, self._link is not None)
 
-    @post(LOGIN, open=True, listed=False, most=MOST)
+    @post(LOGIN, public=True, listed=False, most=MOST)
     async def sign_in(self, request: Request, body: Shown) -> Response:
         """A session for whoever shows a token."""
         if not is_json(request.headers.get("content-type", "")):

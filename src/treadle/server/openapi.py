@@ -94,7 +94,7 @@ def _operation(route: HandlerRoute, schemas: _Schemas) -> dict[str, Any]:
         "parameters": [*_path_parameters(route), *_query_parameters(route, schemas), *_headers(route)],
         "responses": {str(status): _response(each, schemas) for status, each in sorted(_responses(route).items())},
     }
-    if not handler.declaration.open:
+    if not handler.declaration.public:
         made["security"] = [{}, {"token": []}]
     if handler.body is not None:
         content = {JSON: {"schema": schemas.by_type[handler.body]}}

@@ -69,12 +69,12 @@ async def _model(host: Host) -> str:
 def ready_routes(host: Host) -> list[BaseRoute]:
     """The routes."""
 
-    @get("/health", open=True)
+    @get("/health", public=True)
     async def health() -> Health:
         """Whether the server runs."""
         return Health()
 
-    @get("/ready", open=True, returns="everything is there")
+    @get("/ready", public=True, returns="everything is there")
     async def ready() -> Ready | Annotated[Response, Returns(503, "something isn't", body=Ready)]:
         """Whether runs can be kept and a model is known."""
         found = await readiness(host)
