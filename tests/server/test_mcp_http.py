@@ -154,7 +154,7 @@ sys.modules["mcp"] = None
 from starlette.exceptions import HTTPException
 from treadle.server.mcp.http import Place
 try:
-    asyncio.run(Place(None)({}, None, None))
+    asyncio.run(Place(None).hear())
 except HTTPException as refused:
     print(refused.status_code, refused.detail)
 """

@@ -16,7 +16,7 @@ from yarl import URL
 from server.everyone import ASSISTANTS, everyone
 from server.running import Serving, assistant, host
 from server.runs.asking import rivers, with_server
-from treadle.routes import Described, Operation
+from treadle.routes import HandlerRoute, get, routes_of
 from treadle.server.app import create_app
 from treadle.server.pages import PAGES
 from treadle.server.runs.events import Told
@@ -68,13 +68,13 @@ def test_the_document_names_the_assistants(tmp_path):
 
 def test_the_document_is_valid_and_every_route_but_the_pages_is_in_it(tmp_path, monkeypatch):
     app = create_app(ASSISTANTS, host(tmp_path), hosts=["localhost"])
-    plain = [route.path for route in app.routes if isinstance(route, Route) and not isinstance(route, Described)]
+    plain = [route.path for route in app.routes if isinstance(route, Route) and not isinstance(route, HandlerRoute)]
     assert plain == [*PAGES]
     with everyone(tmp_path, monkeypatch) as (server, _):
         made = document(server)
     validate(made)
     paths = made["paths"]
-    described = {(route.path_format, route.method.lower()) for route in app.routes if isinstance(route, Described)}
+    described = {(route.path_format, route.method.lower()) for route in app.routes if isinstance(route, HandlerRoute)}
     assert {(path, method) for path, methods in paths.items() for method in methods} == described
     assert {
         ("/docs", "get"),
@@ -88,10 +88,15 @@ def test_the_document_is_valid_and_every_route_but_the_pages_is_in_it(tmp_path, 
 
 
 def test_a_plain_route_of_an_assistant_works_and_is_not_in_the_document(tmp_path):
-    async def deep(request):
+    async def plain(request):
         return JSONResponse({"deep": True})
 
-    routes = [Route("/api/lakes/plain", deep), Described("/api/lakes/told", deep, Operation("How deep"))]
+    @get("/api/lakes/told")
+    async def told() -> bool:
+        """How deep they are."""
+        return True
+
+    routes = [Route("/api/lakes/plain", plain), *routes_of(told)]
     with Serving(tmp_path, [assistant("lakes", routes=lambda host: routes)]) as server:
         paths = document(server)["paths"]
         assert with_server(server, lambda ask: ask("GET", "/api/lakes/plain")) == (200, {"deep": True})
@@ -124,8 +129,12 @@ def test_the_page_lists_what_can_be_asked_and_runs_nothing(tmp_path):
 
 
 def test_the_page_is_grouped_by_whose_the_requests_are(tmp_path):
-    told = Described("/api/lakes/deep", lambda request: None, Operation("How deep they are"))
-    lakes = assistant("lakes", title="Lakes & ponds", routes=lambda host: [told])
+    @get("/api/lakes/deep")
+    async def deep() -> int:
+        """How deep they are."""
+        return 3
+
+    lakes = assistant("lakes", title="Lakes & ponds", routes=lambda host: routes_of(deep))
 
     async def work(ask):
         async with ask._session.get(f"{ask.url}/docs") as answer:

@@ -10,7 +10,7 @@ from starlette.routing import Route
 from server.running import Serving, assistant
 from server.test_app import ask, raw
 from treadle.models.scripted import Scripted
-from treadle.routes import body_of
+from treadle.routes import post, routes_of
 from treadle.server.security import USUAL, Gate
 
 
@@ -18,8 +18,10 @@ async def size(request):
     return JSONResponse({"size": len(await request.body())})
 
 
-async def large(request):
-    return JSONResponse({"size": len(await body_of(request, str, most=900 * USUAL))})
+@post("/api/large", most=900 * USUAL)
+async def large(body: str) -> dict[str, int]:
+    """How large the body is."""
+    return {"size": len(body)}
 
 
 async def strict(request):
@@ -30,7 +32,7 @@ RIVERS = assistant(
     "rivers",
     routes=lambda lent: [
         Route("/api/size", size, methods=["POST", "PUT", "DELETE"]),
-        Route("/api/large", large, methods=["POST"]),
+        *routes_of(large),
         Route("/form", size, methods=["POST"]),
         Route("/strict", strict),
     ],

@@ -80,10 +80,10 @@ def test_every_way_to_group_has_the_same_total(server, by):
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("by=colour", "only by tool, assistant, model, user, day"),
+        ("by=colour", "Invalid enum value 'colour' - at `$.by`"),
         ("since=soon", "write it as 7d"),
         ("until=soon", "write it as 7d"),
-        ("assistent=x", "There is no 'assistent' to ask by; there are by, since, until, assistant, model, tool, user."),
+        ("assistent=x", "There is no query parameter 'assistent'; there are by, since, until, assistant, model, tool, user."),
     ],
 )
 def test_what_makes_no_sense_is_answered_with_a_sentence(server, query, words):

@@ -30,7 +30,7 @@ from treadle.core.entries import Opened, Said
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Usage
 from treadle.models.scripted import Answer, Scripted
-from treadle.routes import Described, Operation, streamed
+from treadle.routes import get, post, routes_of, streamed
 from treadle.server import tenants
 from treadle.server.app import create_app
 from treadle.server.doorman import Doorman
@@ -569,16 +569,19 @@ def test_what_assistants_answer_with_a_run_counts_among_those_under_way(tmp_path
     begun, gate = threading.Event(), threading.Event()
 
     def routes(lent):
-        async def work(request):
+        @post("/api/work", runs=True)
+        async def work() -> str:
+            """Work."""
             begun.set()
             await asyncio.to_thread(gate.wait, 20)
-            return JSONResponse("done")
+            return "done"
 
-        async def look(request):
-            return JSONResponse("seen")
+        @get("/api/look")
+        async def look() -> str:
+            """Look."""
+            return "seen"
 
-        runs = Described("/api/work", work, Operation("Work", runs=True), "POST")
-        return [runs, Described("/api/look", look, Operation("Look"))]
+        return routes_of(work, look)
 
     with house(tmp_path, [assistant("desk", routes=routes)]) as home, ThreadPoolExecutor() as pool:
         anna = home.users.add("anna", allowance=Allowance(runs=1))
@@ -689,10 +692,11 @@ def test_a_session_changes_something_only_from_a_page_of_this_server(tmp_path, m
         ({"json": []}, 400),
         ({"data": b"{", "headers": {"content-type": "application/json"}}, 400),
         ({"data": b'{"token": "\xff"}', "headers": {"content-type": "application/json"}}, 400),
-        ({"json": {"token": "x" * 5000}}, 400),
+        ({"json": {"token": "x" * 5000}}, 413),
         ({"data": b'{"x": ' + b"[" * 4000, "headers": {"content-type": "application/json"}}, 400),
-        ({"data": {"token": "x"}}, 400),
-        ({}, 400),
+        ({"data": {"token": "x"}, "headers": {"accept": "application/json"}}, 400),
+        ({"data": b'{"token": "x"}', "headers": {"content-type": "text/plain"}}, 415),
+        ({"headers": {"accept": "application/json"}}, 400),
         ({"json": {"token": "x"}, "headers": {"origin": "https://evil.example"}}, 403),
     ],
 )

@@ -1,5 +1,4 @@
-"""For the routes of assistants: routes that say what they are, a request's values, a person's decisions, values without secrets,
-streams of events.
+"""For the routes of assistants: typed handlers, events, a person's decisions, values without secrets.
 
 Public. Nothing of a server is imported before one asks.
 """
@@ -8,30 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.guard.redaction import Redactor
 from treadle.routes.decision import Decision
-from treadle.routes.operation import EVENTS, HTML, Answer, Operation, Problem, problem
-from treadle.routes.reading import body_of, query_of
+from treadle.routes.declaration import EVENTS, HTML, JSON, Accepted, Created, Events, Problem, Returns, delete, get, post, put
 
 if TYPE_CHECKING:
-    from treadle.routes.described import Described, Endpoint, together
-    from treadle.routes.streaming import streamed
+    from treadle.routes.handlers import HandlerRoute, Unfit, json_response, routes_of
+    from treadle.routes.streaming import streamed, wants_events
 
-_LATE = {"Described": "described", "Endpoint": "described", "together": "described", "streamed": "streaming"}
+_LATE = {
+    **dict.fromkeys(("HandlerRoute", "Unfit", "json_response", "routes_of"), "handlers"),
+    **dict.fromkeys(("streamed", "wants_events"), "streaming"),
+}
 
 __all__ = [
     "EVENTS",
     "HTML",
-    "Answer",
+    "JSON",
+    "Accepted",
+    "Created",
     "Decision",
-    "Described",
-    "Endpoint",
-    "Operation",
+    "Events",
+    "HandlerRoute",
     "Problem",
-    "body_of",
-    "problem",
-    "query_of",
+    "Returns",
+    "Unfit",
+    "delete",
+    "get",
+    "json_response",
+    "post",
+    "put",
     "redacted",
+    "routes_of",
     "streamed",
-    "together",
+    "wants_events",
 ]
 
 

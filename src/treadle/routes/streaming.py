@@ -12,6 +12,7 @@ from treadle.core.log import log
 from treadle.guard.redaction import Redactor
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from starlette.responses import StreamingResponse
 
 BEAT = 15.0  # seconds of silence after which a sign of life is sent
@@ -27,6 +28,11 @@ def streamed(events: AsyncIterator[Any], *, beat: float = BEAT) -> "StreamingRes
 
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_lines(events, beat), media_type="text/event-stream", headers=headers)
+
+
+def wants_events(request: "Request") -> bool:
+    """Whether a client asks for server-sent events (`Accept: text/event-stream`)."""
+    return "text/event-stream" in request.headers.get("accept", "")
 
 
 async def _lines(events: AsyncIterator[Any], beat: float) -> AsyncGenerator[bytes]:

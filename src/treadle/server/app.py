@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from treadle.app.assistant import Assistant, Host
 from treadle.app.home import open_home
 from treadle.core.errors import SettingsError, TreadleError
-from treadle.routes import Described
+from treadle.routes import HandlerRoute
 from treadle.server.closing import close_all, close_one
 from treadle.server.cors import Cors, origin_of
 from treadle.server.doorman import Doorman
@@ -150,10 +150,10 @@ def _routes(assistants: Sequence[Assistant], host: Host, own: Sequence[BaseRoute
 
 
 def _own(assistant: Assistant, host: Host) -> Sequence[BaseRoute]:
-    """The routes of an assistant, of which those that say what they are say whose they are besides."""
+    """The routes of an assistant, of which those of handlers say whose they are."""
     routes: Sequence[BaseRoute] = assistant.routes(host) if assistant.routes else ()
     for route in routes:
-        if isinstance(route, Described):
+        if isinstance(route, HandlerRoute):
             route.owner = assistant.name
     return routes
 

@@ -3,13 +3,10 @@
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle.app.home import Home
-from treadle.routes import Answer, Described, Operation, query_of
-from treadle.server.answers import json_answer
+from treadle.routes import get, routes_of
 from treadle.stores.audit import Link, Sought, Verified
 
 Name = Annotated[str, Meta(max_length=200)]
@@ -56,23 +53,20 @@ class Listed(Struct, frozen=True):
 def audit_routes(home: Home) -> list[BaseRoute]:
     """The routes."""
 
-    async def listed(request: Request) -> Response:
-        asked = query_of(request, AuditAsked)
-        links = await home.audit.listed(Sought(asked.run, asked.tool, asked.user, asked.before, asked.limit + 1))
-        return json_answer(Listed([_record(link) for link in links[: asked.limit]], len(links) > asked.limit))
+    @get("/api/audit")
+    async def listed(query: AuditAsked) -> Listed:
+        """Calls, newest first, as they were accounted for."""
+        links = await home.audit.listed(Sought(query.run, query.tool, query.user, query.before, query.limit + 1))
+        return Listed([_record(link) for link in links[: query.limit]], len(links) > query.limit)
 
-    async def verified(request: Request) -> Response:
-        return json_answer(await home.audit.verify())
+    @get("/api/audit/verify")
+    async def verified() -> Verified:
+        """Whether the chain of records holds."""
+        return await home.audit.verify()
 
-    return [Described("/api/audit", listed, LISTED), Described("/api/audit/verify", verified, VERIFIED)]
+    return routes_of(listed, verified)
 
 
 def _record(link: Link) -> Record:
     record = link.record
     return Record(link.seq, link.previous, link.hash, **{name: getattr(record, name) for name in record.__struct_fields__})
-
-
-LISTED = Operation(
-    "Calls, newest first, as they were accounted for", query=AuditAsked, answers={200: Answer("the records", Listed)}
-)
-VERIFIED = Operation("Whether the chain of records holds", answers={200: Answer("what holds of it", Verified)})

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import Any
+from typing import Annotated, Any
 
-import msgspec
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
 
 from treadle.app.assistant import Assistant
-from treadle.routes import HTML, Answer, Described, Operation
-from treadle.routes.operation import JSON
+from treadle.routes import HTML, JSON, Returns, get, routes_of
 from treadle.server.openapi import openapi
 
 PAGE = """\
@@ -77,17 +74,17 @@ def document_routes(routes: Routes, assistants: Sequence[Assistant] = ()) -> lis
             schemas[wire]["examples"] = [{"model": name, "max_tokens": 1000, "messages": MESSAGES} for name in names]
         return made
 
-    async def told(request: Request) -> Response:
-        return Response(msgspec.json.encode(document()), media_type=JSON)
+    @get("/openapi.json", returns="in the format of OpenAPI 3.1")
+    async def described() -> dict[str, Any]:
+        """This document."""
+        return document()
 
-    async def shown(request: Request) -> Response:
+    @get("/docs")
+    async def shown() -> Annotated[Response, Returns(200, "the page", HTML, str)]:
+        """This document, as a page."""
         return HTMLResponse(page_of(document()))
 
-    return [Described("/openapi.json", told, TOLD), Described("/docs", shown, SHOWN)]
-
-
-TOLD = Operation("This document", answers={200: Answer("in the format of OpenAPI 3.1", dict[str, Any])})
-SHOWN = Operation("This document, as a page", answers={200: Answer("the page", str, HTML)})
+    return routes_of(described, shown)
 
 
 def page_of(document: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treadle.server.errors import is_for_programs, refusal
+from treadle.server.errors import error_response, wants_json
 from treadle.server.knowing import FOR_USERS, Authenticator, Credential, Knowing, NotNow, Refusals
 from treadle.server.login import COOKIE, LOGIN, LOGOUT
 from treadle.server.rates import Clock, Rates, Turnstiles, seconds
@@ -52,7 +52,7 @@ class Doorman:
         try:
             person = await self._knowing.person(credential)
         except NotNow as error:
-            return await _refuse(_not_now(scope["path"], error), scope, receive, send)
+            return await _refuse(error_response(scope, error.status_code, error.detail, error.headers), scope, receive, send)
         if person is None:
             return await _refuse(unknown(scope, credential, self._refusals), scope, receive, send)
         refused = self._refused(scope, credential, person)
@@ -70,13 +70,14 @@ class Doorman:
     def _refused(self, scope: Scope, credential: Credential, person: Person) -> Response | None:
         path, method = scope["path"], scope.get("method", "WEBSOCKET")
         if credential.kind == "cookie" and method not in SAFE and not is_from_our_page(Headers(scope=scope)):
-            return refusal(path, 403, FOREIGN)
+            return error_response(scope, 403, FOREIGN)
         if not person.may_change and method not in SAFE and path != LOGOUT:
-            return refusal(path, 403, ONLY_READS.format(person.name))
+            return error_response(scope, 403, ONLY_READS.format(person.name))
         wait = self._rates.wait(person)
         if wait:
             after = seconds(wait)
-            return _with(refusal(path, 429, TOO_OFTEN.format(person.allowance.requests, after)), "retry-after", after)
+            sentence = TOO_OFTEN.format(person.allowance.requests, after)
+            return error_response(scope, 429, sentence, {"retry-after": str(after)})
         return None
 
     def _while_known(self, credential: Credential, send: Send) -> Send:
@@ -131,12 +132,12 @@ def is_from_our_page(headers: Headers) -> bool:
 
 def unknown(scope: Scope, credential: Credential, refusals: Refusals) -> Response:
     """The answer for whom we don't know: people are shown where to sign in, programs are told how."""
-    headers, path = Headers(scope=scope), scope["path"]
-    is_page = scope.get("method") == "GET" and not is_for_programs(path) and "text/html" in headers.get("accept", "")
+    asked = Headers(scope=scope).get("accept", "")
+    is_page = scope.get("method") == "GET" and "text/html" in asked and not wants_json(scope)
     if is_page and credential.kind in ("", "cookie"):
         return RedirectResponse(f"{LOGIN}?{urlencode({'next': place_of(scope)})}", 303)
     sentence = refusals.unknown if credential.kind in ("authorization", "x-api-key") else refusals.nobody
-    return _with(refusal(path, 401, sentence), "www-authenticate", "Bearer")
+    return error_response(scope, 401, sentence, {"www-authenticate": "Bearer"})
 
 
 def place_of(scope: Scope) -> str:
@@ -151,17 +152,6 @@ async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send
     if scope["type"] == "websocket":
         return await send({"type": "websocket.close", "code": 1008})
     return await response(scope, receive, send)
-
-
-def _with(response: Response, header: str, value: object) -> Response:
-    response.headers[header] = str(value)
-    return response
-
-
-def _not_now(path: str, error: NotNow) -> Response:
-    response = refusal(path, error.status_code, error.detail)
-    response.headers.update(error.headers or {})
-    return response
 
 
 def _without_proof(scope: Scope) -> list[tuple[bytes, bytes]]:

@@ -1,10 +1,12 @@
-"""What goes wrong, as an answer: JSON for programs (`/api/…`), a page for people. Always a sentence, never a traceback.
+"""Errors as responses: JSON for clients that speak JSON, a page for browsers. Always a sentence, never a traceback.
 
-Whatever nobody foresaw is in the log, for developers.
+Every error of the server is made here, whatever its status code. Whatever nobody foresaw is in the log, for developers.
 """
 
+import re
 from collections.abc import Mapping
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -25,6 +27,7 @@ from treadle.core.errors import (
 )
 from treadle.core.log import log
 from treadle.guard.redaction import Redactor
+from treadle.routes import JSON
 from treadle.routes.streaming import UNFORESEEN
 from treadle.server.pages import error_page
 from treadle.server.wires.refused import Refused, is_wire, refusal_at
@@ -45,6 +48,7 @@ STATUSES: dict[type[TreadleError], int] = {
 }
 SENTENCES = {404: "There is nothing at {path}.", 405: "{path} can't be asked with {method}."}
 PROGRAMS = ("/api", "/v1", "/mcp")  # and all below them
+_NUMBER = re.compile(r"[01](\.\d{0,3})?")
 ELSEWHERE = {
     "/v1/responses": "There are no responses here; ask at /v1/chat/completions, or at /v1/messages as Anthropic's clients do.",
     "/v1/completions": "There are no plain completions here; ask at /v1/chat/completions, with the text as a user's message.",
@@ -57,16 +61,42 @@ def is_for_programs(path: str) -> bool:
     return any(path == place or path.startswith(f"{place}/") for place in PROGRAMS)
 
 
-def refusal(path: str, status: int, sentence: str) -> Response:
-    """The answer that says what went wrong, in the form that suits the path."""
-    if is_wire(path):
-        return refusal_at(path, Refused(status, sentence))
-    return json_refusal(status, sentence) if is_for_programs(path) else HTMLResponse(error_page(status, sentence), status)
+def wants_json(scope: Scope) -> bool:
+    """Whether a client gets JSON: at a path for programs, and where it asks for JSON, or sends it, rather than for a page."""
+    if is_for_programs(scope["path"]):
+        return True
+    headers = Headers(scope=scope)
+    qualities = _qualities(headers.get("accept", ""))
+    asked, page = [qualities.get(media_type, 0.0) for media_type in (JSON, "text/html")]
+    return asked > 0 and asked >= page if asked or page else is_json(headers.get("content-type", ""))
 
 
-def json_refusal(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    """What went wrong, for programs. Some clients read `error`, some `detail`."""
-    return JSONResponse({"success": False, "error": sentence, "detail": sentence}, status, headers)
+def _qualities(accept: str) -> dict[str, float]:
+    """How much a client wants each media type that it names in `Accept`."""
+    found: dict[str, float] = {}
+    for each in accept.lower().split(","):
+        media_type, *parameters = [part.strip() for part in each.split(";")]
+        said = next((part[2:] for part in parameters if part.startswith("q=")), "1")
+        found[media_type] = float(said) if _NUMBER.fullmatch(said) else 0.0
+    return found
+
+
+def is_json(content_type: str) -> bool:
+    """Whether a content type is JSON, however it is written."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind == JSON or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+def error_response(scope: Scope, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The response that says what went wrong, in the form that the client reads. Some read `error`, some `detail`."""
+    if is_wire(scope["path"]):
+        response = refusal_at(scope["path"], Refused(status, sentence))
+    elif wants_json(scope):
+        response = JSONResponse({"success": False, "error": sentence, "detail": sentence}, status)
+    else:
+        response = HTMLResponse(error_page(status, sentence), status)
+    response.headers.update(headers or {})
+    return response
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:
@@ -75,9 +105,8 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
     path, status = request.url.path, error.status_code
     words = SENTENCES.get(status, "") if error.detail == HTTPException(status).detail else ""
     told = ELSEWHERE.get(path) if status == 404 else None
-    response = refusal(path, status, told or words.format(path=path, method=request.method) or _sentence(error.detail))
-    response.headers.update(error.headers or {})
-    return response
+    sentence = told or words.format(path=path, method=request.method) or _sentence(error.detail)
+    return error_response(request.scope, status, sentence, error.headers)
 
 
 def _sentence(words: str) -> str:
@@ -89,7 +118,7 @@ async def on_treadle_error(request: Request, error: Exception) -> Response:
     status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
     if isinstance(error, ModelError) and error.status == 429:  # the model's server, or a budget
         status = 429
-    return refusal(request.url.path, status, Redactor().text(str(error)))
+    return error_response(request.scope, status, Redactor().text(str(error)))
 
 
 class Caught:
@@ -115,4 +144,4 @@ class Caught:
             log.exception("%s %s failed", scope.get("method", scope["type"]), scope.get("path", ""))
             if has_begun or scope["type"] != "http":
                 raise
-            await refusal(scope["path"], 500, UNFORESEEN)(scope, receive, send)
+            await error_response(scope, 500, UNFORESEEN)(scope, receive, send)

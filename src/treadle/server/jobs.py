@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Match, Route
 
 from treadle.app.assistant import Assistant, Host
@@ -23,8 +23,7 @@ from treadle.app.work import Work, carry_out
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
 from treadle.core.seams import Model
-from treadle.routes import Answer, Described, Operation, problem, query_of
-from treadle.server.answers import json_answer
+from treadle.routes import Accepted, Returns, get, post, routes_of
 from treadle.stores.people import LOCAL
 
 
@@ -42,6 +41,10 @@ class Listed(Struct, frozen=True):
 
     jobs: list[Job]
     more: bool
+
+
+MISSING = {404: "there is no such job"}
+Elsewhere = Annotated[RedirectResponse, Returns(307, "the job's assistant does this, at the address in `location`")]
 
 
 class Carrier:
@@ -80,7 +83,7 @@ class Carrier:
 
 
 class Service:
-    """The endpoints, for one person."""
+    """The handlers, for one person."""
 
     def __init__(self, assistants: Sequence[Assistant], host: Host) -> None:
         self._assistants = {assistant.name: assistant for assistant in assistants}
@@ -89,28 +92,31 @@ class Service:
         self._carrier = Carrier(host)
         host.at_end(self._carrier.close)
 
-    async def listed(self, request: Request) -> Response:
+    @get("/api/jobs")
+    async def listed(self, query: JobsAsked) -> Listed:
         """The jobs, newest first."""
-        asked = query_of(request, JobsAsked)
         found = await asyncio.to_thread(self._jobs.all)
-        if asked.before:
+        if query.before:
             ids = [job.id for job in found]
-            found = found[ids.index(asked.before) + 1 :] if asked.before in ids else []
-        wanted = [job for job in found if asked.state in ("", job.state) and asked.assistant in ("", job.assistant)]
-        return json_answer(Listed([masked(job) for job in wanted[: asked.limit]], len(wanted) > asked.limit))
+            found = found[ids.index(query.before) + 1 :] if query.before in ids else []
+        wanted = [job for job in found if query.state in ("", job.state) and query.assistant in ("", job.assistant)]
+        return Listed([masked(job) for job in wanted[: query.limit]], len(wanted) > query.limit)
 
-    async def shown(self, request: Request) -> Response:
-        """One job."""
-        return json_answer(masked(await self._job(request)))
+    @get("/api/jobs/{job_id}", errors=MISSING, returns="the job")
+    async def shown(self, job_id: str) -> Job:
+        """A job."""
+        return masked(await self._job(job_id))
 
-    async def cancel(self, request: Request) -> Response:
-        """Stop a job. What it has changed stays."""
-        job = await self._job(request)
-        return json_answer(masked(await asyncio.to_thread(self._jobs.cancel, job.id)))
+    @post("/api/jobs/{job_id}/cancel", errors=MISSING, returns="the job")
+    async def cancel(self, job_id: str) -> Job:
+        """Stop a job; what it has changed stays."""
+        job = await self._job(job_id)
+        return masked(await asyncio.to_thread(self._jobs.cancel, job.id))
 
-    async def resume(self, request: Request) -> Response:
+    @post("/api/jobs/{job_id}/resume", errors={**MISSING, 409: "it is under way, or over"}, returns="it goes on by itself")
+    async def resume(self, request: Request, job_id: str) -> Accepted[Job] | Elsewhere:
         """Go on with a job."""
-        job = await self._job(request)
+        job = await self._job(job_id)
         if job.state in ("completed", "cancelled", "running"):
             raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to go on with.")
         if path := await own_path(request, self._home, job.id, "resume"):
@@ -118,7 +124,7 @@ class Service:
         if request.scope["person"] != LOCAL:
             raise HTTPException(403, f"Only whoever runs this server can go on with job {job.id} here.")
         self._carrier.begin(job, self._work(job))
-        return json_answer(masked(replace(job, state="running", why="")), 202)
+        return masked(replace(job, state="running", why=""))
 
     def _work(self, job: Job) -> Work:
         made = self._assistants.get(job.assistant)
@@ -127,16 +133,16 @@ class Service:
                 return work
         raise HTTPException(409, f"There is no assistant here that could go on with job {job.id}.")
 
-    async def diff(self, request: Request) -> Response:
-        """What a job changed, where its assistant can say it."""
-        job = await self._job(request)
+    @get("/api/jobs/{job_id}/diff", errors={404: "there is no such job, or its assistant doesn't say what it changes"})
+    async def diff(self, request: Request, job_id: str) -> Elsewhere:
+        """What a job changed."""
+        job = await self._job(job_id)
         if path := await own_path(request, self._home, job.id, "diff"):
             return RedirectResponse(path, 307)
         raise HTTPException(404, f"The assistant {job.assistant} doesn't say here what its jobs change.")
 
-    async def _job(self, request: Request) -> Job:
+    async def _job(self, job_id: str) -> Job:
         """The job by exactly this id."""
-        job_id = request.path_params["job_id"]
         try:
             if await asyncio.to_thread(self._jobs.has, job_id):
                 return await asyncio.to_thread(self._jobs.get, job_id)
@@ -154,44 +160,6 @@ async def own_path(request: Request, home: Home, job_id: str, what: str) -> str:
     return quote(path) if any(isinstance(each, Route) and each.matches(scope)[0] == Match.FULL for each in routes) else ""
 
 
-MISSING = problem("there is no such job")
-ELSEWHERE = Answer("the job's assistant does this, at the address in `location`")
-TABLE: tuple[tuple[str, str, str, Operation], ...] = (
-    ("GET", "/api/jobs", "listed", Operation("The jobs, newest first", query=JobsAsked, answers={200: Answer("the jobs", Listed)})),
-    ("GET", "/api/jobs/{job_id}", "shown", Operation("A job", answers={200: Answer("the job", Job), 404: MISSING})),
-    (
-        "POST",
-        "/api/jobs/{job_id}/cancel",
-        "cancel",
-        Operation("Stop a job; what it has changed stays", answers={200: Answer("the job", Job), 404: MISSING}),
-    ),
-    (
-        "POST",
-        "/api/jobs/{job_id}/resume",
-        "resume",
-        Operation(
-            "Go on with a job",
-            answers={
-                202: Answer("it goes on by itself", Job),
-                307: ELSEWHERE,
-                404: MISSING,
-                409: problem("it is under way, or over"),
-            },
-        ),
-    ),
-    (
-        "GET",
-        "/api/jobs/{job_id}/diff",
-        "diff",
-        Operation(
-            "What a job changed",
-            answers={307: ELSEWHERE, 404: problem("there is no such job, or its assistant doesn't say what it changes")},
-        ),
-    ),
-)
-
-
 def job_routes(assistants: Sequence[Assistant], host: Host) -> list[BaseRoute]:
     """The routes."""
-    service = Service(assistants, host)
-    return [Described(path, getattr(service, name), operation, method) for method, path, name, operation in TABLE]
+    return routes_of(Service(assistants, host))

@@ -11,16 +11,16 @@ from pathlib import Path
 from secrets import token_urlsafe
 from time import monotonic
 
-import msgspec
 from msgspec import Struct
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute
 
-from treadle.server.errors import json_refusal
+from treadle.routes import get, post, routes_of
+from treadle.server.errors import is_json, wants_json
 from treadle.server.knowing import FOR_OWNER, FOR_USERS, Authenticator, Credential, Knowing
 from treadle.server.rates import Clock, Failures, Rates, seconds
-from treadle.server.security import is_json
 from treadle.stores.users import LASTS
 
 LOGIN, LOGOUT = "/login", "/logout"
@@ -37,6 +37,13 @@ class Shown(Struct, frozen=True):
     """What somebody shows to sign in."""
 
     token: str
+
+
+class Known(Struct, frozen=True):
+    """Whether somebody is signed in, and whether this server is its owner's alone."""
+
+    known: bool
+    owner: bool
 
 
 class SignInLink:
@@ -61,7 +68,7 @@ class SignInLink:
 
 
 class Login:
-    """The endpoints. With a `link`, the server has no users and signs its owner in."""
+    """The handlers. With a `link`, the server has no users and signs its owner in."""
 
     def __init__(
         self, users: Authenticator, clock: Clock = monotonic, link: SignInLink | None = None, cookie: str = COOKIE
@@ -75,34 +82,32 @@ class Login:
         self._rates = Rates(clock, SIGN_INS)
         self._page = (Path(__file__).with_name("static") / "login.html").read_text(encoding="utf-8")
 
-    async def shown(self, request: Request) -> Response:
+    @get(LOGIN, public=True, listed=False)
+    async def shown(self, request: Request) -> Known | Response:
         """The page, or a session for whoever opens the link; for programs, whether somebody is known already."""
         code = request.query_params.get("token", "")
         if request.method == "GET" and self._link is not None and self._link.redeem(code):
             return self._begun(request, await asyncio.to_thread(self._users.begin_session, ""), RedirectResponse("/", 303))
-        if "application/json" not in request.headers.get("accept", ""):
+        if not wants_json(request.scope):
             return HTMLResponse(self._page)
         person = await self._knowing.person(Credential("cookie", request.cookies.get(self._cookie, "")))
-        return JSONResponse({"known": person is not None, "owner": self._link is not None})
+        return Known(person is not None, self._link is not None)
 
-    async def sign_in(self, request: Request) -> Response:
+    @post(LOGIN, public=True, listed=False, most=MOST)
+    async def sign_in(self, request: Request, body: Shown) -> Response:
         """A session for whoever shows a token."""
-        sent = await _sent(request)
+        if not is_json(request.headers.get("content-type", "")):
+            raise HTTPException(415, NOT_SO)
         address = request.client.host if request.client else ""
-        wait = self._failures.wait(address)
-        if wait:
-            return _later(TOO_MANY_WRONG, wait)
-        if sent is None:
-            return json_refusal(400, NOT_SO)
-        person = await self._knowing.person(Credential("authorization", sent.token.strip()))
+        _check_wait(TOO_MANY_WRONG, self._failures.wait(address))
+        person = await self._knowing.person(Credential("authorization", body.token.strip()))
         if person is None:
             self._failures.note(address)
-            return json_refusal(401, self._refusals.unknown)
-        wait = self._rates.wait(person)
-        if wait:
-            return _later(TOO_OFTEN, wait)
+            raise HTTPException(401, self._refusals.unknown)
+        _check_wait(TOO_OFTEN, self._rates.wait(person))
         return self._begun(request, await asyncio.to_thread(self._users.begin_session, person.name), Response(status_code=204))
 
+    @post(LOGOUT, listed=False)
     async def sign_out(self, request: Request) -> Response:
         """No session any more."""
         await asyncio.to_thread(self._users.end_session, request.cookies.get(self._cookie, ""))
@@ -121,31 +126,13 @@ def login_routes(
     users: Authenticator, clock: Clock = monotonic, link: SignInLink | None = None, cookie: str = COOKIE
 ) -> list[BaseRoute]:
     """The page, what it sends, and signing out."""
-    login = Login(users, clock, link, cookie)
-    return [
-        Route(LOGIN, login.shown),
-        Route(LOGIN, login.sign_in, methods=["POST"]),
-        Route(LOGOUT, login.sign_out, methods=["POST"]),
-    ]
+    return routes_of(Login(users, clock, link, cookie))
 
 
-def _later(words: str, wait: float) -> Response:
-    return json_refusal(429, words.format(seconds(wait)), {"retry-after": str(seconds(wait))})
-
-
-async def _sent(request: Request) -> Shown | None:
-    """What was sent, as far as it is worth reading; None where it isn't what it has to be."""
-    if not is_json(request.headers.get("content-type", "")):
-        return None
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST:
-            return None
-    try:
-        return msgspec.json.decode(body, type=Shown)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+def _check_wait(words: str, wait: float) -> None:
+    """429 for whoever has to wait."""
+    if wait:
+        raise HTTPException(429, words.format(seconds(wait)), {"retry-after": str(seconds(wait))})
 
 
 def _is_safe(request: Request) -> bool:

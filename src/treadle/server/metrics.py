@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from typing import Annotated
 
 from msgspec import Struct
 from starlette.exceptions import HTTPException
@@ -20,7 +21,7 @@ from treadle.core.calls import Deny
 from treadle.core.events import CallJudged, CallReturned, Event, ReplyArrived
 from treadle.core.requests import Usage
 from treadle.core.seams import Toolset
-from treadle.routes import HTML, Answer, Described, Operation
+from treadle.routes import Returns, get, routes_of
 from treadle.stores.people import Person
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
@@ -117,19 +118,15 @@ def _more(usage: Usage, before: Usage) -> Usage:
 def metrics_routes(figures: Figures) -> list[BaseRoute]:
     """The figures, for whoever sees to the server."""
 
-    async def told(request: Request) -> Response:
+    @get("/metrics")
+    async def metrics(request: Request) -> Annotated[Response, Returns(200, "in Prometheus' text format", CONTENT, str)]:
+        """Figures for Prometheus, for admins, or whoever started a server without users."""
         person: Person = request.scope["person"]
         if person.role != "admin":
             raise HTTPException(403, "These figures are for admins.")
         return PlainTextResponse(text_of(await _metrics(figures)), media_type=CONTENT)
 
-    return [Described("/metrics", told, OPERATION)]
-
-
-OPERATION = Operation(
-    "Figures for Prometheus, for admins, or whoever started a server without users",
-    answers={200: Answer("in Prometheus' text format", str, CONTENT), 403: Answer("what went wrong, as a page", str, HTML)},
-)
+    return routes_of(metrics)
 
 
 async def _metrics(figures: Figures) -> list[Metric]:

@@ -9,8 +9,6 @@ from time import monotonic
 
 from msgspec import Struct
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle.app.assistant import Host
@@ -20,8 +18,7 @@ from treadle.app.settings import user_settings
 from treadle.core.errors import SettingsError, UnknownModel
 from treadle.core.seams import Model
 from treadle.guard.redaction import Redactor
-from treadle.routes import Answer, Described, Operation, problem
-from treadle.server.answers import json_answer
+from treadle.routes import Accepted, get, post, routes_of
 
 FRESH = 10.0  # seconds for which a look at what is here counts
 LISTED, LOCAL, OLLAMA = "", "runs on this machine", "in Ollama"
@@ -169,17 +166,14 @@ async def _in_ollama() -> list[Offered]:
 def model_routes(models: Models) -> list[BaseRoute]:
     """What may be chosen."""
 
-    async def told(request: Request) -> Response:
-        return json_answer(await models.choice())
+    @get("/api/models")
+    async def listed() -> Choice:
+        """The models that may be chosen."""
+        return await models.choice()
 
-    async def fetched(request: Request) -> Response:
-        return json_answer(models.fetch(), 202)
+    @post("/api/models/fetch", errors={409: "there is none to fetch"})
+    async def fetch() -> Accepted[Fetched]:
+        """Fetch the model that didn't come once more."""
+        return models.fetch()
 
-    return [Described("/api/models", told, OPERATION), Described("/api/models/fetch", fetched, FETCH, "POST")]
-
-
-OPERATION = Operation("The models that may be chosen", answers={200: Answer("the models", Choice)})
-FETCH = Operation(
-    "Fetch the model that didn't come once more",
-    answers={202: Answer("it is on its way", Fetched), 409: problem("there is none to fetch")},
-)
+    return routes_of(listed, fetch)

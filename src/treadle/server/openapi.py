@@ -1,6 +1,6 @@
-"""The OpenAPI document: made of all routes that say what they are (`treadle.routes.Described`), the server's and the assistants'.
+"""The OpenAPI document: made of the routes of all typed handlers (`treadle.routes`), the server's and the assistants'.
 
-How it is shown is `documents`. A route that doesn't say what it is works all the same, and isn't in it.
+How it is shown is `documents`. A plain route of Starlette's works all the same, and isn't in it.
 """
 
 import re
@@ -13,8 +13,8 @@ from starlette.routing import BaseRoute
 
 from treadle._version import __version__
 from treadle.app.assistant import Assistant
-from treadle.routes import EVENTS, HTML, Answer, Described, Operation, Problem
-from treadle.routes.operation import JSON
+from treadle.routes import EVENTS, HTML, JSON, HandlerRoute, Returns
+from treadle.routes.handlers import path_type
 from treadle.server.errors import is_for_programs
 
 ABOUT = "Assistants, their runs, approvals, jobs, audit and figures."
@@ -28,6 +28,7 @@ COMMON = {
     500: "something went wrong in the server, or its files can't be used",
 }
 LARGE, STRANGE, NOTHING = (413, "more than is taken at once"), (415, "no JSON"), (404, "there is nothing by that name")
+NAME = {"type": "string", "minLength": 1}
 SERVER = "Server"
 PLACES = {"/v1/messages": "Anthropic's wire", "/v1": "OpenAI's wire", "/mcp": "MCP"}
 TAGS = {
@@ -39,12 +40,12 @@ TAGS = {
 
 
 def openapi(routes: Iterable[BaseRoute], assistants: Sequence[Assistant] = (), title: str = "Treadle") -> dict[str, Any]:
-    """The OpenAPI document of all routes that say what they are, by whose they are."""
-    described = [route for route in routes if isinstance(route, Described)]
-    schemas = _schemas(described)
+    """The OpenAPI document of all handlers, by whose they are."""
+    listed = [route for route in routes if isinstance(route, HandlerRoute) and route.handler.declaration.listed]
+    schemas = _schemas(listed)
     titles = {assistant.name: assistant.title for assistant in assistants}
     paths: dict[str, dict[str, Any]] = {}
-    for route in described:
+    for route in listed:
         made = {"tags": [_tag(route, titles)], **_operation(route, schemas)}
         paths.setdefault(route.path_format, {})[route.method.lower()] = made
     return {
@@ -56,7 +57,7 @@ def openapi(routes: Iterable[BaseRoute], assistants: Sequence[Assistant] = (), t
     }
 
 
-def _tag(route: Described, titles: Mapping[str, str]) -> str:
+def _tag(route: HandlerRoute, titles: Mapping[str, str]) -> str:
     place = next((tag for path, tag in PLACES.items() if route.path.startswith(path)), SERVER)
     return titles.get(route.owner, route.owner) or place
 
@@ -75,102 +76,102 @@ class _Schemas(Struct, frozen=True):
     components: dict[str, Any]
 
 
-def _schemas(routes: Sequence[Described]) -> _Schemas:
+def _schemas(routes: Sequence[HandlerRoute]) -> _Schemas:
     kinds: list[Any] = []
     for route in routes:
-        kinds += [route.operation.query, route.operation.body]
-        kinds += [answer.kind for answers in _answers(route).values() for answer in answers]
+        kinds += [route.handler.query, route.handler.body]
+        kinds += [each.body for responses in _responses(route).values() for each in responses]
     unique = [kind for kind in dict.fromkeys(kinds) if kind is not None]
     made, components = msgspec.json.schema_components(unique, ref_template=REF)
     return _Schemas(dict(zip(unique, made, strict=True)), components)
 
 
-def _operation(route: Described, schemas: _Schemas) -> dict[str, Any]:
-    operation = route.operation
+def _operation(route: HandlerRoute, schemas: _Schemas) -> dict[str, Any]:
+    handler = route.handler
     made: dict[str, Any] = {
-        "summary": operation.summary,
+        "summary": handler.summary,
         "operationId": _name(route),
-        "parameters": [*_path_parameters(route), *_query_parameters(operation, schemas), *_headers(operation)],
-        "responses": {str(status): _response(answers, schemas) for status, answers in sorted(_answers(route).items())},
+        "parameters": [*_path_parameters(route), *_query_parameters(route, schemas), *_headers(route)],
+        "responses": {str(status): _response(each, schemas) for status, each in sorted(_responses(route).items())},
     }
-    if not operation.open:
+    if not handler.declaration.public:
         made["security"] = [{}, {"token": []}]
-    if operation.body is not None:
-        content = {JSON: {"schema": schemas.by_type[operation.body]}}
-        made["requestBody"] = {"required": not operation.optional, "content": content}
+    if handler.body is not None:
+        content = {JSON: {"schema": schemas.by_type[handler.body]}}
+        made["requestBody"] = {"required": handler.body_required, "content": content}
+    if handler.declaration.links:
+        status = next(each.status for each in handler.responses if each.media_type == JSON)
+        made["responses"][str(status)]["links"] = _links(route)
     return made
 
 
-def _name(route: Described) -> str:
+def _links(route: HandlerRoute) -> dict[str, Any]:
+    parameters = {"run_id": "$response.body#/run_id"}
+    return {name: {"operationId": name, "parameters": parameters} for name in route.handler.declaration.links}
+
+
+def _name(route: HandlerRoute) -> str:
     return "_".join([route.method.lower(), *re.findall(r"\w+", route.path_format)])
 
 
-# What is asked
+# What is sent
 
 
-def _path_parameters(route: Described) -> list[dict[str, Any]]:
-    schema = {"type": "string", "minLength": 1}
-    return [{"name": name, "in": "path", "required": True, "schema": schema} for name in route.param_convertors]
+def _path_parameters(route: HandlerRoute) -> list[dict[str, Any]]:
+    kinds = {name: path_type(each) for name, each in route.param_convertors.items()}
+    said = {name: NAME if kind is str else msgspec.json.schema(kind) for name, kind in kinds.items()}
+    return [{"name": name, "in": "path", "required": True, "schema": schema} for name, schema in said.items()]
 
 
-def _query_parameters(operation: Operation, schemas: _Schemas) -> list[dict[str, Any]]:
-    if operation.query is None:
+def _query_parameters(route: HandlerRoute, schemas: _Schemas) -> list[dict[str, Any]]:
+    if route.handler.query is None:
         return []
-    schema = schemas.components[schemas.by_type[operation.query]["$ref"].rpartition("/")[2]]
+    schema = schemas.components[schemas.by_type[route.handler.query]["$ref"].rpartition("/")[2]]
     needed = schema.get("required", ())
     return [
         {"name": name, "in": "query", "required": name in needed, "schema": said} for name, said in schema["properties"].items()
     ]
 
 
-def _headers(operation: Operation) -> list[dict[str, Any]]:
-    schema = {"type": "string"}
-    return [{"name": name, "in": "header", "description": words, "schema": schema} for name, words in operation.headers.items()]
+def _headers(route: HandlerRoute) -> list[dict[str, Any]]:
+    schema, told = {"type": "string"}, route.handler.declaration.headers
+    return [{"name": name, "in": "header", "description": words, "schema": schema} for name, words in told.items()]
 
 
-# What is answered
+# What comes back
 
 
-def _answers(route: Described) -> dict[int, list[Answer]]:
-    """All answers that a route may give by their status; several of one status are of different contents."""
-    found = {status: [answer] for status, answer in route.operation.answers.items()}
-    for status, answer in found.items():
-        if answer[0].events:
-            found[status] = [*answer, Answer("the same as events", dict[str, Any], EVENTS)]
-    for status, answer in _common(route):
-        there = found.setdefault(status, [])
-        if answer.content not in [each.content for each in there]:
-            there.append(answer)
+def _responses(route: HandlerRoute) -> dict[int, list[Returns]]:
+    """All responses of a route by their status; several of one status have different media types."""
+    found: dict[int, list[Returns]] = {}
+    for each in (*route.handler.responses, *route.handler.errors, *_common(route)):
+        there = found.setdefault(each.status, [])
+        if each.media_type not in [other.media_type for other in there]:
+            there.append(each)
     return found
 
 
-def _common(route: Described) -> list[tuple[int, Answer]]:
-    """What any route may answer with. Beside the paths for programs, what the server itself refuses is a page."""
+def _common(route: HandlerRoute) -> list[Returns]:
+    """What any route may answer with. Beside the paths for programs, what goes wrong is a page for browsers."""
     is_changing, is_named = route.method not in ("GET", "HEAD"), bool(route.param_convertors)
-    for_programs, own = is_for_programs(route.path), route.operation.problem
     told = [*COMMON.items(), *([NOTHING] if is_named else ()), *([LARGE] if is_changing else ())]
-    if for_programs:
+    if is_for_programs(route.path):
         told += [STRANGE] if is_changing else []
-        return [(status, Answer(words, own or Problem)) for status, words in told]
-    spoken = [] if own is None else [(status, Answer(words, own)) for status, words in told]
-    return [*spoken, *[(status, Answer(words, str, HTML)) for status, words in told]]
+        return [Returns(status, words, JSON, route.handler.problem) for status, words in told]
+    types = ((JSON, route.handler.problem), (HTML, str))
+    return [Returns(status, words, media_type, body) for status, words in told for media_type, body in types]
 
 
-def _response(answers: Sequence[Answer], schemas: _Schemas) -> dict[str, Any]:
-    made: dict[str, Any] = {"description": answers[0].words}
-    content = {each.content.partition(";")[0]: {"schema": _schema(each, schemas)} for each in answers if each.kind is not None}
-    if content:
-        made["content"] = content
-    if answers[0].links:
-        parameters = {"run_id": "$response.body#/run_id"}
-        made["links"] = {name: {"operationId": name, "parameters": parameters} for name in answers[0].links}
-    return made
+def _response(responses: Sequence[Returns], schemas: _Schemas) -> dict[str, Any]:
+    made: dict[str, Any] = {"description": responses[0].description}
+    content = {each.media_type.partition(";")[0]: {"schema": _schema(each, schemas)} for each in responses if each.body is not None}
+    return {**made, "content": content} if content else made
 
 
-def _schema(answer: Answer, schemas: _Schemas) -> dict[str, Any]:
-    """The schema of an answer; of a stream, that of one event, whose data is a line of JSON."""
-    said = schemas.by_type[answer.kind]
-    if answer.content != EVENTS:
+def _schema(response: Returns, schemas: _Schemas) -> dict[str, Any]:
+    """The schema of a response; of a stream, that of one event, whose data is a line of JSON."""
+    said = schemas.by_type[response.body]
+    if response.media_type != EVENTS:
         return said
     data = {"type": "string", "contentMediaType": JSON, "contentSchema": said}
     return {"type": "object", "properties": {"id": {"type": "string"}, "data": data}}

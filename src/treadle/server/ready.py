@@ -3,10 +3,9 @@
 import os
 import shutil
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
@@ -14,8 +13,7 @@ from treadle.app.assistant import Host
 from treadle.app.home import Home
 from treadle.core.errors import TreadleError
 from treadle.guard.redaction import Redactor
-from treadle.routes import Answer, Described, Operation
-from treadle.server.answers import json_answer
+from treadle.routes import Returns, get, json_response, routes_of
 
 ROOM = 50 * 1024 * 1024  # bytes that have to be free
 
@@ -71,19 +69,15 @@ async def _model(host: Host) -> str:
 def ready_routes(host: Host) -> list[BaseRoute]:
     """The routes."""
 
-    async def told(request: Request) -> Response:
+    @get("/health", public=True)
+    async def health() -> Health:
+        """Whether the server runs."""
+        return Health()
+
+    @get("/ready", public=True, returns="everything is there")
+    async def ready() -> Ready | Annotated[Response, Returns(503, "something isn't", body=Ready)]:
+        """Whether runs can be kept and a model is known."""
         found = await readiness(host)
-        return json_answer(found, 200 if found.ready else 503)
+        return found if found.ready else json_response(found, 503)
 
-    async def well(request: Request) -> Response:
-        return json_answer(Health())
-
-    return [Described("/health", well, HEALTH), Described("/ready", told, READY)]
-
-
-HEALTH = Operation("Whether the server runs", open=True, answers={200: Answer("it does", Health)})
-READY = Operation(
-    "Whether runs can be kept and a model is known",
-    open=True,
-    answers={200: Answer("everything is there", Ready), 503: Answer("something isn't", Ready)},
-)
+    return routes_of(health, ready)

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treadle.server.errors import is_for_programs, refusal
+from treadle.server.errors import error_response, is_for_programs, is_json
 from treadle.server.wires.refused import is_wire
 
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -65,7 +65,7 @@ class Gate:
         if scope["type"] == "websocket":
             return await (send({"type": "websocket.close", "code": 1008}) if refused else self._app(scope, receive, send))
         if refused:
-            response = refusal(scope["path"], *refused)
+            response = error_response(scope, *refused)
             if refused[1] == TWO_LENGTHS:
                 response.headers["connection"] = "close"  # what follows may be part of it
             return await response(scope, receive, _hardened(send))
@@ -121,12 +121,6 @@ def _is_ours(origin: str | None, host: str) -> bool:
 
 def _has_body(headers: Headers) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
-
-
-def is_json(content_type: str) -> bool:
-    """Whether a content type is JSON, however it is written."""
-    kind = content_type.partition(";")[0].strip().lower()
-    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
 
 
 def _too_large(limit: int) -> str:

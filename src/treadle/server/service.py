@@ -5,13 +5,10 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from msgspec import Struct
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle.app.assistant import Assistant, Host
-from treadle.routes import Answer, Described, Operation
-from treadle.server.answers import json_answer
+from treadle.routes import get, routes_of
 from treadle.server.audit import audit_routes
 from treadle.server.demo.recordings import demonstration_routes
 from treadle.server.documents import document_routes
@@ -92,21 +89,21 @@ class Service:
 
 def about_routes(assistants: Sequence[Assistant], person: Person) -> list[BaseRoute]:
     """Who asks, and whom they can ask."""
-    listed = [_told(each) for each in assistants]
+    told = [_told(each) for each in assistants]
 
-    async def told(request: Request) -> Response:
-        return json_answer(listed)
+    @get("/api/me", returns="the person")
+    async def me() -> Me:
+        """Who asks."""
+        return Me(person.name, person.role, person == LOCAL)
 
-    async def me(request: Request) -> Response:
-        return json_answer(Me(person.name, person.role, person == LOCAL))
+    @get("/api/assistants", returns="the assistants")
+    async def listed() -> list[Told]:
+        """The assistants that are installed."""
+        return told
 
-    return [Described("/api/me", me, ME), Described("/api/assistants", told, TOLD)]
+    return routes_of(me, listed)
 
 
 def _told(assistant: Assistant) -> Told:
     only = assistant.panel.only if assistant.panel else ""
     return Told(assistant.name, assistant.title, assistant.summary, assistant.questions, panel_path(assistant), only)
-
-
-ME = Operation("Who asks", answers={200: Answer("the person", Me)})
-TOLD = Operation("The assistants that are installed", answers={200: Answer("the assistants", list[Told])})

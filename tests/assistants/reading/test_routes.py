@@ -51,12 +51,13 @@ def test_source_code_is_analysed(server, tmp_path):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({}, "filename and source_code are missing or empty."),
-        ({"filename": "a.py"}, "source_code is missing or empty."),
-        ({"filename": "a.py", "source_code": " \n"}, "source_code is missing or empty."),
-        ({"filename": "a.py", "source_code": 5}, "source_code is missing or empty."),
+        ({}, "missing required field `filename`"),
+        ({"filename": "a.py"}, "missing required field `source_code`"),
+        ({"filename": " ", "source_code": " \n"}, "filename and source_code are empty"),
+        ({"filename": "a.py", "source_code": " \n"}, "source_code is empty"),
+        ({"filename": "a.py", "source_code": 5}, "Expected `str`, got `int` - at `$.source_code`"),
         ({"filename": "a.py", "source_code": "x", "language": "klingon"}, "The language 'klingon' isn't known"),
-        ({"filename": "a.py", "source_code": "x", "metadata": [1]}, "metadata an object"),
+        ({"filename": "a.py", "source_code": "x", "metadata": [1]}, "at `$.metadata`"),
     ],
 )
 def test_what_can_not_be_analysed_is_400(server, body, said):

@@ -1,14 +1,13 @@
-"""The almanac over HTTP: one route, which says what it is, so that the server's document has it."""
+"""The almanac over HTTP: one typed handler, which the server's OpenAPI document has too."""
 
 from datetime import date
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.routing import BaseRoute
 
 from treadle import Host
-from treadle.routes import Answer, Described, Operation, problem
+from treadle.routes import get, routes_of
 from treadle_almanac.sky import GREENWICH, moon_of, sun_of
 
 
@@ -20,19 +19,16 @@ class Day(Struct, frozen=True):
     sun: str
 
 
-DAY = Operation("The moon and the sun of a day", answers={200: Answer("both", Day), 400: problem("that is no day")})
-
-
-async def answer(request: Request) -> JSONResponse:
+@get("/api/almanac/{day}", errors={400: "that is no day"}, returns="both")
+async def show_day(day: str) -> Day:
     """The moon and the sun of a day."""
-    text = request.path_params["day"]
     try:
-        day = date.fromisoformat(text)
+        found = date.fromisoformat(day)
     except ValueError as error:
-        raise HTTPException(400, f"{text!r} is no date such as 2026-03-20.") from error
-    return JSONResponse(to_builtins(Day(str(day), str(moon_of(day)), str(sun_of(day, *GREENWICH)))))
+        raise HTTPException(400, f"{day!r} is no date such as 2026-03-20.") from error
+    return Day(str(found), str(moon_of(found)), str(sun_of(found, *GREENWICH)))
 
 
-def routes(host: Host) -> list[Described]:
+def routes(host: Host) -> list[BaseRoute]:
     """The route."""
-    return [Described("/api/almanac/{day}", answer, DAY)]
+    return routes_of(show_day)

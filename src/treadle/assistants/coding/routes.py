@@ -6,36 +6,127 @@ Jobs are the person's whose host this is. Nothing that could leave the machine c
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from treadle import Host, Job, Jobs, RunNotFound, Runs, SettingsError, TreadleError, settings_of, spec_of
+from treadle import Approval, Host, Job, Jobs, RunNotFound, Runs, SettingsError, TreadleError, settings_of, spec_of
 from treadle.assistants.coding.account import Entry, doing, steps_of
 from treadle.assistants.coding.carrying import FACE, Carrier, is_known
 from treadle.assistants.coding.changes import checkpoints_of, patch_of, take_back
 from treadle.assistants.coding.command import NAME
-from treadle.assistants.coding.given import is_enough, title_of
-from treadle.assistants.coding.looks import UNDER_WAY, Look, brief, news, told, without_secrets
-from treadle.assistants.coding.operations import TABLE, CallDecision, NewJob, Undo
+from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, title_of
+from treadle.assistants.coding.looks import (
+    UNDER_WAY,
+    JobBegun,
+    JobNow,
+    JobPatch,
+    JobShown,
+    JobsListed,
+    Look,
+    brief,
+    news,
+    told,
+    without_secrets,
+)
 from treadle.assistants.coding.patches import Patch, patch_in
-from treadle.assistants.coding.places import NoFolder, NotAllowed, Places, must_be_contained
-from treadle.assistants.coding.sample import make_sample
+from treadle.assistants.coding.places import NoFolder, NotAllowed, Place, Places, must_be_contained
+from treadle.assistants.coding.sample import Sample, make_sample
 from treadle.assistants.coding.undo import BACK
-from treadle.routes import Described, Endpoint, body_of, redacted, streamed, together
+from treadle.routes import Accepted, Created, Decision, Events, Problem, get, json_response, post, redacted, routes_of
 from treadle.workspace import ChangedSince
 
 MOST_JOBS = 100
 LOOKS = 1.0  # seconds between two looks at a job
 STATUSES: dict[type[TreadleError], int] = {NotAllowed: 403, NoFolder: 404, SettingsError: 409}
+Words = Annotated[str, Meta(max_length=20_000)]
+Log = Annotated[str, Meta(max_length=200_000)]
+Name = Annotated[str, Meta(max_length=250)]
+
+NO_JOB = {404: "there is no such job of theirs"}
+PLACE = {
+    403: "this folder isn't theirs to work in, or the request comes from another page",
+    404: "there is no such folder, or no such job of theirs",
+    409: "this can't be done now; the sentence says why",
+}
+NO_MODEL = {502: "the model's server failed", 503: "there is no model; the sentence says what to do"}
+MANY = {429: "as many jobs are under way as they may have, or too many requests"}
+
+
+# What is sent
+
+
+class NewJob(Struct, frozen=True, forbid_unknown_fields=True):
+    """A job to begin. `what` is to be built, is wrong, or is what a change is for; `branch` is to be reviewed."""
+
+    kind: Literal["build", "debug", "review", "triage"]
+    workspace: Annotated[str, Meta(max_length=4_096)]
+    what: Words = ""
+    log: Log = ""
+    branch: Name = ""
+    base: Name = ""
+
+    def given(self) -> Given:
+        """As the work takes it."""
+        match self.kind:
+            case "build":
+                return Build(self.what.strip())
+            case "debug":
+                return Debug(self.what.strip(), self.log)
+            case "review":
+                return Review(self.branch.strip(), self.base.strip(), description=self.what.strip())
+            case "triage":
+                return Triage(self.what.strip(), self.log)
+
+
+class Undo(Struct, frozen=True, forbid_unknown_fields=True):
+    """What to take back: the last `steps` changes, or everything where there is no number."""
+
+    steps: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    force: bool = False
+
+
+class CallDecision(Decision, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the person says about a call that waits."""
+
+    reason: Annotated[str, Meta(max_length=500)] = ""
+
+
+# What comes back
+
+
+class Workspaces(Struct, frozen=True):
+    """The folders that may be worked in; `any` says that others may be named, `problem` what is wrong with the settings."""
+
+    workspaces: list[Place]
+    missing: list[str]
+    any: bool
+    problem: str
+
+
+class TakenBackTold(Struct, frozen=True):
+    """What was taken back, in lines for people."""
+
+    lines: list[str]
+
+
+class UndoRefused(Problem, frozen=True, kw_only=True):
+    """Why nothing was taken back; `changed` are files that the person has changed since."""
+
+    changed: tuple[str, ...] = ()
+
+
+# The handlers
 
 
 class Service:
-    """The endpoints, for one person."""
+    """The handlers, for one person."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -49,40 +140,40 @@ class Service:
         """Go on with what was under way when the server stopped."""
         self._carrier.take_up(self._mine())
 
-    async def workspaces(self, request: Request) -> Response:
+    @get("/api/coding/workspaces")
+    async def workspaces(self, request: Request) -> Workspaces:
         """The folders that may be worked in."""
-        found: dict[str, Any] = {"workspaces": [], "missing": [], "any": _is_local(request), "problem": ""}
         try:
-            found |= {"workspaces": msgspec.to_builtins(self._places.listed()), "missing": self._places.missing()}
+            return Workspaces(self._places.listed(), self._places.missing(), _is_local(request), "")
         except SettingsError as error:
-            found["problem"] = str(error)
-        return JSONResponse(found)
+            return Workspaces([], [], _is_local(request), str(error))
 
-    async def sample(self, request: Request) -> Response:
+    @post("/api/coding/sample", errors={409: "there are too many already, or there is no git"})
+    async def sample(self) -> Created[Sample]:
         """A small project to try it on."""
-        made = await make_sample(self._places.samples, {job.workspace for job in self._jobs.all()})
-        return JSONResponse(msgspec.to_builtins(made), 201)
+        return await make_sample(self._places.samples, {job.workspace for job in self._jobs.all()})
 
-    async def listed(self, request: Request) -> Response:
-        """The jobs, newest first."""
+    @get("/api/coding/jobs")
+    async def listed(self) -> JobsListed:
+        """The coding jobs, newest first."""
         mine = self._mine()
         self._carrier.take_up(mine)
-        return JSONResponse({"jobs": [brief(job) for job in mine[:MOST_JOBS]], "more": len(mine) > MOST_JOBS})
+        return JobsListed([brief(job) for job in mine[:MOST_JOBS]], len(mine) > MOST_JOBS)
 
-    async def begin(self, request: Request) -> Response:
-        """Begin a job."""
-        asked = await body_of(request, NewJob)
-        given, is_local = asked.given(), _is_local(request)
+    @post("/api/coding/jobs", errors={**PLACE, 422: "there is nothing to go by", **MANY, **NO_MODEL})
+    async def begin(self, request: Request, body: NewJob) -> Created[JobBegun]:
+        """Begin a coding job."""
+        given, is_local = body.given(), _is_local(request)
         if missing := is_enough(given):
             raise HTTPException(422, missing)
-        folder = self._places.opened(asked.workspace.strip(), is_local=is_local)
+        folder = self._places.opened(body.workspace.strip(), is_local=is_local)
         settings = settings_of(folder)
         must_be_contained(folder, is_sandboxed=settings.commands.sandbox, is_local=is_local)
         self._check_amount(request)
         model = await self._host.model()  # one that can't be had is said before there is a job
         job = self._jobs.create(
             NAME,
-            asked.kind,
+            body.kind,
             title_of(given),
             given=msgspec.to_builtins(given),
             workspace=str(folder),
@@ -90,31 +181,37 @@ class Service:
             origin={**self._host.origin, **FACE, "model": spec_of(model)},
         )
         self._carrier.begin(job)
-        return JSONResponse({"job": brief(job), "notes": list(settings.notes)}, 201)
+        return JobBegun(brief(job), list(settings.notes))
 
-    async def shown(self, request: Request) -> Response:
-        """A job, and its story so far."""
-        look = await self._look(self._job(request))
-        return JSONResponse({"job": look.job, "steps": msgspec.to_builtins(look.steps)})
+    @get("/api/coding/jobs/{job_id}", errors=NO_JOB)
+    async def shown(self, job_id: str) -> JobShown:
+        """A coding job, and its story so far."""
+        look = await self._look(self._job(job_id))
+        return JobShown(look.job, look.steps)
 
-    async def events(self, request: Request) -> Response:
-        """What happens in a job, as it happens. Whoever comes again is told everything anew, which isn't much."""
-        return streamed(self._happening(self._job(request).id, request.scope.get("stopping") or asyncio.Event()))
+    @get("/api/coding/jobs/{job_id}/events", errors=NO_JOB, returns="events, each a line of JSON; the last is `over`")
+    async def events(self, request: Request, job_id: str) -> Events[dict[str, Any]]:
+        """What happens in a coding job."""
+        # Whoever comes again is told everything anew, which isn't much.
+        return self._happening(self._job(job_id).id, request.scope.get("stopping") or asyncio.Event())
 
-    async def diff(self, request: Request) -> Response:
-        """What a job has changed so far, without what was taken back."""
-        job = self._job(request)
+    @get("/api/coding/jobs/{job_id}/diff", errors={**NO_JOB, 409: "its folder can't be looked at"})
+    async def diff(self, job_id: str) -> JobPatch:
+        """What a coding job has changed so far."""
+        job = self._job(job_id)
         version = self._version(job)
         patch = patch_in(await patch_of(job, checkpoints_of(job, self._jobs), whole=False)) if "before" in job.facts else Patch()
-        return JSONResponse({"version": version, **msgspec.to_builtins(patch)})
+        return JobPatch(version, patch.files, patch.left_out)
 
-    async def cancel(self, request: Request) -> Response:
-        """Stop a job. What it has changed stays."""
-        return JSONResponse({"job": brief(self._jobs.cancel(self._job(request).id))}, 202)
+    @post("/api/coding/jobs/{job_id}/cancel", errors=NO_JOB)
+    async def cancel(self, job_id: str) -> Accepted[JobNow]:
+        """Stop a coding job."""
+        return JobNow(brief(self._jobs.cancel(self._job(job_id).id)))
 
-    async def resume(self, request: Request) -> Response:
-        """Go on with a job that failed, or whose process is gone."""
-        job = self._job(request)
+    @post("/api/coding/jobs/{job_id}/resume", errors={**PLACE, **MANY})
+    async def resume(self, request: Request, job_id: str) -> Accepted[JobNow]:
+        """Go on with a coding job."""
+        job = self._job(job_id)
         self._check_place(job, request)
         if job.state not in ("failed", "waiting"):
             raise HTTPException(409, f"Job {job.id} is {job.state}: there is nothing to go on with.")
@@ -122,41 +219,45 @@ class Service:
             raise HTTPException(409, f"Job {job.id} waits for your answer first.")
         self._check_amount(request)
         self._carrier.resume(job)
-        return JSONResponse({"job": brief(job)}, 202)
+        return JobNow(brief(job))
 
-    async def undo(self, request: Request) -> Response:
-        """Take back what a job changed."""
-        job, wanted = self._job(request), await body_of(request, Undo)
+    @post(
+        "/api/coding/jobs/{job_id}/undo",
+        errors={**PLACE, 409: ("nothing was taken back; the sentence says why", UndoRefused)},
+    )
+    async def undo(self, request: Request, job_id: str, body: Undo) -> TakenBackTold | Response:
+        """Take back what a coding job changed."""
+        job = self._job(job_id)
         self._check_place(job, request)
         if job.state in UNDER_WAY:
             raise HTTPException(409, f"Job {job.id} is still under way; cancel it first.")
         try:
-            taken = await take_back(job.id, self._jobs, steps=wanted.steps, force=wanted.force)
+            taken = await take_back(job.id, self._jobs, steps=body.steps, force=body.force)
         except ChangedSince as error:
             words = f"You have changed {', '.join(error.paths[:5])} since the job; nothing was taken back."
-            return JSONResponse({"success": False, "error": words, "detail": words, "changed": error.paths}, 409)
+            return json_response(UndoRefused(False, words, words, changed=tuple(error.paths)), 409)
         said = [f"{BACK[change.kind]}: {change.path}" for change in taken.changes] or ["There was nothing to take back."]
-        return JSONResponse({"lines": [*said, *([taken.words] if taken.words else [])]})
+        return TakenBackTold([*said, *([taken.words] if taken.words else [])])
 
-    async def decide(self, request: Request) -> Response:
-        """What the person says about a call that waits; when nothing more waits, the job goes on."""
-        said, job, call_id = await body_of(request, CallDecision), self._job(request), request.path_params["call_id"]
+    @post("/api/coding/jobs/{job_id}/approvals/{call_id}", errors=PLACE, returns="it is written down, and the job goes on")
+    async def decide(self, request: Request, job_id: str, call_id: str, body: CallDecision) -> Accepted[JobNow]:
+        """Approve or deny a call of a coding job that waits."""
+        job = self._job(job_id)
         self._check_place(job, request)
-        asked = next((each for each in await self._approvals(job) if each["call_id"] == call_id), None)
+        asked = next((each for each in await self._approvals(job) if each.call_id == call_id), None)
         if asked is None:
             raise HTTPException(409, "This call doesn't wait any more.")
-        if asked["digest"] != said.digest:
+        if asked.digest != body.digest:
             raise HTTPException(409, "This call isn't the one that you were shown; look at it again.")
-        await self._runs.answer(job.id, call_id, said.answer(self._host.user), digest=said.digest)
+        await self._runs.answer(job.id, call_id, body.answer(self._host.user), digest=body.digest)
         if not await self._approvals(job):
             self._carrier.resume(job)
-        return JSONResponse({"job": brief(job)}, 202)
+        return JobNow(brief(job))
 
     def _mine(self) -> list[Job]:
         return [job for job in self._jobs.all(self._host.user) if is_known(job)]
 
-    def _job(self, request: Request) -> Job:
-        job_id = request.path_params["job_id"]
+    def _job(self, job_id: str) -> Job:
         job = self._jobs.get(job_id) if self._jobs.has(job_id) else None
         if job is None or job.user != self._host.user or not is_known(job):
             raise HTTPException(404, f"There is no job {job_id[:100]!r} of yours.")
@@ -194,8 +295,7 @@ class Service:
 
     async def _look(self, job: Job) -> Look:
         steps = steps_of(job, await self._entries(job.id))
-        about = {**told(job), "doing": doing(job, steps), "approvals": await self._approvals(job)}
-        return Look(about, steps, self._version(job))
+        return Look(told(job, doing(job, steps), await self._approvals(job)), steps, self._version(job))
 
     def _version(self, job: Job) -> str:
         """Of what it changed: its file is written anew each time."""
@@ -213,14 +313,14 @@ class Service:
         except RunNotFound:
             return []
 
-    async def _approvals(self, job: Job) -> list[dict[str, Any]]:
+    async def _approvals(self, job: Job) -> list[Approval]:
         if job.state != "waiting":
             return []
         try:
             waiting = await self._runs.approvals(job.id)
         except RunNotFound:
             return []
-        return [{**msgspec.to_builtins(each), "arguments": redacted(each.arguments)} for each in waiting]
+        return [replace(each, arguments=redacted(each.arguments)) for each in waiting]
 
 
 def _is_local(request: Request) -> bool:
@@ -229,19 +329,10 @@ def _is_local(request: Request) -> bool:
     return person is not None and person.name == ""
 
 
-def _careful(endpoint: Endpoint) -> Endpoint:
-    """What can't be done now is no mistake of the server's."""
-
-    async def answered(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except (NotAllowed, NoFolder, SettingsError) as error:
-            status = STATUSES.get(type(error))
-            if status is None:
-                raise  # without a model, the server says what to do
-            raise HTTPException(status, redacted(str(error))) from error
-
-    return answered
+def _on_error(request: Request, error: Exception) -> None:
+    """What can't be done now is no mistake of the server's. Without a model, the server says what to do."""
+    if isinstance(error, TreadleError) and type(error) in STATUSES:
+        raise HTTPException(STATUSES[type(error)], redacted(str(error))) from error
 
 
 def routes(host: Host) -> list[BaseRoute]:
@@ -249,6 +340,4 @@ def routes(host: Host) -> list[BaseRoute]:
     service = Service(host)
     with suppress(RuntimeError):  # it isn't served yet; then whoever first asks for the jobs has them gone on with
         asyncio.get_running_loop().call_soon(service.go_on)
-    return together(
-        [Described(path, _careful(getattr(service, name)), operation, method) for method, path, name, operation in TABLE]
-    )
+    return routes_of(service, on_error=_on_error)

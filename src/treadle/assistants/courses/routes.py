@@ -1,51 +1,151 @@
 """The course assistant over HTTP: `/api/query` and `/api/courses` as clients of the original know them, and the panel's own."""
 
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import msgspec
+from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
 from treadle import AssistantSession, Host
 from treadle.assistants.courses import assistant
+from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library, open_library
-from treadle.assistants.courses.operations import (
-    BEGIN,
-    COURSES,
-    FORGET,
-    LESSON,
-    LONGEST,
-    PASSAGE,
-    QUERY,
-    SEARCH,
-    SESSION,
-    SESSIONS,
-    LessonAsked,
-    Number,
-    PassageAsked,
-    QueryAsked,
-    SearchAsked,
-)
 from treadle.assistants.courses.session import exchanges, reply_of
-from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.sources import source_of
+from treadle.assistants.courses.sessions import Exchange, Session, Sessions
+from treadle.assistants.courses.sources import Source, source_of
 from treadle.passages import Passage
-from treadle.routes import Described, body_of, query_of, together
+from treadle.routes import Created, delete, get, post, routes_of
 
+LONGEST = 20_000  # characters of a question
 UNFIT = 422  # as clients of the original know it
+MISFIT = {422: "something is missing, or isn't what it has to be"}
+LONG = {413: f"more than {LONGEST:,} characters, or than is taken at once"}
+NO_SESSION = {404: "there is no such conversation of theirs"}
+
+# What is sent
+
+Number = Annotated[int, Meta(ge=0, le=1_000_000)] | Literal[""]  # of a lesson; nothing is none of them
+
+
+class QueryAsked(Struct, frozen=True):
+    """A question, as clients of the original send it."""
+
+    query: Annotated[str, Meta(examples=["What is a keel?"])]
+    session_id: str | None = None
+
+
+class SearchAsked(Struct, frozen=True):
+    """Words to look for, perhaps in one course or lesson only."""
+
+    q: Annotated[str, Meta(examples=["keel"])]
+    course: str = ""
+    lesson: Number = ""
+
+
+class PassageAsked(Struct, frozen=True):
+    """A passage by its id."""
+
+    id: str = ""
+
+
+class LessonAsked(Struct, frozen=True):
+    """A lesson of a course; what belongs to none, where none is named."""
+
+    course: str = ""
+    lesson: Number = ""
+
+
+# What comes back
+
+
+class QueryAnswered(Struct, frozen=True):
+    """An answer, with where it is from."""
+
+    answer: str
+    sources: tuple[Source, ...]
+    session_id: str
+    run_id: str
+    stopped: str
+    tokens_used: int
+
+
+class CoursesListed(Struct, frozen=True):
+    """The courses: their names, as clients of the original know them, and all that is known of them."""
+
+    total_courses: int
+    course_titles: list[str]
+    courses: list[Course]
+
+
+class PassageTold(Struct, frozen=True):
+    """A passage, and what it is from."""
+
+    id: str
+    place: str
+    headings: tuple[str, ...]
+    text: str
+    source: str
+    url: str | None
+    course: str
+    lesson: int | None
+
+
+class PassageFound(PassageTold, frozen=True, kw_only=True):
+    """A passage that fits, the better the higher its score."""
+
+    score: float
+
+
+class PassageShown(PassageTold, frozen=True, kw_only=True):
+    """A passage, with the ids of those around it."""
+
+    before: str | None
+    after: str | None
+
+
+class PassagesFound(Struct, frozen=True):
+    """The passages that fit, the best first."""
+
+    found: list[PassageFound]
+
+
+class LessonShown(Struct, frozen=True):
+    """The passages of a lesson, in order."""
+
+    course: str
+    passages: list[PassageTold]
+
+
+class SessionsListed(Struct, frozen=True):
+    """Conversations, the newest first."""
+
+    sessions: list[Session]
+
+
+class SessionBegun(Struct, frozen=True):
+    """A new conversation."""
+
+    session_id: str
+
+
+class SessionShown(Struct, frozen=True):
+    """What was said in a conversation."""
+
+    exchanges: list[Exchange]
+
+
+# The handlers
 
 
 class Service:
-    """The endpoints."""
+    """The handlers."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._found: Library | None = None
         self._sessions = Sessions(host.home.folder)
         self._opened = AsyncExitStack()
+        self._found: Library | None = None
         host.at_end(self._opened.aclose)
 
     async def _library(self) -> Library:
@@ -54,79 +154,84 @@ class Service:
             self._found = await self._opened.enter_async_context(open_library(self._host))
         return self._found
 
-    async def query(self, request: Request) -> Response:
-        """Answer a question."""
-        asked = await body_of(request, QueryAsked, unfit=UNFIT)
-        question = _question(asked.query, "query")
+    @post(
+        "/api/query",
+        errors={**LONG, **MISFIT, 502: "the model's server failed", 503: "there is no model; the sentence says what to do"},
+        runs=True,
+        unfit=UNFIT,
+    )
+    async def query(self, body: QueryAsked) -> QueryAnswered:
+        """Ask about the courses."""
+        question = _question(body.query, "query")
         await self._library()
-        session = await self._sessions.begin(self._host.user, asked.session_id or "")
+        session = await self._sessions.begin(self._host.user, body.session_id or "")
         reply = reply_of(await AssistantSession(assistant, self._host, {"session_id": session}).run(question))
         if reply.stopped == "failed":
             raise HTTPException(502, reply.message)
-        told = msgspec.to_builtins(reply)
-        return JSONResponse({"answer": told.pop("message"), **told})
+        return QueryAnswered(reply.message, reply.sources, reply.session_id, reply.run_id, reply.stopped, reply.tokens_used)
 
-    async def courses(self, request: Request) -> Response:
-        """Which courses there are."""
+    @get("/api/courses")
+    async def courses(self) -> CoursesListed:
+        """The courses there are."""
         library = await self._library()
         await library.keep_fresh()
         courses = (await library.catalogue()).courses
-        titles = [course.name for course in courses]
-        return JSONResponse(
-            {"total_courses": len(courses), "course_titles": titles, "courses": [msgspec.to_builtins(each) for each in courses]}
-        )
+        return CoursesListed(len(courses), [course.name for course in courses], list(courses))
 
-    async def search(self, request: Request) -> Response:
-        """Passages that fit words. No model is needed."""
-        asked = query_of(request, SearchAsked, unfit=UNFIT)
-        searched = await (await self._library()).search(_question(asked.q, "q"), asked.course, _number(asked.lesson))
+    @get("/api/courses/search", errors={404: "there is no such course", **LONG, **MISFIT}, unfit=UNFIT)
+    async def search(self, query: SearchAsked) -> PassagesFound:
+        """Passages that fit words, without a model."""
+        searched = await (await self._library()).search(_question(query.q, "q"), query.course, _number(query.lesson))
         if searched.unknown:
-            raise HTTPException(404, f"There is no course {asked.course[:200]!r}.")
-        return JSONResponse({"found": [{"score": each.score, **await self._shown(each.passage)} for each in searched.found]})
+            raise HTTPException(404, f"There is no course {query.course[:200]!r}.")
+        return PassagesFound([PassageFound(**await self._shown(each.passage), score=each.score) for each in searched.found])
 
-    async def passage(self, request: Request) -> Response:
-        """A passage, and what stands before and after it."""
-        passage = await (await self._library()).passage(query_of(request, PassageAsked, unfit=UNFIT).id)
+    @get("/api/courses/passage", errors={404: "there is no such passage any more", **MISFIT}, unfit=UNFIT)
+    async def passage(self, query: PassageAsked) -> PassageShown:
+        """A passage."""
+        passage = await (await self._library()).passage(query.id)
         if passage is None:
             raise HTTPException(404, "There is no such passage any more: its document has changed.")
         before, after = await (await self._library()).around(passage)
-        beside = {"before": before.id if before else None, "after": after.id if after else None}
-        return JSONResponse({**await self._shown(passage), **beside})
+        shown = await self._shown(passage)
+        return PassageShown(**shown, before=before.id if before else None, after=after.id if after else None)
 
-    async def lesson(self, request: Request) -> Response:
-        """The passages of a lesson, in order."""
-        asked = query_of(request, LessonAsked, unfit=UNFIT)
-        course, number = (await (await self._library()).catalogue()).by_key(asked.course), _number(asked.lesson)
+    @get("/api/courses/lesson", errors={404: "there is no such lesson", **MISFIT}, unfit=UNFIT)
+    async def lesson(self, query: LessonAsked) -> LessonShown:
+        """The passages of a lesson."""
+        course, number = (await (await self._library()).catalogue()).by_key(query.course), _number(query.lesson)
         if course is None or (number is not None and course.lesson(number) is None):
             raise HTTPException(404, "There is no such lesson.")
         passages = await (await self._library()).lesson(course, number)
-        return JSONResponse({"course": course.name, "passages": [await self._shown(each) for each in passages]})
+        return LessonShown(course.name, [PassageTold(**await self._shown(each)) for each in passages])
 
     async def _shown(self, passage: Passage) -> dict[str, Any]:
         source = source_of(passage, (await (await self._library()).catalogue()).name_of(passage))
         told = {"text": passage.text, "source": source.text, "url": source.url, "course": source.course, "lesson": source.lesson}
         return {"id": passage.id, "place": passage.place, "headings": passage.headings, **told}
 
-    async def sessions(self, request: Request) -> Response:
-        """The person's conversations, the newest first."""
-        return JSONResponse({"sessions": [msgspec.to_builtins(each) for each in await self._sessions.listed(self._host.user)]})
+    @get("/api/courses/sessions")
+    async def sessions(self) -> SessionsListed:
+        """The person's conversations about courses."""
+        return SessionsListed(await self._sessions.listed(self._host.user))
 
-    async def begin_session(self, request: Request) -> Response:
-        """A new one. What is asked in it is asked as `POST /api/runs` with `{"session_id": …}` as its context."""
-        return JSONResponse({"session_id": await self._sessions.begin(self._host.user)}, 201)
-
-    async def session(self, request: Request) -> Response:
+    @get("/api/courses/sessions/{session_id}", errors=NO_SESSION)
+    async def session(self, session_id: str) -> SessionShown:
         """What was said in one."""
-        session = request.path_params["session_id"]
-        if not await self._sessions.has(self._host.user, session):
+        if not await self._sessions.has(self._host.user, session_id):
             raise HTTPException(404, "There is no such conversation of yours.")
-        return JSONResponse({"exchanges": [msgspec.to_builtins(each) for each in await exchanges(self._host, session)]})
+        return SessionShown(await exchanges(self._host, session_id))
 
-    async def forget(self, request: Request) -> Response:
+    @delete("/api/courses/sessions/{session_id}", errors=NO_SESSION, returns="it is forgotten")
+    async def forget(self, session_id: str) -> None:
         """Forget one."""
-        if not await self._sessions.remove(self._host.user, request.path_params["session_id"]):
+        if not await self._sessions.remove(self._host.user, session_id):
             raise HTTPException(404, "There is no such conversation of yours.")
-        return Response(status_code=204)
+
+    @post("/api/courses/sessions")
+    async def begin_session(self) -> Created[SessionBegun]:
+        """Begin a conversation. What is asked in it is asked at `POST /api/runs`, with `{"session_id": …}` as its context."""
+        return SessionBegun(await self._sessions.begin(self._host.user))
 
 
 def _question(text: str, field: str) -> str:
@@ -143,18 +248,4 @@ def _number(lesson: Number) -> int | None:
 
 def routes(host: Host) -> list[BaseRoute]:
     """The routes."""
-    service = Service(host)
-    one = "/api/courses/sessions/{session_id}"
-    return together(
-        [
-            Described("/api/query", service.query, QUERY, "POST"),
-            Described("/api/courses", service.courses, COURSES),
-            Described("/api/courses/search", service.search, SEARCH),
-            Described("/api/courses/passage", service.passage, PASSAGE),
-            Described("/api/courses/lesson", service.lesson, LESSON),
-            Described("/api/courses/sessions", service.sessions, SESSIONS),
-            Described(one, service.session, SESSION),
-            Described(one, service.forget, FORGET, "DELETE"),
-            Described("/api/courses/sessions", service.begin_session, BEGIN, "POST"),
-        ]
-    )
+    return routes_of(Service(host))

@@ -10,32 +10,43 @@ import msgspec
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle import Host, RunNotFound, TreadleError
-from treadle.assistants.guidance.guide import Guide, Guided, as_json, user_of
-from treadle.assistants.guidance.opened import Opened
-from treadle.assistants.guidance.operations import (
-    TABLE,
+from treadle.assistants.guidance.bodies import (
     ChangeDecision,
+    Detail,
     GuidanceAsked,
     GuidanceSaid,
+    MessageTold,
     NewMessage,
     NewProject,
     NewSession,
+    Outdated,
     PutSpec,
     PutWorld,
     Renamed,
     RunWanted,
+    WorkflowState,
 )
-from treadle.assistants.guidance.preflight import preflight
+from treadle.assistants.guidance.guide import Guide, Guided, as_json, user_of
+from treadle.assistants.guidance.opened import Opened
+from treadle.assistants.guidance.preflight import Preflight, preflight
 from treadle.assistants.guidance.stages import progress_of, told
 from treadle.assistants.guidance.store.errors import BadValue, ChangedMeanwhile, NotThere, NotYours
-from treadle.assistants.guidance.store.values import ChatMessage, ProblemSpec, Provenance, WorldModel
+from treadle.assistants.guidance.store.values import (
+    ChatMessage,
+    ChatSession,
+    ProblemSpec,
+    Project,
+    Provenance,
+    Run,
+    WorldModel,
+)
 from treadle.assistants.guidance.talks import NothingSaid, Talks
 from treadle.assistants.guidance.tools import state_of
-from treadle.routes import Described, Endpoint, body_of, streamed, together
+from treadle.routes import Created, Events, delete, get, json_response, post, put, routes_of
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
@@ -53,8 +64,13 @@ STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
 )
 
 
+GONE = {404: "there is nothing by that name that they may see"}
+UNFIT = {422: "it can't be kept like that"}
+CHANGED = {409: ("somebody else was first", Outdated)}
+
+
 class Service:
-    """The endpoints, for one person."""
+    """The handlers, for one person."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -74,134 +90,142 @@ class Service:
     async def _talks(self) -> Talks:
         return Talks(await self._store(), await self._guide(), self._user)
 
-    async def projects(self, request: Request) -> Response:
-        """All of them."""
-        return _json(await (await self._store()).list_projects(self._user))
+    @get("/projects", returns="the projects")
+    async def projects(self) -> list[Project]:
+        """The person's projects."""
+        return await (await self._store()).list_projects(self._user)
 
-    async def begin(self, request: Request) -> Response:
-        """A new one."""
-        store, given = await self._store(), await body_of(request, NewProject)
-        project = await store.create_project(self._user, given.title, given.description)
-        await store.create_chat_session(self._user, project.id, "Main Chat")
-        return _json(project, 201)
-
-    async def project(self, request: Request) -> Response:
-        """One of them."""
-        return _json(await (await self._store()).get_project(self._user, request.path_params["project_id"]))
-
-    async def rename(self, request: Request) -> Response:
-        """Called otherwise from now on."""
-        store, given = await self._store(), await body_of(request, Renamed)
-        changed = await store.update_project(
-            self._user,
-            request.path_params["project_id"],
-            expected=given.version,
-            title=given.title,
-            description=given.description,
-        )
-        return _json(changed)
-
-    async def remove(self, request: Request) -> Response:
-        """Gone."""
-        await (await self._store()).delete_project(self._user, request.path_params["project_id"])
-        return Response(status_code=204)
-
-    async def problem_spec(self, request: Request) -> Response:
-        """The problem spec."""
-        return _found(await (await self._store()).get_problem_spec(self._user, request.path_params["project_id"]), "problem spec")
-
-    async def put_problem_spec(self, request: Request) -> Response:
-        """It, put in place of the version that was seen."""
-        store, project_id, given = await self._store(), request.path_params["project_id"], await body_of(request, PutSpec)
-        spec = _put(await store.get_problem_spec(self._user, project_id) or ProblemSpec(), given)
-        why = Provenance("spec_change", "edited by hand", actor="user", source="page")
-        return _json(await store.put_problem_spec(self._user, project_id, spec, expected=given.version, why=why))
-
-    async def world_model(self, request: Request) -> Response:
-        """The world model."""
-        return _found(await (await self._store()).get_world_model(self._user, request.path_params["project_id"]), "world model")
-
-    async def put_world_model(self, request: Request) -> Response:
-        """It, put in place of the version that was seen."""
-        store, project_id, given = await self._store(), request.path_params["project_id"], await body_of(request, PutWorld)
-        world = _put(await store.get_world_model(self._user, project_id) or WorldModel(), given)
-        why = Provenance("world_model_change", "edited by hand", actor="user", source="page")
-        return _json(await store.put_world_model(self._user, project_id, world, expected=given.version, why=why))
-
-    async def workflow_state(self, request: Request) -> Response:
-        """How far the project is."""
-        state = await state_of(await self._store(), self._user, request.path_params["project_id"])
-        return _json({**told(state), "workflow_progress": progress_of(state)})
-
-    async def provenance(self, request: Request) -> Response:
-        """Who changed what, and why."""
-        return _json(await (await self._store()).list_provenance(self._user, request.path_params["project_id"]))
-
-    async def runs(self, request: Request) -> Response:
-        """The runs of a project."""
-        return _json(await (await self._store()).list_runs(self._user, request.path_params["project_id"]))
-
-    async def preflight(self, request: Request) -> Response:
-        """Whether a run could begin."""
-        given = await body_of(request, RunWanted)
-        state = await state_of(await self._store(), self._user, request.path_params["project_id"])
-        return _json(preflight(state, given.mode, given.parameters))
-
-    async def sessions(self, request: Request) -> Response:
-        """The conversations of a project."""
-        return _json(await (await self._store()).list_chat_sessions(self._user, request.path_params["project_id"]))
-
-    async def begin_session(self, request: Request) -> Response:
-        """A new one."""
-        given = await body_of(request, NewSession)
-        made = await (await self._store()).create_chat_session(self._user, given.project_id, given.title, given.mode)
-        return _json(made, 201)
-
-    async def messages(self, request: Request) -> Response:
-        """What was said."""
-        said = await (await self._store()).list_messages(self._user, request.path_params["session_id"])
-        return _json([_told(each) for each in said])
-
-    async def add_message(self, request: Request) -> Response:
-        """One thing more."""
-        given, session_id = await body_of(request, NewMessage), request.path_params["session_id"]
+    @post("/projects", errors=UNFIT, returns="the project")
+    async def begin(self, body: NewProject) -> Created[Project]:
+        """Begin a project."""
         store = await self._store()
-        made = await store.add_message(self._user, session_id, given.role, given.content, given.message_metadata)
-        return _json(_told(made), 201)
+        project = await store.create_project(self._user, body.title, body.description)
+        await store.create_chat_session(self._user, project.id, "Main Chat")
+        return project
 
-    async def guidance(self, request: Request) -> Response:
-        """An answer that isn't kept as a message."""
-        asked = await body_of(request, GuidanceAsked)
-        session = await (await self._store()).get_chat_session(self._user, request.path_params["session_id"])
-        guided = await (await self._guide()).provide_guidance(
-            session.project_id, asked.user_query, session.id, message_limit=min(max(asked.message_limit, 0), 50)
+    @get("/projects/{project_id}", errors=GONE, returns="the project")
+    async def project(self, project_id: str) -> Project:
+        """A project."""
+        return await (await self._store()).get_project(self._user, project_id)
+
+    @put("/projects/{project_id}", errors={**GONE, **CHANGED, **UNFIT}, returns="the project")
+    async def rename(self, project_id: str, body: Renamed) -> Project:
+        """Rename a project."""
+        store = await self._store()
+        return await store.update_project(
+            self._user, project_id, expected=body.version, title=body.title, description=body.description
         )
-        return _json(as_json(guided))
 
-    async def architect_reply(self, request: Request) -> Response:
-        """The answer to what was said last, kept as a message."""
-        return _json(_told(await (await self._talks()).reply(request.path_params["session_id"])))
+    @delete("/projects/{project_id}", errors=GONE, returns="it is gone")
+    async def remove(self, project_id: str) -> None:
+        """Remove a project."""
+        await (await self._store()).delete_project(self._user, project_id)
 
-    async def architect_reply_stream(self, request: Request) -> Response:
-        """The same, as it comes, in the events that clients of the original know."""
-        session_id = request.path_params["session_id"]
+    @get("/projects/{project_id}/problem-spec", errors=GONE, returns="the problem spec")
+    async def problem_spec(self, project_id: str) -> ProblemSpec:
+        """What a project is to solve."""
+        return _found(await (await self._store()).get_problem_spec(self._user, project_id), "problem spec")
+
+    @put("/projects/{project_id}/problem-spec", errors={**GONE, **CHANGED, **UNFIT}, returns="the problem spec")
+    async def put_problem_spec(self, project_id: str, body: PutSpec) -> ProblemSpec:
+        """Change what a project is to solve."""
+        store = await self._store()
+        spec = _put(await store.get_problem_spec(self._user, project_id) or ProblemSpec(), body)
+        why = Provenance("spec_change", "edited by hand", actor="user", source="page")
+        return await store.put_problem_spec(self._user, project_id, spec, expected=body.version, why=why)
+
+    @get("/projects/{project_id}/world-model", errors=GONE, returns="the world model")
+    async def world_model(self, project_id: str) -> WorldModel:
+        """The world that a project is about."""
+        return _found(await (await self._store()).get_world_model(self._user, project_id), "world model")
+
+    @put("/projects/{project_id}/world-model", errors={**GONE, **CHANGED, **UNFIT}, returns="the world model")
+    async def put_world_model(self, project_id: str, body: PutWorld) -> WorldModel:
+        """Change the world that a project is about."""
+        store = await self._store()
+        world = _put(await store.get_world_model(self._user, project_id) or WorldModel(), body)
+        why = Provenance("world_model_change", "edited by hand", actor="user", source="page")
+        return await store.put_world_model(self._user, project_id, world, expected=body.version, why=why)
+
+    @get("/projects/{project_id}/workflow-state", errors=GONE)
+    async def workflow_state(self, project_id: str) -> WorkflowState:
+        """How far a project is."""
+        state = await state_of(await self._store(), self._user, project_id)
+        return WorkflowState(**told(state), workflow_progress=progress_of(state))
+
+    @get("/projects/{project_id}/provenance", errors=GONE, returns="the changes")
+    async def provenance(self, project_id: str) -> list[Provenance]:
+        """Who changed what in a project, and why."""
+        return await (await self._store()).list_provenance(self._user, project_id)
+
+    @get("/projects/{project_id}/runs", errors=GONE, returns="them")
+    async def runs(self, project_id: str) -> list[Run]:
+        """The searches of a project."""
+        return await (await self._store()).list_runs(self._user, project_id)
+
+    @post("/projects/{project_id}/runs/preflight", errors=GONE, returns="what was found")
+    async def preflight(self, project_id: str, body: RunWanted) -> Preflight:
+        """Whether a search could begin."""
+        state = await state_of(await self._store(), self._user, project_id)
+        return preflight(state, body.mode, body.parameters)
+
+    @get("/projects/{project_id}/chat-sessions", errors=GONE, returns="the conversations")
+    async def sessions(self, project_id: str) -> list[ChatSession]:
+        """The conversations about a project."""
+        return await (await self._store()).list_chat_sessions(self._user, project_id)
+
+    @post("/chat-sessions", errors={**GONE, **UNFIT}, returns="the conversation")
+    async def begin_session(self, body: NewSession) -> Created[ChatSession]:
+        """Begin a conversation."""
+        return await (await self._store()).create_chat_session(self._user, body.project_id, body.title, body.mode)
+
+    @get("/chat-sessions/{session_id}/messages", errors=GONE, returns="the messages")
+    async def messages(self, session_id: str) -> list[MessageTold]:
+        """What was said in a conversation."""
+        return [_told(each) for each in await (await self._store()).list_messages(self._user, session_id)]
+
+    @post("/chat-sessions/{session_id}/messages", errors={**GONE, **UNFIT}, returns="the message")
+    async def add_message(self, session_id: str, body: NewMessage) -> Created[MessageTold]:
+        """Add a message."""
+        store = await self._store()
+        return _told(await store.add_message(self._user, session_id, body.role, body.content, body.message_metadata))
+
+    @post("/chat-sessions/{session_id}/guidance", errors=GONE, runs=True, returns="the answer")
+    async def guidance(self, session_id: str, body: GuidanceAsked) -> Guided:
+        """Guidance that isn't kept as a message."""
+        session = await (await self._store()).get_chat_session(self._user, session_id)
+        return await (await self._guide()).provide_guidance(
+            session.project_id, body.user_query, session.id, message_limit=min(max(body.message_limit, 0), 50)
+        )
+
+    @post(
+        "/chat-sessions/{session_id}/architect-reply",
+        errors={**GONE, 400: "nothing has been said yet"},
+        runs=True,
+        returns="the answer, as it is kept",
+    )
+    async def architect_reply(self, session_id: str) -> MessageTold:
+        """Answer what was said last."""
+        return _told(await (await self._talks()).reply(session_id))
+
+    @post("/chat-sessions/{session_id}/architect-reply-stream", errors=GONE, runs=True)
+    async def architect_reply_stream(self, session_id: str) -> Events[dict[str, Any]]:
+        """Answer what was said last, and see it come."""
         talks = await self._talks()
         await (await self._store()).get_chat_session(self._user, session_id)
-        return streamed(_as_original(talks.stream_reply(session_id)))
+        return _as_original(talks.stream_reply(session_id))
 
-    async def chat(self, request: Request) -> Response:
-        """Say something, and see what happens: for the panel."""
-        said = await body_of(request, GuidanceSaid)
-        if not said.message.strip():
+    @post("/api/guidance/sessions/{session_id}/chat", errors={400: "the message is empty"}, runs=True)
+    async def chat(self, session_id: str, body: GuidanceSaid) -> Events[dict[str, Any]]:
+        """Say something, and see what happens."""
+        if not body.message.strip():
             raise HTTPException(400, "Say something in `message`.")
-        events = (await self._talks()).stream(request.path_params["session_id"], said.message)
-        return streamed(_for_panel(events))
+        return _for_panel((await self._talks()).stream(session_id, body.message))
 
-    async def answer(self, request: Request) -> Response:
-        """What the person says about a change that waits, and how it goes on."""
-        said, run_id = await body_of(request, ChangeDecision), request.path_params["run_id"]
-        events = (await self._guide()).answer(run_id, request.path_params["call_id"], said)
-        return streamed(_for_panel(self._kept(run_id, events)))
+    @post("/api/guidance/approvals/{run_id}/{call_id}", runs=True)
+    async def answer(self, run_id: str, call_id: str, body: ChangeDecision) -> Events[dict[str, Any]]:
+        """Approve or deny a change that waits."""
+        return _for_panel(self._kept(run_id, (await self._guide()).answer(run_id, call_id, body)))
 
     async def _kept(self, run_id: str, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """What a run says after it was answered is kept as a message too, in the conversation that it began in."""
@@ -240,10 +264,9 @@ async def _as_original(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
                 pass
 
 
-def _told(message: ChatMessage) -> dict[str, Any]:
-    plain = msgspec.to_builtins(message)
-    metadata = plain.pop("metadata")
-    return {**plain, "message_metadata": metadata}
+def _told(message: ChatMessage) -> MessageTold:
+    said = msgspec.structs.asdict(message)
+    return MessageTold(message_metadata=said.pop("metadata"), **said)
 
 
 def _put(there: Value, given: PutSpec | PutWorld) -> Value:
@@ -252,34 +275,24 @@ def _put(there: Value, given: PutSpec | PutWorld) -> Value:
     return replace(there, **{name: value for name, value in fields.items() if value is not msgspec.UNSET})
 
 
-def _json(value: Any, status: int = 200) -> JSONResponse:
-    return JSONResponse(msgspec.to_builtins(value), status)
+def _found(value: Value | None, what: str) -> Value:
+    if value is None:
+        raise HTTPException(404, f"The project has no {what} yet.")
+    return value
 
 
-def _found(value: Any, what: str) -> Response:
-    return JSONResponse({"detail": f"The project has no {what} yet."}, 404) if value is None else _json(value)
-
-
-def _careful(endpoint: Endpoint) -> Endpoint:
+def _on_error(request: Request, error: Exception) -> Response | None:
     """What goes wrong, as clients of the original know it."""
-
-    async def answered(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except HTTPException as error:
-            return JSONResponse({"detail": error.detail}, error.status_code)
-        except TreadleError as error:
-            status = next(number for kind, number in STATUSES if isinstance(error, kind))
-            current = getattr(error, "current", None)
-            more = {} if current is None else {"current": msgspec.to_builtins(current)}
-            return JSONResponse({"detail": str(error), **more}, status)
-
-    return answered
+    if isinstance(error, HTTPException):
+        return json_response(Detail(error.detail), error.status_code)
+    if not isinstance(error, TreadleError):
+        return None
+    status = next(number for kind, number in STATUSES if isinstance(error, kind))
+    current = getattr(error, "current", None)
+    more = {} if current is None else {"current": current}
+    return json_response({"detail": str(error), **more}, status)
 
 
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, at the paths of the original."""
-    service = Service(host)
-    return together(
-        [Described(path, _careful(getattr(service, name)), operation, method) for method, path, name, operation in TABLE]
-    )
+    return routes_of(Service(host), on_error=_on_error, problem=Detail)

@@ -1,49 +1,160 @@
 """The reading assistant over HTTP: `/api/iris/…` as clients of the original know it, and the files of a folder for the panel."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle import Host, TreadleError
 from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
 from treadle.assistants.reading.files import LARGEST, Gone, load_from, source_from, walk
-from treadle.assistants.reading.operations import (
-    ANALYZE,
-    FILE,
-    FILES,
-    HEALTH,
-    SET,
-    SWITCHES,
-    FileAsked,
-    FileTold,
-    SourceAsked,
-    Switches,
-    SwitchesSet,
-)
 from treadle.assistants.reading.outline.languages import language_of
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.report import filed, summary
 from treadle.assistants.reading.source import hash_of
+from treadle.assistants.reading.values import Block, Metadata
 from treadle.files import workspace_at
-from treadle.routes import Described, body_of, query_of, together
+from treadle.routes import Returns, get, json_response, post, routes_of
 
 MOST_FILES = 2000
 MOST_BYTES = 6 * LARGEST  # of a request: JSON may write a character of a file with six
 _LOOK = 0.5  # seconds between two looks whether the client is still there
 
 
+# What is sent
+
+
+class SourceAsked(Struct, frozen=True):
+    """Source code to be read. `metadata` comes back with the answer; `fresh` asks anew where an answer is kept."""
+
+    filename: Annotated[str, Meta(min_length=1, examples=["shop.js"])]
+    source_code: Annotated[str, Meta(min_length=1, examples=["export const price = () => 3;\n"])]
+    language: Annotated[str, Meta(examples=["javascript"])] = "javascript"
+    metadata: dict[str, Any] | None = None
+    fresh: bool = False
+
+    def __post_init__(self) -> None:
+        if empty := [name for name in ("filename", "source_code") if not getattr(self, name).strip()]:
+            raise ValueError(f"{' and '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty")
+
+
+class SwitchesSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Switches to set, at least one."""
+
+    debug_mode: bool | UnsetType = UNSET
+    force_fast_path: bool | UnsetType = UNSET
+    use_raw_source: bool | UnsetType = UNSET
+    use_tool_calling: bool | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if not self.given():
+            raise ValueError(f"set at least one of {', '.join(self.__struct_fields__)}")
+
+    def given(self) -> dict[str, bool]:
+        """Those that are to be set."""
+        return {name: on for name, on in msgspec.structs.asdict(self).items() if on is not UNSET}
+
+
+class FileAsked(Struct, frozen=True):
+    """A file by its path; `unless` it still has this hash."""
+
+    path: str = ""
+    unless: str | None = None
+
+
+# What comes back
+
+
+class DebugStats(Struct, frozen=True):
+    """How good the outline was, of which a report was filed."""
+
+    integrity_score: float
+    has_quality_warning: bool
+    node_reduction_ratio: float
+    context_compression_ratio: float
+    comment_retention_score: float
+
+
+class ReadingMetadata(Metadata, frozen=True, kw_only=True):
+    """How a reading was made, among what came with the request."""
+
+    debug_stats: DebugStats | UnsetType = UNSET
+
+
+class Read(Struct, frozen=True):
+    """What a file is for, and which of its parts belong together."""
+
+    success: Literal[True]
+    file_intent: str
+    responsibilities: tuple[Block, ...]
+    metadata: ReadingMetadata
+
+
+class Switches(Struct, frozen=True):
+    """How answers are made."""
+
+    debug_mode: bool = True
+    force_fast_path: bool = False
+    use_raw_source: bool = False
+    use_tool_calling: bool = True
+
+
+class Health(Switches, frozen=True, kw_only=True):
+    """Whether a model can be had, and the switches."""
+
+    status: Literal["ok"] = "ok"
+    agent_ready: bool
+    agent_error: str | None
+
+
+class SwitchesShown(Switches, frozen=True, kw_only=True):
+    """The switches, twice: as they are, and in words."""
+
+    status: dict[str, Literal["enabled", "disabled"]]
+
+
+class SwitchesTold(Switches, frozen=True, kw_only=True):
+    """The switches, after some were set."""
+
+    success: Literal[True]
+    message: str
+
+
+class FilesListed(Struct, frozen=True):
+    """The source files of a folder."""
+
+    folder: str
+    files: list[str]
+    truncated: bool
+
+
+class FileTold(Struct, frozen=True, omit_defaults=True):
+    """A file. One that is still the same has its hash only, one that is gone not even that."""
+
+    success: Literal[True]
+    gone: bool = False
+    path: str = ""
+    language: str | UnsetType | None = UNSET
+    content_hash: str = ""
+    text: str | UnsetType = UNSET
+
+
+# The handlers
+
+
 class Service:
-    """The endpoints. One outliner and one set of switches for all requests."""
+    """The handlers. One outliner and one set of switches for all requests."""
 
     def __init__(self, host: Host, folder: Path) -> None:
         self._host = host
@@ -52,20 +163,26 @@ class Service:
         host.at_end(self._outliner.close)
         self._switches = Switches()
 
-    async def analyze(self, request: Request) -> JSONResponse:
-        """Read the source code in the request."""
-        asked = _source(await body_of(request, dict[str, Any], most=MOST_BYTES))
-        if isinstance(asked, JSONResponse):
-            return asked
-        try:
-            source = await source_from(asked.source_code, asked.filename, asked.language, self._outliner)
-        except TreadleError as error:
-            return _refused(str(error))
-        how = How(self._host.model, self._host.home.cache, self._path(), fresh=asked.fresh)
+    @post(
+        "/api/iris/analyze",
+        errors={
+            400: "something is missing, or can't be read",
+            499: "nobody waits for this any more",
+            502: "the model's server failed",
+            503: "the model can't be had; the sentence says what to do",
+        },
+        runs=True,
+        most=MOST_BYTES,
+    )
+    async def analyze(self, request: Request, body: SourceAsked) -> Annotated[Response, Returns(200, "the reading", body=Read)]:
+        """Read source code: what it is for, and which of its parts belong together."""
+        with _readable():
+            source = await source_from(body.source_code, body.filename, body.language, self._outliner)
+        how = How(self._host.model, self._host.home.cache, self._path(), fresh=body.fresh)
         found = await _while_wanted(request, analyse(source, how))
-        answer = msgspec.to_builtins(found.reading)
-        answer["metadata"] = {**(asked.metadata or {}), **answer["metadata"], **await self._debugged(found)}
-        return JSONResponse({"success": True, **answer})
+        reading = msgspec.to_builtins(found.reading)
+        metadata = {**(body.metadata or {}), **reading["metadata"], **await self._debugged(found)}
+        return json_response({"success": True, **reading, "metadata": metadata})
 
     def _path(self) -> Wanted:
         if self._switches.force_fast_path or self._switches.use_raw_source:
@@ -73,62 +190,58 @@ class Service:
         return "auto" if self._switches.use_tool_calling else "two-stage"
 
     async def _debugged(self, found: Analysis) -> dict[str, Any]:
-        """With debugging on, a report on disk, and its figures for the answer."""
+        """With debugging on, a report on disk, and its figures for the response."""
         if not self._switches.debug_mode:
             return {}
         folder = self._host.home.folder / "debug_reports"
         _, metrics = await filed(folder, found, self._outliner, raw_source=self._switches.use_raw_source)
         return {"debug_stats": summary(metrics)}
 
-    async def health(self, request: Request) -> JSONResponse:
-        """Whether a model can be had, and how the switches stand."""
+    @get("/api/iris/health")
+    async def health(self) -> Health:
+        """Whether a model can be had."""
         try:
             await self._host.model()
             error = None
         except TreadleError as problem:
             error = str(problem)
-        state = {"status": "ok", "agent_ready": error is None, "agent_error": error}
-        return JSONResponse({**state, **msgspec.to_builtins(self._switches)})
+        return Health(**msgspec.structs.asdict(self._switches), agent_ready=error is None, agent_error=error)
 
-    async def switches(self, request: Request) -> JSONResponse:
-        """Show the switches."""
-        switches = msgspec.to_builtins(self._switches)
-        return JSONResponse({**switches, "status": {name: "enabled" if on else "disabled" for name, on in switches.items()}})
+    @get("/api/iris/debug")
+    async def switches(self) -> SwitchesShown:
+        """How answers are made."""
+        switches: dict[str, bool] = msgspec.structs.asdict(self._switches)
+        return SwitchesShown(**switches, status={name: "enabled" if on else "disabled" for name, on in switches.items()})
 
-    async def set(self, request: Request) -> JSONResponse:
-        """Set some of them."""
-        body = await body_of(request, dict[str, Any])
-        wrong = [name for name, value in body.items() if name not in SwitchesSet.__struct_fields__ or not isinstance(value, bool)]
-        if wrong or not body:
-            known = ", ".join(SwitchesSet.__struct_fields__)
-            named = ", ".join(wrong[:10]) or "nothing"
-            return _refused(f"Switches are {known}, each true or false; {named} can't be set.")
-        self._switches = replace(self._switches, **body)
-        said = ", ".join([f"{name} {'enabled' if on else 'disabled'}" for name, on in body.items()])
-        return JSONResponse({"success": True, **msgspec.to_builtins(self._switches), "message": f"Set: {said}."})
+    @post("/api/iris/debug", errors={400: "there is no such switch"})
+    async def set(self, body: SwitchesSet) -> SwitchesTold:
+        """Set how answers are made."""
+        self._switches = replace(self._switches, **body.given())
+        said = ", ".join([f"{name} {'enabled' if on else 'disabled'}" for name, on in body.given().items()])
+        return SwitchesTold(**msgspec.structs.asdict(self._switches), success=True, message=f"Set: {said}.")
 
-    async def files(self, request: Request) -> JSONResponse:
+    @get("/api/reading/files")
+    async def files(self) -> FilesListed:
         """The source files of the folder that the server was started in."""
-        try:
+        with _readable():
             paths = await asyncio.to_thread(lambda: list(islice(walk(workspace_at(self._folder)), MOST_FILES + 1)))
-        except TreadleError as error:
-            return _refused(str(error))
         found = [path for path in paths[:MOST_FILES] if path.isprintable()]  # what can be asked for by a query string
-        return JSONResponse({"folder": self._folder.name, "files": found, "truncated": len(paths) > MOST_FILES})
+        return FilesListed(self._folder.name, found, len(paths) > MOST_FILES)
 
-    async def file(self, request: Request) -> JSONResponse:
-        """One of them: its text, what it is written in, and the hash by which a change is noticed."""
-        asked = query_of(request, FileAsked)
-        try:
-            text = read_source(await asyncio.to_thread(self._load, asked.path)).text
-        except Gone as error:
-            return _refused(str(error)) if asked.unless is None else _told(FileTold(True, gone=True))
-        except TreadleError as error:
-            return _refused(str(error))
+    @get("/api/reading/file", errors={400: "it can't be read"})
+    async def file(self, query: FileAsked) -> FileTold:
+        """One of them, with its text."""
+        with _readable():
+            try:
+                text = read_source(await asyncio.to_thread(self._load, query.path)).text
+            except Gone:
+                if query.unless is None:
+                    raise
+                return FileTold(True, gone=True)
         tag = hash_of(text)
-        if asked.unless == tag:
-            return _told(FileTold(True, content_hash=tag))
-        return _told(FileTold(True, path=asked.path, language=language_of(asked.path, text), content_hash=tag, text=text))
+        if query.unless == tag:
+            return FileTold(True, content_hash=tag)
+        return FileTold(True, path=query.path, language=language_of(query.path, text), content_hash=tag, text=text)
 
     def _load(self, path: str) -> bytes:
         return load_from(workspace_at(self._folder), path)
@@ -146,35 +259,15 @@ async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -
         task.cancel()
 
 
-def _source(body: dict[str, Any]) -> SourceAsked | JSONResponse:
-    """What is to be read, or why it can't be: what is missing is named first."""
-    missing = [name for name in ("filename", "source_code") if not isinstance(body.get(name), str) or not body[name].strip()]
-    if missing:
-        return _refused(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing or empty.")
+@contextmanager
+def _readable() -> Generator[None]:
+    """400 for what can't be read."""
     try:
-        return msgspec.convert(body, SourceAsked)
-    except msgspec.ValidationError as error:
-        return _refused(f"language has to be text, metadata an object, and fresh true or false: {error}.")
-
-
-def _told(file: FileTold) -> JSONResponse:
-    return JSONResponse(msgspec.to_builtins(file))
-
-
-def _refused(why: str) -> JSONResponse:
-    return JSONResponse({"success": False, "error": why}, 400)
+        yield
+    except TreadleError as error:
+        raise HTTPException(400, str(error)) from error
 
 
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, for files beneath the folder that the server was started in."""
-    service = Service(host, host.workspace)
-    return together(
-        [
-            Described("/api/iris/analyze", service.analyze, ANALYZE, "POST"),
-            Described("/api/iris/health", service.health, HEALTH),
-            Described("/api/iris/debug", service.switches, SWITCHES),
-            Described("/api/iris/debug", service.set, SET, "POST"),
-            Described("/api/reading/files", service.files, FILES),
-            Described("/api/reading/file", service.file, FILE),
-        ]
-    )
+    return routes_of(Service(host, host.workspace))

@@ -9,15 +9,12 @@ from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle.app.home import Home
 from treadle.core.entries import Entry, Opened, decode
 from treadle.core.errors import JournalDamaged, RunNotFound, RunTaken
-from treadle.routes import Answer, Described, Operation
-from treadle.server.answers import json_answer
+from treadle.routes import get, routes_of
 
 FOLDER = Path(__file__).parents[1] / "demonstrations"
 PREFIX = "demo-"
@@ -80,13 +77,9 @@ async def brought(home: Home) -> list[Recording]:
 def demonstration_routes(home: Home) -> list[BaseRoute]:
     """Which recordings can be played here."""
 
-    async def told(request: Request) -> Response:
-        return json_answer(await brought(home))
+    @get("/api/demonstrations", returns="the recordings")
+    async def listed() -> list[Recording]:
+        """The recorded runs that can be played; none, but on a server that was started with --demo."""
+        return await brought(home)
 
-    return [Described("/api/demonstrations", told, OPERATION)]
-
-
-OPERATION = Operation(
-    "The recorded runs that can be played; none, but on a server that was started with --demo",
-    answers={200: Answer("the recordings", list[Recording])},
-)
+    return routes_of(listed)

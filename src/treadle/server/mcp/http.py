@@ -6,16 +6,17 @@ A place is opened when somebody first comes to it. Who may come, and by which na
 import asyncio
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from starlette.datastructures import Headers
+from msgspec import Struct
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Receive, Scope, Send
 
 from treadle.app.assistant import Assistant, Host
-from treadle.routes import Described, together
-from treadle.server.mcp.operations import DELETE, GET, POST
+from treadle.routes import EVENTS, Returns, delete, get, post, routes_of
 from treadle.server.metrics import Figures
 
 if TYPE_CHECKING:
@@ -23,6 +24,41 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 MISSING = "Tools over MCP need the package mcp, which isn't installed here: pip install 'treadle[mcp]'"
+
+
+class McpMessage(Struct, frozen=True):
+    """A message of JSON-RPC: a request (`id` and `method`), a notification (`method`), or an answer (`id` and its content)."""
+
+    jsonrpc: Literal["2.0"]
+    method: str = ""
+    id: int | str | None = None
+    params: dict[str, Any] = {}
+    result: dict[str, Any] = {}
+    error: dict[str, Any] = {}
+
+
+class McpProblem(Struct, frozen=True):
+    """What went wrong: of the protocol, an `error` with a `code` and a `message`; of the server, a sentence."""
+
+    error: dict[str, Any] | str
+    jsonrpc: str = ""
+    id: int | str | None = None
+    success: bool = False
+    detail: str = ""
+
+
+SESSION = {"mcp-session-id": "which conversation it belongs to; none begins one"}
+COMMON = {
+    404: "there is no such conversation any more",
+    406: "`Accept` has to name application/json and text/event-stream",
+    501: "the package that speaks MCP isn't installed",
+    503: "too many conversations are open",
+}
+Answered = Annotated[Response, Returns(200, "the answer, after what it tells on the way", body=McpMessage)]
+Streamed = Annotated[Response, Returns(200, "the same as events", EVENTS, dict[str, Any])]
+Taken = Annotated[Response, Returns(202, "it was taken, and needs no answer")]
+Heard = Annotated[Response, Returns(200, "messages, each a line of JSON", EVENTS, McpMessage)]
+Over = Annotated[Response, Returns(200, "it is over")]
 
 
 def mcp_routes(assistants: Sequence[Assistant], host: Host, figures: Figures) -> list[BaseRoute]:
@@ -49,31 +85,56 @@ def _one(assistant: Assistant, host: Host, figures: Figures) -> "Callable[[], Of
 def _routes(path: str, offering: "Callable[[], Offering]", host: Host) -> list[BaseRoute]:
     place = Place(offering)
     host.at_end(place.close)
-    operations = {"POST": POST, "GET": GET, "DELETE": DELETE}
-    return together([Described(path, place, operation, method) for method, operation in operations.items()])
+    return routes_of(place, prefix=path)
 
 
 class Place:
-    """One address: an ASGI application that begins with its first request."""
+    """One address, which begins with its first request. What is said there the SDK reads and answers by itself."""
 
     def __init__(self, offering: "Callable[[], Offering]") -> None:
         self._offering = offering
         self._opened: _Opened | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+    @post(accepts=McpMessage, headers=SESSION, errors=COMMON, problem=McpProblem)
+    async def say(self, request: Request) -> Answered | Streamed | Taken:
+        """A message of the Model Context Protocol, over streamable HTTP."""
+        if not request.headers.get("content-type", "").lower().startswith("application/json"):
+            raise HTTPException(415, "Send JSON here, with the content type application/json.")
+        return self._response()
+
+    @get(headers=SESSION, errors={409: "somebody listens already", **COMMON}, problem=McpProblem)
+    async def hear(self) -> Heard:
+        """What the server has to say by itself in a conversation."""
+        return self._response()
+
+    @delete(headers=SESSION, errors=COMMON, problem=McpProblem)
+    async def end(self) -> Over:
+        """End a conversation."""
+        return self._response()
+
+    def _response(self) -> Response:
         if not find_spec("mcp"):
             raise HTTPException(501, MISSING)
-        if scope["method"] == "POST" and not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
-            raise HTTPException(415, "Send JSON here, with the content type application/json.")
         if self._opened is None:
             self._opened = _Opened(self._offering())
-        await self._opened.answer(scope, receive, send)
+        return _BySdk(self._opened)
 
     async def close(self) -> None:
         """End all conversations."""
         if self._opened is not None:
             await self._opened.close()
+
+
+class _BySdk(Response):
+    """A response that the SDK makes of the request."""
+
+    def __init__(self, opened: "_Opened") -> None:
+        super().__init__()
+        self._opened = opened
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have the SDK answer."""
+        await self._opened.answer(scope, receive, send)
 
 
 class _Opened:

@@ -1,12 +1,12 @@
 """Anthropic's messages, spoken by us: what is asked, and how an answer is written. What happens in between is the `desk`'s."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from treadle.core.calls import Call, Media, Result
 from treadle.core.messages import History, Message, Part, Text
@@ -16,7 +16,7 @@ from treadle.server.wires.answer import Answer, Finish
 from treadle.server.wires.asked import Asked, Choice, conversation
 from treadle.server.wires.desk import Desk
 from treadle.server.wires.media import Block, Brought, Source
-from treadle.server.wires.reading import body_of, choice_of, distinct, part_of, text_in, tool_of, unable, words_of
+from treadle.server.wires.reading import choice_of, distinct, part_of, text_in, tool_of, unable, words_of
 from treadle.server.wires.refused import Refused, anthropic_error
 from treadle.server.wires.shape import shape_of
 from treadle.server.wires.streaming import answered, event
@@ -90,9 +90,36 @@ class Posted(Counted, frozen=True, kw_only=True):
     mcp_servers: Any = None
 
 
-async def messages(request: Request, desk: Desk) -> Response:
+class AnthropicUsage(Struct, frozen=True):
+    """What an answer used, in tokens; input that was cached counts apart."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_creation_input_tokens: int
+    cache_read_input_tokens: int
+
+
+class AnthropicMessage(Struct, frozen=True):
+    """An answer: text, and the caller's tools that are to be called."""
+
+    id: str
+    type: Literal["message"]
+    role: Literal["assistant"]
+    model: str
+    content: list[dict[str, Any]]
+    stop_reason: Literal["end_turn", "tool_use", "max_tokens", "refusal"]
+    stop_sequence: str | None
+    usage: AnthropicUsage
+
+
+class TokensCounted(Struct, frozen=True):
+    """How many tokens a message would have, roughly."""
+
+    input_tokens: int
+
+
+async def messages(request: Request, body: Posted, desk: Desk) -> Response:
     """Answer a message."""
-    body = await body_of(request, Posted)
     unable(mcp_servers=body.mcp_servers)
     options = Options(
         body.temperature, body.max_tokens, body.top_p, stop=tuple([stop for stop in body.stop_sequences or () if stop])
@@ -102,13 +129,13 @@ async def messages(request: Request, desk: Desk) -> Response:
     return await answered(request, desk, asked, lambda answer_id: Said(answer_id, body.model), stream=bool(body.stream))
 
 
-async def count_tokens(request: Request, desk: Desk) -> Response:
+async def count_tokens(body: Counted, desk: Desk) -> TokensCounted:
     """How many tokens a message would have, roughly: whichever model reads it counts for itself."""
-    asked = await asyncio.to_thread(asked_by, await body_of(request, Counted))
+    asked = await asyncio.to_thread(asked_by, body)
     desk.assistant_of(asked.model)
     tools = msgspec.json.encode(asked.tools)
     characters = History(asked.messages).size + len(asked.instructions) + (len(tools) if asked.tools else 0)
-    return JSONResponse({"input_tokens": max(1, round(characters / CHARACTERS_PER_TOKEN))})
+    return TokensCounted(max(1, round(characters / CHARACTERS_PER_TOKEN)))
 
 
 def asked_by(body: Counted) -> Asked:

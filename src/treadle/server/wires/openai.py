@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from starlette.requests import Request
@@ -15,7 +15,7 @@ from treadle.server.wires.answer import Answer, Finish, Handover
 from treadle.server.wires.asked import Asked, Choice, conversation
 from treadle.server.wires.desk import Desk
 from treadle.server.wires.media import Block, Brought
-from treadle.server.wires.reading import arguments_of, body_of, choice_of, distinct, person_of, tool_of, unable, words_of
+from treadle.server.wires.reading import arguments_of, choice_of, distinct, person_of, tool_of, unable, words_of
 from treadle.server.wires.refused import Refused, openai_error
 from treadle.server.wires.shape import shape_of
 from treadle.server.wires.streaming import answered, event
@@ -108,9 +108,43 @@ class Completion(Struct, frozen=True):
     modalities: list[str] | None = None
 
 
-async def completions(request: Request, desk: Desk) -> Response:
+class ChatSpoken(Struct, frozen=True):
+    """What is said in an answer, and the caller's tools that are to be called."""
+
+    role: Literal["assistant"]
+    content: str | None
+    tool_calls: list[dict[str, Any]] = []
+
+
+class ChatChoice(Struct, frozen=True):
+    """An answer, and why it ended."""
+
+    index: int
+    message: ChatSpoken
+    finish_reason: Literal["stop", "tool_calls", "length", "content_filter"]
+
+
+class ChatUsage(Struct, frozen=True):
+    """What an answer used, in tokens."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ChatCompletion(Struct, frozen=True):
+    """A chat completion. There is one choice."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: ChatUsage
+
+
+async def completions(request: Request, body: Completion, desk: Desk) -> Response:
     """Answer a chat completion."""
-    body = await body_of(request, Completion)
     with_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
 
     def begin(answer_id: str) -> Chat:

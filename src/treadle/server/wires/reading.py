@@ -1,11 +1,10 @@
-"""What both wires share in reading a request: its JSON, texts in blocks, the caller's tools. What can't be done is named."""
+"""What both wires share in reading a request: texts in blocks, the caller's tools. What can't be done is named."""
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
-from starlette.requests import Request
 
 from treadle.core.errors import BadTool
 from treadle.core.messages import Message, Part, Text
@@ -15,23 +14,7 @@ from treadle.server.wires.media import Block, Brought
 from treadle.server.wires.refused import Refused
 from treadle.tools.validate import Validator
 
-T = TypeVar("T")
-
-_AT = re.compile(r" - at `\$\.?(.*)`\Z", re.DOTALL)
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-
-
-async def body_of(request: Request, kind: type[T]) -> T:
-    """The request's JSON as a value."""
-    body = await request.body()
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except msgspec.ValidationError as error:
-        where = _AT.search(str(error))
-        words = _AT.sub("", str(error))
-        raise Refused(400, f"{words}.", (where[1] or None) if where else None) from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"The request isn't JSON that can be read here: {error}.") from error
 
 
 def words_of(content: str | Sequence[Block] | None, param: str) -> str:
