@@ -215,8 +215,8 @@ TABLE: tuple[tuple[str, str, str, Operation], ...] = (
         "/api/runs/{run_id}/cancel",
         "cancel",
         Operation(
-            "Stop a run that is under way",
-            answers={200: Answer("how it stands now", Begins), 404: MISSING, 409: problem("it isn't under way here")},
+            "Stop a run that is under way, or that waits for a person",
+            answers={200: Answer("how it stands now", Begins), 404: MISSING, 409: problem("it is over, or isn't under way here")},
         ),
     ),
     (
