@@ -6,6 +6,7 @@ import pytest
 
 from treadle import Agent, Answer, RunNotFound, Runs, Scripted, SettingsError, ask, open_home, tool
 from treadle.app.home import close_home
+from treadle.app.jobs import Jobs
 from treadle.core.calls import Allow, Call, Written
 from treadle.core.entries import Finished, Judged, Opened, Replied, Returned, Said, Started
 from treadle.core.errors import ApprovalError, RunTaken
@@ -231,6 +232,17 @@ def test_a_run_that_may_be_under_way_elsewhere_is_not_cancelled_here(home):
         return await home.journal.read("r")
 
     assert asyncio.run(story()) == DIED
+
+
+def test_a_jobs_run_is_neither_cancelled_nor_deleted_without_the_job(home):
+    async def story():
+        job = Jobs(home.folder).create("coding", "debug", "Find the bug")
+        await waits(home.services(), job.id)
+        for ends in (Runs(home).cancel, Runs(home).delete):
+            with pytest.raises(RunTaken, match=f"is that of a job: treadle jobs cancel {job.id}"):
+                await ends(job.id)
+
+    asyncio.run(story())
 
 
 def test_a_run_is_deleted_with_those_inside_and_the_audit_keeps_what_it_did(home):

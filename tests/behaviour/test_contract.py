@@ -1,22 +1,16 @@
 """Each row of docs/behaviour.md has a test of its name here, and each test here has its row."""
 
-import ast
 import re
 from pathlib import Path
+
+from named_tests import names_of_tests
 
 HERE = Path(__file__).parent
 ROWS = set(re.findall(r"^\| `([a-z-]+)` \|", (HERE.parents[1] / "docs" / "behaviour.md").read_text(), re.MULTILINE))
 
 
-def names_of_tests() -> list[str]:
-    names = []
-    for file in HERE.glob("test_*.py"):
-        if file.name != Path(__file__).name:
-            names += [node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)]
-    return [name.removeprefix("test_").replace("_", "-") for name in names if name.startswith("test_")]
-
-
-TESTS = names_of_tests()
+FILES = [file for file in HERE.glob("test_*.py") if file.name != Path(__file__).name]
+TESTS = [name.removeprefix("test_").replace("_", "-") for file in FILES for name in names_of_tests(file)]
 
 
 def belongs(test: str, row: str) -> bool:

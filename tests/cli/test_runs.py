@@ -92,3 +92,61 @@ def test_secrets_among_arguments_are_masked_where_they_are_shown(home):
     (info,) = treadle(home, "runs", "--json").json
     shown = ran.err + info["title"] + treadle(home, "audit").out + treadle(home, "show", info["run_id"]).out
     assert "abcdefghijklmnop" not in shown
+
+
+MAILER = """
+import os
+from treadle import tool
+
+
+@tool(effect="write")
+def send() -> str:
+    \"\"\"Send.\"\"\"
+    return "sent"
+
+
+@tool(effect="read")
+def look() -> str:
+    \"\"\"Look.\"\"\"
+    return "nothing"
+
+
+@tool(effect="write")
+def crash() -> str:
+    \"\"\"Die.\"\"\"
+    os._exit(9)
+"""
+
+
+@pytest.fixture
+def mailer(home):
+    (home / "mailer.py").write_text(MAILER)
+    return str(home / "mailer.py")
+
+
+def test_a_run_that_waits_is_cancelled_and_then_deleted_and_the_audit_still_holds(home, mailer):
+    model = script(home, asks(("look", {})), asks(("send", {})))
+    assert treadle(home, "ask", "Send it.", "-m", model, "--tools", mailer, "--run-id", "r", "-q").code == 3
+    refused = treadle(home, "runs", "delete", "nobody")
+    assert (refused.code, "There is no run nobody" in refused.err) == (1, True)
+    assert treadle(home, "runs", "cancel", "r").out == "Cancelled: r\n"
+    (info,) = treadle(home, "runs", "--json").json
+    assert (info["run_id"], info["status"]) == ("r", "cancelled")
+    again = treadle(home, "runs", "cancel", "r")
+    assert (again.code, "is over (cancelled)" in again.err) == (1, True)
+    assert treadle(home, "runs", "delete", "r", "--json").json == {"deleted": "r"}
+    assert treadle(home, "runs", "list", "--json").json == []
+    assert treadle(home, "audit", "verify").out.startswith("The audit holds: ")
+
+
+def test_before_the_first_run_has_ended_the_audit_holds_and_says_that_it_has_no_anchor_yet(home, mailer):
+    model = script(home, asks(("crash", {})))
+    assert treadle(home, "ask", "Die.", "-m", model, "--tools", mailer, "--allow", "crash", "--run-id", "r", "-q").code == 9
+    assert not (home / "data" / "audit.anchors").exists()
+    ran = treadle(home, "audit", "verify")
+    assert (ran.code, ran.out) == (0, "The audit holds: 1 record; no anchor exists yet, since no run has ended.\n")
+    kept = treadle(home, "runs", "delete", "r")
+    assert (kept.code, "isn't over" in kept.err) == (1, True)
+    assert treadle(home, "runs", "delete", "r", "--force").code == 0
+    gone = treadle(home, "audit", "verify")
+    assert (gone.code, "there are no anchors" in gone.err) == (1, True)  # of a run that isn't kept nobody can tell

@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from stores.test_audit import chain, head, record
+from treadle.core.entries import Finished, Opened, Resumed, Said
 from treadle.stores.anchors import Anchor, Anchors, anchors_of
-from treadle.stores.audit import DatabaseAudit, link, verify
+from treadle.stores.audit import NO_ANCHOR_YET, NO_ANCHORS, DatabaseAudit, link, verify
+from treadle.stores.journal import DatabaseJournal
 from treadle.stores.sqlite import SqliteDatabase
 
 
@@ -111,3 +113,34 @@ def test_a_database_that_is_gone_is_told_by_what_was_in_it(tmp_path):
     anchors.add(7, "hash", "r3")
     verified = asyncio.run(DatabaseAudit(database, anchors).verify())
     assert verified.reason == "the database is gone, and record 7 was there when run r3 ended"
+
+
+OPENED = [Opened(agent="a"), Said(text="Go.")]
+
+
+@pytest.mark.parametrize(
+    ("entries", "inside", "says"),
+    [
+        (OPENED, False, (True, "", NO_ANCHOR_YET)),
+        (OPENED, True, (True, "", NO_ANCHOR_YET)),
+        ([*OPENED, Finished(stopped="waiting"), Resumed()], False, (False, "anchors", NO_ANCHORS)),
+        ([*OPENED, Finished(stopped="answered")], True, (False, "anchors", NO_ANCHORS)),
+    ],
+)
+def test_before_the_first_run_has_ended_no_anchor_is_missing(tmp_path, entries, inside, says):
+    """A process that was killed in its first run has written none; whatever ended a turn has written one."""
+    database = SqliteDatabase(tmp_path / "treadle.db")
+
+    async def work():
+        journal, audit = DatabaseJournal(database), DatabaseAudit(database, Anchors(tmp_path / "audit.anchors"))
+        root = "r0" if inside else record(1).run_id
+        await journal.append(root, 0, entries)
+        if inside:
+            await journal.append(record(1).run_id, 0, [Opened(parent="r0"), Finished(stopped="answered")])
+        await audit.record(record(1))
+        return await audit.verify()
+
+    verified = asyncio.run(work())
+    database.close()
+    assert (verified.records, verified.broken_at) == (1, None)
+    assert (verified.holds, verified.missing, verified.reason) == says

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -14,12 +15,14 @@ from typing import Literal
 from msgspec import Struct
 
 from treadle._version import __version__
-from treadle.app.home import Home, open_home, users_in
+from treadle.app.home import FILE, Home, open_home, users_in
 from treadle.app.models import default_model, model_at, names_in, settled_model, spec_of
 from treadle.app.settings import user_settings
 from treadle.core.errors import TreadleError, UnknownModel
 from treadle.stores.journal import Wanted
 from treadle.stores.journal_key import NAME, VARIABLE, kept_key, settled_key
+from treadle.stores.migration import Migration, format_of, migrations_of
+from treadle.stores.sqlite import SCHEMA_VERSION
 
 ROOM = 500 * 1024 * 1024  # bytes below which a disk is nearly full
 OTHERS = 0o077  # the rights of everybody else
@@ -112,18 +115,21 @@ async def _stores(workspace: Path) -> AsyncIterator[Finding]:
     home = open_home()
     if not home.database.exists():
         return
-    for path in sorted(home.folder.glob("*.db")):
-        yield _file(path)
-    if home.database.name != str(home.folder / "treadle.db"):
+    found = [finding for path in sorted(home.folder.glob("*.db")) for finding in _file(path)]
+    for finding in found:
+        yield finding
+    if home.database.name != str(home.folder / FILE):
         await home.journal.runs(1)
         yield Finding("stores", "fine", f"{home.database.name} can be used.")
+    elif any(finding.about == "format" and finding.state == "note" for finding in found):
+        return  # looking at what is in it would migrate it
     yield await _audit(home)
     async for finding in _runs(home):
         yield finding
 
 
-def _file(path: Path) -> Finding:
-    """Whether a SQLite file is whole."""
+def _file(path: Path) -> Iterator[Finding]:
+    """Whether a SQLite file is whole, and what its format is where that was or will be migrated."""
     import sqlite3
     from contextlib import closing
 
@@ -131,13 +137,27 @@ def _file(path: Path) -> Finding:
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=5)) as connection:
             said = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
+            number, migrations = format_of(connection), migrations_of(connection)
     except sqlite3.Error as error:
         busy = "locked" in str(error)
         do = "Try again when whoever has it is done." if busy else mend
-        return Finding("stores", "note" if busy else "wrong", f"{path.name} can't be looked at: {error}.", do)
+        yield Finding("stores", "note" if busy else "wrong", f"{path.name} can't be looked at: {error}.", do)
+        return
     if said != ["ok"]:
-        return Finding("stores", "wrong", f"{path.name} is damaged: {'; '.join(said)}.", mend)
-    return Finding("stores", "fine", f"{path.name} is whole.")
+        yield Finding("stores", "wrong", f"{path.name} is damaged: {'; '.join(said)}.", mend)
+        return
+    yield Finding("stores", "fine", f"{path.name} is whole.")
+    yield from _format(path.name, number, migrations)
+
+
+def _format(name: str, number: int, migrations: list[Migration]) -> Iterator[Finding]:
+    for done in migrations:
+        at = datetime.fromtimestamp(done.at).astimezone().isoformat(" ", "seconds")
+        yield Finding("format", "fine", f"{name} was migrated from format {done.from_format} to {done.to_format} on {at}.")
+    if name == FILE and number < SCHEMA_VERSION:
+        says = f"{name} has format {number}; this Treadle uses format {SCHEMA_VERSION}."
+        do = "The next command that uses it migrates it. To be able to go back to an older Treadle: treadle backup FILE"
+        yield Finding("format", "note", says, do)
 
 
 async def _audit(home: Home) -> Finding:
@@ -146,7 +166,8 @@ async def _audit(home: Home) -> Finding:
         says = f"The audit can't be verified: {verified.records:,} records hold together, but {verified.reason}."
         return Finding("audit", "wrong", says, "Restore the anchors from a backup; the next run notes where the audit ends then.")
     if verified.broken_at is None:
-        return Finding("audit", "fine", f"The audit holds: {verified.records:,} records.")
+        no_anchor = f"; {verified.reason}" if verified.reason else ""
+        return Finding("audit", "fine", f"The audit holds: {verified.records:,} records{no_anchor}.")
     says = f"The audit is broken at record {verified.broken_at}: {verified.reason}."
     return Finding("audit", "wrong", says, "Somebody or something changed the file; compare it with a backup.")
 

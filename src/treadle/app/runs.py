@@ -76,6 +76,7 @@ class Runs:
 
         A run that is under way is cancelled where it is: `Agent.cancel`.
         """
+        self._check_no_job(run_id)
         await (await self._tree(run_id)).cancel()
 
     async def delete(self, run_id: str, *, force: bool = False) -> None:
@@ -84,6 +85,7 @@ class Runs:
         A run whose turn isn't over may be under way in another process; with `force` it is deleted all the same, and that process
         is refused its next write.
         """
+        self._check_no_job(run_id)
         root = (await self._tree(run_id)).check_root()
         if root.state.finished is None and not force:
             raise RunTaken(f"Run {run_id} isn't over: resume or cancel it first, or delete it with force=True.")
@@ -100,6 +102,13 @@ class Runs:
         """Looking makes no file where nothing was ever kept."""
         if self._home is not None and not self._home.database.exists():
             raise RunNotFound(f"There is no run {run_id}: nothing is kept in {self._home.folder} yet.")
+
+    def _check_no_job(self, run_id: str) -> None:
+        """A job says of itself where it stands, so that its run isn't ended without it."""
+        from treadle.app.jobs import Jobs  # agents without jobs don't need them
+
+        if self._home is not None and Jobs(self._home.folder).has(run_id):
+            raise RunTaken(f"Run {run_id} is that of a job: treadle jobs cancel {run_id}")
 
     async def list(self, limit: int = 50, *, status: str = "", agent: str = "", search: str = "") -> "list[RunInfo]":
         """Return the runs that a person began, newest first; those with `search` in their titles, where it is given."""

@@ -25,7 +25,8 @@ async def _verify(args: argparse.Namespace) -> int:
     if args.json:
         screen.line(to_json(verified))
     elif verified.holds:
-        screen.line(f"The audit holds: {counted(verified.records, 'record')}.")
+        no_anchor = f"; {verified.reason}" if verified.reason else ""
+        screen.line(f"The audit holds: {counted(verified.records, 'record')}{no_anchor}.")
     elif is_new:
         screen.note(f"There is no audit yet: nothing is kept in {home.folder}.")
     elif verified.broken_at is None:

@@ -154,10 +154,26 @@ def _quiet(add_argument: Callable[..., object]) -> None:
 
 
 def _runs(command: Parser) -> None:
+    _runs_list(command)
+    command.set_defaults(status=None, most=20, json=False)
+    add_commands(command, "ACTION", RUN_ACTIONS)
+
+
+def _runs_list(action: Parser) -> None:
     statuses = ("open", "answered", "limit", "waiting", "cancelled", "failed")
-    command.add_argument("--status", choices=statuses, help="only these")
-    _most(command)
-    _json(command)
+    action.add_argument("--status", choices=statuses, default=argparse.SUPPRESS, help="only these")
+    _list_options(action)
+
+
+def _runs_one(action: Parser) -> None:
+    action.add_argument("run", metavar="RUN", help="the run's id")
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
+
+
+def _runs_delete(action: Parser) -> None:
+    _runs_one(action)
+    words = "also one whose turn isn't over; a process that carries it on is refused its next write"
+    action.add_argument("--force", action="store_true", help=words)
 
 
 def _show(command: Parser) -> None:
@@ -227,9 +243,13 @@ def _jobs(command: Parser) -> None:
 
 
 def _jobs_list(action: Parser) -> None:
-    """The same before and after the word `list`, which must not undo what was typed before it."""
     states = ("pending", "running", "waiting", "completed", "failed", "cancelled")
     action.add_argument("--state", choices=states, default=argparse.SUPPRESS, help="only these")
+    _list_options(action)
+
+
+def _list_options(action: Parser) -> None:
+    """The same before and after the word `list`, which must not undo what was typed before it."""
     words = "how many at most (default: 20)"
     action.add_argument("-n", type=count(1), metavar="N", dest="most", default=argparse.SUPPRESS, help=words)
     action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
@@ -343,6 +363,11 @@ def _most(command: Parser) -> None:
     command.add_argument("-n", type=count(1), default=20, metavar="N", dest="most", help="how many at most (default: 20)")
 
 
+RUN_ACTIONS: tuple[Entry, ...] = (
+    ("list", "list the runs that are kept", "The same as `treadle runs` alone.", _runs_list),
+    ("cancel", "end one that waits for a person; the calls that wait aren't run", "", _runs_one),
+    ("delete", "delete one, with the runs inside of it", "The audit keeps its records of it.", _runs_delete),
+)
 JOB_ACTIONS: tuple[Entry, ...] = (
     ("list", "list the jobs that are kept", "The same as `treadle jobs` alone.", _jobs_list),
     ("show", "show one: what it is for, where it stands, what came of it", "", _jobs_one),
@@ -364,7 +389,7 @@ COMMANDS: tuple[Entry, ...] = (
     ("ask", "ask one question", "The answer goes to stdout, everything else to stderr.", _ask),
     ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat),
     ("resume", "take a run up again: after a crash, an approval, a failure", "Options replace those it began with.", _resume),
-    ("runs", "list the runs that are kept", "The newest come first.", _runs),
+    ("runs", "list the runs that are kept; cancel or delete one", "The newest come first.", _runs),
     ("jobs", "list the jobs that are kept; show, watch, cancel or resume one", "The newest come first.", _jobs),
     ("show", "show what happened in a run", "Runs inside of it are indented.", _show),
     ("approve", "say yes to a call that waits", "`treadle resume` then goes on.", _approve),

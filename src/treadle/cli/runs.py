@@ -1,20 +1,28 @@
-"""`treadle runs`: the runs that are kept, newest first."""
+"""`treadle runs`: the runs that are kept, newest first; one cancelled or deleted."""
 
 import argparse
 
+from treadle.app.runs import Runs
 from treadle.cli.carrying import carry_out
-from treadle.cli.kept import kept
+from treadle.cli.codes import FINE
+from treadle.cli.kept import home_of, kept
 from treadle.cli.render import table, to_json, when
 from treadle.cli.screen import Screen
 from treadle.stores.journal import RunInfo
 
 
 def run(args: argparse.Namespace) -> int:
-    """List them."""
-    return carry_out(_runs(args))
+    """List them, or end one."""
+    match args.action:
+        case "cancel":
+            return carry_out(_cancel(args))
+        case "delete":
+            return carry_out(_delete(args))
+        case _:
+            return carry_out(_list(args))
 
 
-async def _runs(args: argparse.Namespace) -> int:
+async def _list(args: argparse.Namespace) -> int:
     home, screen = kept(), Screen()
     found = [] if home is None else await home.journal.runs(args.most, args.status or "")
     if args.json:
@@ -24,8 +32,20 @@ async def _runs(args: argparse.Namespace) -> int:
             screen.line(line)
     else:
         screen.note("There are no runs.")
-    return 0
+    return FINE
 
 
 def _row(info: RunInfo) -> tuple[str, ...]:
     return info.run_id, when(info.updated_at), info.status, f"{info.agent} {info.model}".strip(), info.title or "-"
+
+
+async def _cancel(args: argparse.Namespace) -> int:
+    await Runs(home_of(args.run)).cancel(args.run)
+    Screen().line(to_json({"cancelled": args.run}) if args.json else f"Cancelled: {args.run}")
+    return FINE
+
+
+async def _delete(args: argparse.Namespace) -> int:
+    await Runs(home_of(args.run)).delete(args.run, force=args.force)
+    Screen().line(to_json({"deleted": args.run}) if args.json else f"Deleted: {args.run}")
+    return FINE

@@ -11,12 +11,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from treadle.core.entries import Finished
 from treadle.core.seams import AuditRecord
 from treadle.stores.anchors import Anchor, Anchors
 from treadle.stores.database import Connection, Database, Words, insert_rows
-from treadle.stores.journal import DONE
+from treadle.stores.journal import DONE, read_lines
 
 NO_DATABASE = "there is no database"
+NO_ANCHOR_YET = "no anchor exists yet, since no run has ended"
 NO_ANCHORS = "there are no anchors, so that nobody can tell whether records were cut off or all were written anew"
 GENESIS = "0" * 64  # what the first record is chained to
 _PAGE = 1000  # records that are read at once
@@ -54,6 +56,7 @@ class Verified(Struct, frozen=True):
     """What `verify` found: how many records hold, and the first that doesn't with what is wrong with it.
 
     Where the database or the anchors are `missing`, `reason` says what that means: nobody can tell whether all records are there.
+    Before the first run has ended there is no anchor, and `reason` says so of a chain that holds.
     """
 
     records: int
@@ -165,9 +168,23 @@ class DatabaseAudit:
         with self._database.apart() as connection:
             connection.execute(words.snapshot)
             verified = verify(_links(connection, words), _head(connection), anchors)
-        if self._anchors is None or anchors or not verified.records or verified.broken_at is not None:
-            return verified
-        return Verified(verified.records, None, NO_ANCHORS, "anchors")
+            if self._anchors is None or anchors or not verified.records or verified.broken_at is not None:
+                return verified
+            if self._was_anchored(connection):
+                return Verified(verified.records, None, NO_ANCHORS, "anchors")
+            return Verified(verified.records, None, NO_ANCHOR_YET)
+
+    def _was_anchored(self, connection: Connection) -> bool:
+        """Whether a run that is in the audit has ended a turn, when an anchor is written. One that isn't kept any more has."""
+        words = self._database.words
+        named = {row[0] for row in connection.execute(f"SELECT DISTINCT {words.said.format('run_id')} FROM audit").fetchall()}  # noqa: S608
+        for run_id in named:
+            root = _root(connection, run_id)
+            rows = connection.execute("SELECT lines FROM entries WHERE run_id = ? ORDER BY position", (root,)).fetchall()
+            entries = read_lines(self._database.cipher, root, rows)
+            if not entries or any(isinstance(entry, Finished) for entry in entries):
+                return True
+        return False
 
     def _without_database(self) -> Verified:
         """Nothing is made by looking."""
@@ -181,6 +198,13 @@ class DatabaseAudit:
 
 def _nothing(connection: Connection) -> None:
     """A job that is over when those before it are."""
+
+
+def _root(connection: Connection, run_id: str) -> str:
+    """The run that a person began; anchors are written at the end of its turns."""
+    while row := connection.execute("SELECT parent FROM runs WHERE run_id = ? AND parent <> ''", (run_id,)).fetchone():
+        run_id = row[0]
+    return run_id
 
 
 def _columns(words: Words) -> str:

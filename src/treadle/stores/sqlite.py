@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import JournalDamaged, JournalError, TreadleError
+from treadle.stores.anchors import anchors_of
 from treadle.stores.database import Connection, Database, Ticket, Words
 from treadle.stores.encryption import Cipher
 from treadle.stores.mark import Mark, count
+from treadle.stores.migration import execute_script, format_of, set_format
 from treadle.stores.stats.anew import COUNT_ANEW
 from treadle.stores.write_ahead import write_ahead
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 5  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for whoever else has the file locked
 COUNTS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
+ANCHORS_SINCE = 4  # the audit of an older file has no anchors
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id TEXT PRIMARY KEY, parent TEXT NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL,
@@ -75,6 +78,17 @@ INSERT OR IGNORE INTO queue_gate VALUES (1);
 CREATE TABLE IF NOT EXISTS schedules (
     name TEXT PRIMARY KEY, cron TEXT NOT NULL, zone TEXT NOT NULL, wanted TEXT NOT NULL, at REAL NOT NULL
 ) WITHOUT ROWID;
+"""
+
+# The first files have a row for each line of the journal.
+_ROWS_OF_LINES = """
+ALTER TABLE entries RENAME TO entries_by_line;
+CREATE TABLE entries (
+    run_id TEXT NOT NULL, position INTEGER NOT NULL, next INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (run_id, position)
+) WITHOUT ROWID;
+INSERT INTO entries SELECT run_id, position, position + 1, line FROM entries_by_line;
+DROP TABLE entries_by_line;
+DROP INDEX IF EXISTS runs_by_time;
 """
 
 
@@ -205,9 +219,40 @@ def open_database(path: Path, wait: float = WAIT) -> "sqlite3.Connection":
 def _prepare(connection: "sqlite3.Connection", path: Path, wait: float) -> None:
     write_ahead(connection.execute, wait)
     connection.execute("PRAGMA synchronous=FULL")
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    version = format_of(connection)
     if version > SCHEMA_VERSION:
         raise JournalError(f"{path} was made by a newer Treadle; update Treadle to use it.")
     if version < SCHEMA_VERSION:
-        anew = f"{COUNT_ANEW};" if version < COUNTS_SINCE else ""
-        connection.executescript(f"BEGIN IMMEDIATE;{SCHEMA}{anew}PRAGMA user_version={SCHEMA_VERSION};COMMIT;")
+        connection.execute("BEGIN IMMEDIATE")
+        _migrate(connection, path)
+        connection.execute("COMMIT")
+
+
+def _migrate(connection: "sqlite3.Connection", path: Path) -> None:
+    version = format_of(connection)  # another process may have been quicker
+    if version == SCHEMA_VERSION:
+        return
+    if "line" in _columns(connection, "entries"):
+        execute_script(connection, _ROWS_OF_LINES)
+    if "entries" in _columns(connection, "runs"):
+        connection.execute("ALTER TABLE runs DROP COLUMN entries")
+    execute_script(connection, SCHEMA)
+    if version < COUNTS_SINCE:
+        execute_script(connection, COUNT_ANEW)
+    if version < ANCHORS_SINCE:
+        _anchor(connection, path)
+    set_format(connection, SCHEMA_VERSION)
+
+
+def _columns(connection: "sqlite3.Connection", table: str) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+
+
+def _anchor(connection: "sqlite3.Connection", path: Path) -> None:
+    """Anchor an audit that was kept before there were anchors: from now on it can't be cut short unnoticed."""
+    anchors = anchors_of(path.parent)
+    run_id = WORDS.said.format("run_id")
+    query = f"SELECT audit_head.seq, audit_head.hash, {run_id} FROM audit_head JOIN audit USING (seq)"  # noqa: S608 - our own words
+    last = connection.execute(query).fetchone()
+    if last is not None and not anchors.all():
+        anchors.add(*last)

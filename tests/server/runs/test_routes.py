@@ -254,9 +254,29 @@ def test_a_run_is_cancelled_and_says_so_to_whoever_reads(tmp_path):
     with serving(tmp_path, calls(("wait", {})), assistants=[rivers(tools=[gate.tool])]) as server:
         cancelled, again, resumed, told = with_server(server, work)
     assert (cancelled[0], cancelled[1]["status"]) == (200, "cancelled")
-    assert (again[0], "nothing to cancel" in again[1]["error"]) == (409, True)
+    assert (again[0], "is over (cancelled)" in again[1]["error"]) == (409, True)
     assert (resumed[0], "is over (cancelled)" in resumed[1]["error"]) == (409, True)
     assert told[-1].data["stopped"] == "cancelled"
+
+
+def test_a_run_that_waits_for_a_person_is_cancelled_and_its_call_never_runs(tmp_path):
+    async def work(ask):
+        run_id = await begun(ask)
+        waits = await ask.ended(run_id, "waiting")
+        (approval,) = (await ask("GET", "/api/approvals"))[1]["approvals"]
+        cancelled = await ask("POST", f"/api/runs/{run_id}/cancel")
+        said = {"approved": True, "digest": approval["digest"]}
+        late = await ask("POST", f"/api/runs/{run_id}/approvals/{approval['call_id']}", said)
+        return waits, cancelled, late, (await ask("GET", "/api/approvals"))[1], await ask.ended(run_id, "cancelled")
+
+    with serving(tmp_path, calls(("dam", {"river": "Rhine"}))) as server:
+        waits, cancelled, late, waiting, shown = with_server(server, work)
+    assert waits["run"]["status"] == "waiting"
+    assert (cancelled[0], cancelled[1]["status"]) == (200, "cancelled")
+    assert late[0] == 409
+    assert waiting == {"approvals": []}
+    (returned,) = [entry for entry in shown["entries"] if entry["kind"] == "returned"]
+    assert returned["result"]["problem"] == "cancelled"
 
 
 def test_a_run_under_way_takes_no_other_turn(tmp_path):

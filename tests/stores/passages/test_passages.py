@@ -18,6 +18,7 @@ from treadle.core.errors import ModelUnavailable, SettingsError
 from treadle.models.embeddings.builtin import Builtin, installed
 from treadle.models.embeddings.hashed import Hashed
 from treadle.models.embeddings.vectors import unit
+from treadle.stores.migration import migrations_of
 from treadle.stores.passages.asked import Term, matching
 from treadle.stores.passages.connections import open_passages, translated
 from treadle.stores.passages.filters import Filter, filter_of
@@ -25,7 +26,7 @@ from treadle.stores.passages.held import has_numpy
 from treadle.stores.passages.nearest import signs, small
 from treadle.stores.passages.passages import Passages
 from treadle.stores.passages.ranking import RELATED, fused, score
-from treadle.stores.passages.schema import STEPS, _statements
+from treadle.stores.passages.schema import STEPS
 from treadle.stores.passages.values import Document, Found, Passage, PassagesError
 
 
@@ -603,18 +604,22 @@ def test_a_file_of_something_else_is_left_alone(tmp_path):
     assert len((tmp_path / "passages.db").read_bytes()) == len(before)
 
 
-def test_a_file_of_the_first_version_is_brought_to_that_of_today(tmp_path):
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_of_an_older_format_is_migrated_and_says_so(tmp_path, version):
     old = sqlite3.connect(tmp_path / "passages.db", isolation_level=None)
-    for statement in _statements(STEPS[0]):
-        old.execute(statement)
+    old.executescript("".join(STEPS[:version]))
     old.execute("INSERT INTO documents (source, collection, title, hash) VALUES ('old.md', 'folders', 'Old', 'x')")
-    old.execute("PRAGMA user_version=1")
+    old.execute(f"PRAGMA user_version={version}")
     old.close()
 
     async def work(store):
         return await store.abouts(), await store.sources()
 
-    assert using(tmp_path, work, pages=[]) == ({"old.md": {}}, {"old.md": "x"})
+    for _ in range(2):
+        assert using(tmp_path, work, pages=[]) == ({"old.md": {}}, {"old.md": "x"})
+    new = sqlite3.connect(tmp_path / "passages.db")
+    assert [(each.from_format, each.to_format) for each in migrations_of(new)] == [(version, len(STEPS))]
+    new.close()
 
 
 def test_what_else_is_known_of_a_document_is_kept_with_it(tmp_path):

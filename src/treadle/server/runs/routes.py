@@ -130,9 +130,9 @@ class Service:
             return self._streamed(request, Start(None, way.broadcast, way.after))
         return Begins(way.turn.run_id, "open")
 
-    @post("/api/runs/{run_id}/cancel", errors={**MISSING, 409: "it isn't under way here"}, returns="how it stands now")
+    @post("/api/runs/{run_id}/cancel", errors={**MISSING, 409: "it is over, or isn't under way here"}, returns="how it stands now")
     async def cancel(self, run_id: str) -> Begins:
-        """Stop a run that is under way."""
+        """Stop a run that is under way, or that waits for a person."""
         await self._runs.cancel(run_id)
         return Begins(run_id, (await self._info(run_id)).status)
 

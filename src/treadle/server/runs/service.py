@@ -278,11 +278,12 @@ class HostedRuns:
     # stopping and forking
 
     async def cancel(self, run_id: str) -> None:
-        """Stop a run that is under way here."""
+        """Stop a run that is under way here, or end one that waits for a person."""
         await self.settled()
         await entries_of(self.home, run_id)
-        if not await self.live.cancel(run_id):
-            raise HTTPException(409, f"Run {run_id} isn't under way here, so there is nothing to cancel.")
+        async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
+            if not await self.live.cancel(run_id):
+                await Runs(self.home).cancel(run_id)
 
     async def fork(self, run_id: str, asked: ForkAsked, by: Visitor) -> str:
         """A new run from the first entries of another; with a message it goes on at once."""

@@ -82,7 +82,7 @@ function answerOf({ records, broken_at, reason, missing }) {
     return element("p", { class: "notice warn" }, `The chain can't be verified: ${amount} hold together, but ${reason}.`);
   }
   return element("p", { class: "notice good" },
-    records ? `The chain holds: ${amount}, each as it was written.` : "There is no record yet, so nothing can be broken.");
+    records ? `The chain holds: ${amount}, each as it was written${reason ? `; ${reason}` : ""}.` : "There is no record yet, so nothing can be broken.");
 }
 
 const wanted = new URLSearchParams(location.search);

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from treadle.stores.migration import execute_script, format_of, set_format
 from treadle.stores.passages.values import PassagesError
 
 if TYPE_CHECKING:
@@ -58,34 +59,17 @@ CREATE VIRTUAL TABLE temp.heard_words USING fts5vocab(temp, heard, instance);
 
 def prepare(connection: "Connection", path: object) -> None:
     """Bring a file to the version of today, in one transaction; whoever opens it at the same time waits."""
-    version = _version(connection)
+    version = format_of(connection)
     if version > len(STEPS):
         raise PassagesError(f"{path} was made by a newer Treadle; update Treadle to use it.")
     if version < len(STEPS):
         connection.execute("BEGIN IMMEDIATE")
-        version = _version(connection)  # somebody else may have been first
+        version = format_of(connection)  # somebody else may have been first
         if version == 0 and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             connection.execute("ROLLBACK")
             raise PassagesError(f"{path} holds something else; name another file for the passages.")
         for step in STEPS[version:]:
-            for statement in _statements(step):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version={len(STEPS)}")
+            execute_script(connection, step)
+        if version < len(STEPS):
+            set_format(connection, len(STEPS))
         connection.execute("COMMIT")
-
-
-def _version(connection: "Connection") -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _statements(script: str) -> list[str]:
-    """The statements of a script, one by one: `executescript` would end the transaction. A trigger's own end with `END;`."""
-    statements: list[str] = []
-    open_trigger = False
-    for line in script.strip().splitlines():
-        if open_trigger or (statements and not statements[-1].rstrip().endswith(";")):
-            statements[-1] += f"\n{line}"
-        else:
-            statements.append(line)
-        open_trigger = "CREATE TRIGGER" in statements[-1] and not line.startswith("END;")
-    return statements
