@@ -29,6 +29,7 @@ PUBLIC = [
     "CallDone",
     "CallRecord",
     "Command",
+    "ContextNotFound",
     "Delta",
     "Deny",
     "Desk",

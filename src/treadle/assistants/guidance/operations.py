@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from treadle.assistants.guidance.guide import MESSAGES, Guided
 from treadle.assistants.guidance.preflight import Preflight
+from treadle.assistants.guidance.session import MESSAGES, Guided
 from treadle.assistants.guidance.stages import Progress, Stage
 from treadle.assistants.guidance.store.values import (
     ChatSession,
@@ -28,7 +28,7 @@ from treadle.assistants.guidance.store.values import (
     SessionMode,
     WorldModel,
 )
-from treadle.routes import EVENTS, Answer, Decision, Operation
+from treadle.routes import EVENTS, Answer, Operation
 
 # What is asked
 
@@ -100,16 +100,6 @@ class GuidanceAsked(Struct, frozen=True):
 
     user_query: str = ""
     message_limit: int = MESSAGES
-
-
-class GuidanceSaid(Struct, frozen=True):
-    """What the person says to the panel."""
-
-    message: str
-
-
-class ChangeDecision(Decision, frozen=True, kw_only=True):
-    """What the person says about a change that waits."""
 
 
 # What is answered
@@ -274,7 +264,7 @@ TABLE: tuple[Row, ...] = (
         _does(
             "Answer what was said last",
             {200: Answer("the answer, as it is kept", MessageTold)},
-            {**GONE, 400: "nothing has been said yet"},
+            {**GONE, 400: "nothing has been said yet", 409: "the answer was stopped"},
             runs=True,
         ),
     ),
@@ -283,17 +273,5 @@ TABLE: tuple[Row, ...] = (
         "/chat-sessions/{session_id}/architect-reply-stream",
         "architect_reply_stream",
         _does("Answer what was said last, and see it come", {200: EVENT_LINES}, GONE, runs=True),
-    ),
-    (
-        "POST",
-        "/api/guidance/sessions/{session_id}/chat",
-        "chat",
-        _does("Say something, and see what happens", {200: EVENT_LINES}, {400: "the message is empty"}, GuidanceSaid, runs=True),
-    ),
-    (
-        "POST",
-        "/api/guidance/approvals/{run_id}/{call_id}",
-        "answer",
-        _does("Approve or deny a change that waits", {200: EVENT_LINES}, None, ChangeDecision, runs=True),
     ),
 )

@@ -1,9 +1,10 @@
-"""The guidance assistant over HTTP: the routes of the original that guidance touches, and what the panel needs besides.
+"""The guidance assistant over HTTP: the routes of the original that guidance touches. Its panel asks at `/api/runs`.
 
 What goes wrong is `{"detail": …}`, as clients of the original know it. Every request acts for the person whose server this is.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -13,14 +14,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
-from treadle import Host, RunNotFound, TreadleError
-from treadle.assistants.guidance.guide import Guide, Guided, as_json, user_of
-from treadle.assistants.guidance.opened import Opened
+from treadle import AssistantSession, ContextNotFound, Host, Message, ModelError, RunNotFound, TreadleError, UnknownModel
+from treadle.assistants.guidance import assistant
+from treadle.assistants.guidance.architect import NothingSaid, Stopped, reply, stream_reply
 from treadle.assistants.guidance.operations import (
     TABLE,
-    ChangeDecision,
     GuidanceAsked,
-    GuidanceSaid,
     NewMessage,
     NewProject,
     NewSession,
@@ -30,11 +29,13 @@ from treadle.assistants.guidance.operations import (
     RunWanted,
 )
 from treadle.assistants.guidance.preflight import preflight
+from treadle.assistants.guidance.projects import open_projects, user_of
+from treadle.assistants.guidance.prompts import NO_QUESTION
+from treadle.assistants.guidance.session import Guided, guided_without_model, history_of, recover
 from treadle.assistants.guidance.stages import progress_of, told
 from treadle.assistants.guidance.store.errors import BadValue, ChangedMeanwhile, NotThere, NotYours
 from treadle.assistants.guidance.store.values import ChatMessage, ProblemSpec, Provenance, WorldModel
-from treadle.assistants.guidance.talks import NothingSaid, Talks
-from treadle.assistants.guidance.tools import state_of
+from treadle.assistants.guidance.tools import MOST_MESSAGES, state_of
 from treadle.routes import Described, Endpoint, body_of, streamed, together
 
 if TYPE_CHECKING:
@@ -45,10 +46,12 @@ Value = TypeVar("Value", ProblemSpec, WorldModel)
 STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
     (NotThere, 404),
     (RunNotFound, 404),
+    (ContextNotFound, 404),
     (NotYours, 403),
     (ChangedMeanwhile, 409),
     (BadValue, 422),
     (NothingSaid, 400),
+    (Stopped, 409),
     (TreadleError, 500),
 )
 
@@ -58,21 +61,16 @@ class Service:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._opened = Opened(host)
-        host.at_end(self._opened.close)
-
-    @property
-    def _user(self) -> str:
-        return user_of(self._host)
+        self._user = user_of(host)
+        self._found: Store | None = None
+        self._opened = AsyncExitStack()
+        host.at_end(self._opened.aclose)
 
     async def _store(self) -> "Store":
-        return await self._opened.store()
-
-    async def _guide(self) -> Guide:
-        return Guide(self._host, await self._store(), self._opened.settings, self._user)
-
-    async def _talks(self) -> Talks:
-        return Talks(await self._store(), await self._guide(), self._user)
+        """The projects, which stay open for as long as the server runs."""
+        if self._found is None:
+            self._found = await self._opened.enter_async_context(open_projects(self._host))
+        return self._found
 
     async def projects(self, request: Request) -> Response:
         """All of them."""
@@ -159,8 +157,9 @@ class Service:
 
     async def messages(self, request: Request) -> Response:
         """What was said."""
-        said = await (await self._store()).list_messages(self._user, request.path_params["session_id"])
-        return _json([_told(each) for each in said])
+        store, session_id = await self._store(), request.path_params["session_id"]
+        await recover(self._host, store, session_id)
+        return _json([_told(each) for each in await store.list_messages(self._user, session_id)])
 
     async def add_message(self, request: Request) -> Response:
         """One thing more."""
@@ -171,57 +170,33 @@ class Service:
 
     async def guidance(self, request: Request) -> Response:
         """An answer that isn't kept as a message."""
-        asked = await body_of(request, GuidanceAsked)
-        session = await (await self._store()).get_chat_session(self._user, request.path_params["session_id"])
-        guided = await (await self._guide()).provide_guidance(
-            session.project_id, asked.user_query, session.id, message_limit=min(max(asked.message_limit, 0), 50)
-        )
-        return _json(as_json(guided))
+        asked, store = await body_of(request, GuidanceAsked), await self._store()
+        session = await store.get_chat_session(self._user, request.path_params["session_id"])
+        most = min(max(asked.message_limit, 0), MOST_MESSAGES)
+        before = await store.list_messages(self._user, session.id, most + 1)
+        if before and (before[-1].role, before[-1].content) == ("user", asked.user_query):
+            before = before[:-1]  # it is the question itself
+        context = {"project_id": session.project_id, "session_id": session.id, "kept": False}
+        mine = AssistantSession(assistant, self._host, context)
+        return _json(await self._guided(mine, asked.user_query, history_of(before, most)))
+
+    async def _guided(self, session: AssistantSession, query: str, history: Sequence[Message]) -> Guided:
+        try:
+            model = await self._host.model()
+        except (UnknownModel, ModelError) as error:
+            state = await state_of(await self._store(), self._user, session.host.about["project_id"])
+            return guided_without_model(state, query, str(error))
+        return (await session.run(query or NO_QUESTION, history=history, model=model)).data
 
     async def architect_reply(self, request: Request) -> Response:
         """The answer to what was said last, kept as a message."""
-        return _json(_told(await (await self._talks()).reply(request.path_params["session_id"])))
+        return _json(_told(await reply(self._host, await self._store(), request.path_params["session_id"])))
 
     async def architect_reply_stream(self, request: Request) -> Response:
         """The same, as it comes, in the events that clients of the original know."""
-        session_id = request.path_params["session_id"]
-        talks = await self._talks()
-        await (await self._store()).get_chat_session(self._user, session_id)
-        return streamed(_as_original(talks.stream_reply(session_id)))
-
-    async def chat(self, request: Request) -> Response:
-        """Say something, and see what happens: for the panel."""
-        said = await body_of(request, GuidanceSaid)
-        if not said.message.strip():
-            raise HTTPException(400, "Say something in `message`.")
-        events = (await self._talks()).stream(request.path_params["session_id"], said.message)
-        return streamed(_for_panel(events))
-
-    async def answer(self, request: Request) -> Response:
-        """What the person says about a change that waits, and how it goes on."""
-        said, run_id = await body_of(request, ChangeDecision), request.path_params["run_id"]
-        events = (await self._guide()).answer(run_id, request.path_params["call_id"], said)
-        return streamed(_for_panel(self._kept(run_id, events)))
-
-    async def _kept(self, run_id: str, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """What a run says after it was answered is kept as a message too, in the conversation that it began in."""
-        async for event in events:
-            if isinstance(event, Guided):
-                opened: Any = (await self._host.home.journal.read(run_id))[0]
-                session_id = opened.origin.get("about", {}).get("session_id", "")
-                yield await (await self._talks()).keep(session_id, event) if session_id else event
-            else:
-                yield event
-
-
-async def _for_panel(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    async for event in events:
-        if isinstance(event, ChatMessage):
-            yield {"event": "reply", "message": event.content, **event.metadata}
-        elif isinstance(event, Guided):
-            yield {"event": "reply", "message": event.guidance_message, **as_json(event)}
-        else:
-            yield event
+        store, session_id = await self._store(), request.path_params["session_id"]
+        await store.get_chat_session(self._user, session_id)
+        return streamed(_as_original(stream_reply(self._host, store, session_id)))
 
 
 async def _as_original(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
