@@ -2,11 +2,16 @@
 
 import asyncio
 import json
+import socket
+from contextlib import ExitStack
 
 import pytest
 from msgspec.structs import replace
 
 from browser import needs_browser
+from cli.running import asks, script, start
+from server.pages.cable import Cable
+from server.pages.shop import Held
 from server.running import Serving
 from treadle import ModelError, Scripted
 from treadle.assistants.guidance import assistant
@@ -26,6 +31,8 @@ CONSTRAINTS = """Object.fromEntries([...document.querySelectorAll('#spec .constr
 FITS = "document.documentElement.scrollWidth === document.documentElement.clientWidth"
 FOCUS = "document.activeElement"
 NOISE = {"constraints": [{"name": "Noise", "description": "Quiet after 22:00", "weight": 40}]}
+SAID = "[...document.querySelectorAll('.said p')].map(each => each.innerText)"
+WORDS = "[...document.querySelectorAll('.words')].map(each => each.innerText)"
 READY = "!document.querySelector('#state').hidden && document.querySelectorAll('.start .chip').length === 3"
 
 
@@ -117,6 +124,12 @@ def constraint(number):
 async def spec_of(store):
     (project,) = await store.list_projects("local")
     return await store.get_problem_spec("local", project.id)
+
+
+async def messages_of(store):
+    (project,) = await store.list_projects("local")
+    (session,) = await store.list_chat_sessions("local", project.id)
+    return await store.list_messages("local", session.id)
 
 
 # the project's state
@@ -315,6 +328,99 @@ def test_without_a_model_the_answer_comes_from_the_state_and_says_so(visit):
         await again(page, f"{READY} && document.querySelectorAll('.notice.bad').length === 1")
 
     visit(look, ModelError("There is no such model."))
+
+
+# an answer that is under way
+
+
+def test_an_answer_under_way_goes_on_after_a_reload_and_in_another_tab(visit, kept):
+    held = Held("One, ", "two.")
+    last = "document.querySelector('.turn:last-child .words')?.innerText === {!r}"
+
+    async def look(page, other):
+        await come_to(page)
+        await ask(page, "Hello.", DONE.format(1))
+        await page.click("#message")
+        await page.write("Count.")
+        await page.press("Enter")
+        held.free()
+        await page.wait_for(last.format("One,"))
+        for each in (other, page):
+            await again(await come_to(each), f"{READY} && {last.format('One,')}")
+            assert await each.evaluate(SAID) == ["Hello.", "Count."]
+        held.free()
+        for each in (page, other):
+            await (await come_to(each)).wait_for(last.format("One, two."))
+            await each.wait_for(DONE.format(1))
+            assert await each.evaluate(WORDS) == ["Yes.", "One, two."]
+
+    visit(look, "Yes.", held, pages=2)
+    assert [(each.role, each.content) for each in kept(messages_of)] == [
+        ("user", "Hello."),
+        ("agent", "Yes."),
+        ("user", "Count."),
+        ("agent", "One, two."),
+    ]
+
+
+def test_an_answer_that_was_stopped_stays_so(visit):
+    held, said = Held("One, ", "two."), "document.querySelector('.turn .doing')?.innerText === 'This answer was stopped.'"
+
+    async def look(page):
+        await page.click("#message")
+        await page.write("Count.")
+        await page.press("Enter")
+        held.free()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One,'")
+        await page.click(".stop")
+        await page.wait_for(said)
+        await again(page, f"{READY} && {said}")
+
+    visit(look, held)
+
+
+def test_nothing_is_lost_when_the_server_is_killed_while_a_change_waits_and_while_it_answers(browser, kept, tmp_path):
+    """Three servers, one after the other, behind one address: a page stays open, and everything happens once."""
+    runner, started = browser
+    env = {"TREADLE_GUIDANCE_DATABASE": str(tmp_path / "projects.db")}
+    first = script(tmp_path, "Yes.", asks(("change_problem_spec", NOISE)), name="first.json")
+    third = script(tmp_path, "It is there.", name="third.json")
+    kept(lambda store: make_sample(store, "local"))
+
+    async def look(cable, silent):
+        page = await started.open(f"{cable.url}/guidance/")
+        await page.wait_for(READY)
+        await ask(page, "Hello.", DONE.format(1))
+        await ask(page, "Add noise.", ASKED)
+        await restart(cable, "openai:none", "--base-url", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        await again(page, f"{READY} && {ASKED}")
+        await page.click(".approve")
+        await says(page, ".call[data-state=done] .name", "change_problem_spec")
+        await restart(cable, third)
+        await page.wait_for("document.querySelector('.turn:last-child .facts') !== null")
+        assert await page.evaluate(SAID) == ["Hello.", "Add noise."]
+        assert await page.evaluate(CARDS) == [["done", "change_problem_spec"]]
+        assert await page.text(".turn:last-child .part:last-child .words") == "It is there."
+        assert await page.text(".turn .words") == "Yes."
+        await says(page, "#spec", "Noise")
+        await page.close()
+
+    async def restart(cable, *model):
+        running[-1].kill()
+        cable.port = await asyncio.to_thread(serve, *model)
+
+    def serve(*model):
+        running.append(start(tmp_path, "serve", "--no-token", "--port", "0", "-m", *model, OPENAI_API_KEY="x", **env))
+        return int(running[-1].stdout.readline().strip().rstrip("/").rpartition(":")[2])
+
+    running = []
+    with ExitStack() as stack:
+        stack.callback(lambda: [each.kill() or each.communicate() for each in running])
+        silent = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        runner.run(look(stack.enter_context(Cable(serve(first))), silent))
+    assert kept(spec_of).version == 2
+    told = [(each.role, each.metadata.get("stopped")) for each in kept(messages_of)]
+    assert told == [("user", None), ("agent", "answered"), ("user", None), ("agent", "waiting"), ("agent", "answered")]
 
 
 # changes in conversation
