@@ -23,6 +23,7 @@ from treadle.app.assistants import agent_of, assistant
 from treadle.app.home import close_homes, open_home
 from treadle.app.jobs import Jobs
 from treadle.app.models import LOCAL, model_of
+from treadle.app.session import AssistantSession
 from treadle.app.work import carry_out
 from treadle.core.entries import Entry, Finished, Opened, encode
 from treadle.core.seams import Model
@@ -48,17 +49,14 @@ async def talked(demonstration: Demonstration, name: str, host: Host) -> str:
     return await _asked(agent_of(assistant(name), host, await host.model()), demonstration.questions, host)
 
 
-async def guided(demonstration: Demonstration, _: str, host: Host) -> str:
+async def guided(demonstration: Demonstration, name: str, host: Host) -> str:
     """A conversation about the sample project."""
-    from treadle.assistants.guidance.guide import Guide, user_of
-    from treadle.assistants.guidance.opened import Opened as OpenedStore
+    from treadle.assistants.guidance.projects import open_projects, user_of
 
-    opened = OpenedStore(host)
-    async with opened as store:
+    async with open_projects(host) as store:
         project = (await store.list_projects(user_of(host)))[0]
-        guide = Guide(host, store, opened.settings)
-        asked = await guide.asked(project.id, "")
-        return await _asked(guide.agent(await host.model(), asked, lasts=True), demonstration.questions, host)
+        session = AssistantSession(assistant(name), host, {"project_id": project.id})
+        return await _asked(session.agent(await host.model()), demonstration.questions, host)
 
 
 async def mended(demonstration: Demonstration, _: str, host: Host) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import re
 import tempfile
 import time
@@ -13,10 +14,12 @@ from bench.guidance.questions import QUESTIONS, Question
 from treadle.app.assistant import Host
 from treadle.app.home import close_home, open_home
 from treadle.app.models import model_of
+from treadle.app.session import AssistantSession
+from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.command import make_sample
-from treadle.assistants.guidance.guide import Guide, Guided
-from treadle.assistants.guidance.settled import GuidanceSettings
-from treadle.assistants.guidance.store import open_store
+from treadle.assistants.guidance.projects import open_projects
+from treadle.assistants.guidance.session import Guided
+from treadle.assistants.guidance.settled import DATABASE_VARIABLE
 from treadle.core.seams import Model
 from treadle.models.http import close_all
 from treadle.models.llamacpp.child import close_children
@@ -53,12 +56,14 @@ async def ask_all(name: str) -> list[Answered]:
     known: list[Answered] = []
     with tempfile.TemporaryDirectory() as place:
         home = open_home(Path(place) / "home")
-        async with await open_store(Path(place) / "projects.db") as store:
+        os.environ[DATABASE_VARIABLE] = str(Path(place) / "projects.db")  # whatever is settled here
+        host = Host(home, same, "ann")
+        async with open_projects(host) as store:
             project = await make_sample(store, "ann")
-            guide = Guide(Host(home, same), store, GuidanceSettings(), "ann")
+            session = AssistantSession(assistant, host, {"project_id": project.id})
             for question in QUESTIONS:
                 began = time.perf_counter()
-                guided = await guide.provide_guidance(project.id, question.text)
+                guided: Guided = (await session.run(question.text)).data
                 looks = tuple(audit["tool_name"] for audit in guided.tool_call_audits)
                 waits = "\n".join([approval.preview for approval in guided.approvals])
                 took = time.perf_counter() - began

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
-    from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
+    from treadle.core.errors import (
+        ContextNotFound,
+        ModelError,
+        RunFailed,
+        RunNotFound,
+        SettingsError,
+        ToolProblem,
+        TreadleError,
+        UnknownModel,
+    )
     from treadle.core.events import OutputArrived, TextArrived
     from treadle.core.media import Audio, Document, Image
     from treadle.core.messages import History, Message, Text
@@ -57,6 +66,7 @@ _HOMES = {
     "CallDone": "core.requests",
     "CallRecord": "engine.result",
     "Command": "app.assistant",
+    "ContextNotFound": "core.errors",
     "Delta": "core.requests",
     "Deny": "core.calls",
     "Desk": "app.work",
@@ -147,6 +157,7 @@ __all__ = [
     "CallDone",
     "CallRecord",
     "Command",
+    "ContextNotFound",
     "Delta",
     "Deny",
     "Desk",

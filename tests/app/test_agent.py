@@ -30,6 +30,7 @@ PUBLIC = [
     "CallDone",
     "CallRecord",
     "Command",
+    "ContextNotFound",
     "Delta",
     "Deny",
     "Desk",

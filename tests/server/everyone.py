@@ -17,7 +17,7 @@ from treadle.app.jobs import Jobs
 from treadle.assistants import coding, courses, guidance, platform, reading
 from treadle.assistants.courses.sessions import Exchange, Sessions
 from treadle.assistants.guidance.command import make_sample
-from treadle.assistants.guidance.guide import user_of
+from treadle.assistants.guidance.projects import user_of
 from treadle.assistants.guidance.store import open_store
 from treadle.assistants.platform.demo import start_demo
 from treadle.core.entries import Finished, Opened, Said

@@ -254,20 +254,19 @@ def test_a_model_that_didnt_come_comes_when_it_is_asked_for_again(nothing, monke
 
 
 def test_a_project_without_its_world_is_made_anew_and_another_of_the_same_name_isnt_touched(tmp_path):
-    from treadle.assistants.guidance.guide import user_of
-    from treadle.assistants.guidance.opened import Opened as OpenedStore
+    from treadle.assistants.guidance.projects import open_projects, user_of
     from treadle.assistants.guidance.sample import TITLE
 
     lent = host(tmp_path)
 
     async def projects():
-        async with OpenedStore(lent) as store:
+        async with open_projects(lent) as store:
             return {
                 each.id: await store.get_world_model(user_of(lent), each.id) for each in await store.list_projects(user_of(lent))
             }
 
     async def half():
-        async with OpenedStore(lent) as store:
+        async with open_projects(lent) as store:
             return (await store.create_project(user_of(lent), TITLE)).id
 
     broken = asyncio.run(half())

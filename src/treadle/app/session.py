@@ -103,6 +103,12 @@ class AssistantSession:
         ends = [number for number, entry in enumerate(entries, 1) if isinstance(entry, Finished)]
         return [] if self.assistant.reply is None else [await self.reply(past_result(run_id, entries[:end])) for end in ends]
 
+    async def in_context_of(self, run_id: str) -> "AssistantSession":
+        """The same assistant in the context that a run of theirs began with; `RunNotFound` where it isn't theirs."""
+        await self.info(run_id)
+        opened = replay(await self.host.home.journal.read(run_id)).opened
+        return AssistantSession(self.assistant, self.host, opened.origin.get("about") or {} if opened else {})
+
     # a turn
 
     async def run(
@@ -189,6 +195,8 @@ class AssistantSession:
 
     async def info(self, run_id: str) -> RunInfo:
         """A run, if it is theirs and this assistant's; `RunNotFound` where it isn't."""
+        if not self.host.home.database.exists():
+            raise RunNotFound(f"There is no run {run_id} of yours.")
         info = await self.host.home.journal.info(run_id)
         if info.user != (await self.caller()).user or info.agent != self.assistant.name:
             raise RunNotFound(f"There is no run {run_id} of yours.")

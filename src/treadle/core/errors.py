@@ -23,6 +23,7 @@
     │   ├── JournalDamaged
     │   ├── MediaMissing         the bytes of an image, a recording or a document aren't kept here
     │   └── WrongKey             encrypted with a key that isn't here
+    ├── ContextNotFound          what a conversation is to be about isn't there, or isn't this person's
     ├── ApprovalError            nothing to answer, expired, not what was asked, or other arguments than were shown
     └── RunFailed                raised by `result.output` of a run that failed
 
@@ -139,6 +140,10 @@ class MediaMissing(JournalError):
 
 class WrongKey(JournalError):
     """It was encrypted with a key that isn't here."""
+
+
+class ContextNotFound(TreadleError):
+    """What a conversation is to be about, such as a project, isn't there, or isn't this person's."""
 
 
 class ApprovalError(TreadleError):

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar, cast
 from msgspec import Struct
 
 from treadle.core.calls import Call, Result, Verdict
-from treadle.core.entries import Called, Entry, Judged, Refused, Returned, Said, Settled, Stopped
+from treadle.core.entries import Called, Entry, Finished, Judged, Refused, Returned, Said, Settled, Stopped
 from treadle.core.errors import RunFailed
 from treadle.core.messages import History
 from treadle.core.requests import Usage
@@ -92,6 +92,16 @@ class RunResult(Generic[OutputT]):
     def calls(self) -> list[CallRecord]:
         """The calls of this turn, in the order they were judged."""
         return calls_of(self.entries)
+
+    @property
+    def prompt(self) -> str:
+        """What the person said, which this turn answers."""
+        return next((entry.text for entry in reversed(self.entries) if isinstance(entry, Said)), "")
+
+    @property
+    def ends(self) -> int:
+        """How often a turn of the run has ended, this end included: with the run's id, which of its ends this is."""
+        return sum(isinstance(entry, Finished) for entry in self.entries)
 
     def __repr__(self) -> str:
         words = self.text if len(self.text) <= 60 else self.text[:57] + "..."

@@ -3,6 +3,7 @@
 import pytest
 
 import postgres
+from assistants.guidance.table import Table
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -13,3 +14,9 @@ def address(request, tmp_path):
     else:
         with postgres.database() as found:
             yield found
+
+
+@pytest.fixture
+def table(address, tmp_path, monkeypatch):
+    """A person at the sample project."""
+    return Table(tmp_path, address, monkeypatch)

@@ -2,30 +2,42 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
-from treadle import Host, ModelError, Scripted, Traits, open_home
+import pytest
+
+from treadle import AssistantSession, Host, ModelError, Scripted, Traits, open_home
+from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.command import make_sample
-from treadle.assistants.guidance.guide import Guide
-from treadle.assistants.guidance.settled import GuidanceSettings
-from treadle.assistants.guidance.store import open_store
+from treadle.assistants.guidance.projects import open_projects
 
 SMALL = Traits(native_calls=False)
 
 
-def guided(address: str, folder: Path, work, *replies, user: str = "ann", traits=None, **settings):
-    """What `work(guide, store, project, session)` gives, with these replies of the model."""
-    model = Scripted(*replies, **({} if traits is None else {"traits": traits}))
+class Table:
+    """A person at a project: `table(work, *replies)` gives what comes of `work(session, store)`, and the model."""
 
-    async def chosen():
-        if not replies:
-            raise ModelError("There is no model here.")
-        return model
+    def __init__(self, folder: Path, address: str, patched: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        patched.setenv("TREADLE_GUIDANCE_DATABASE", address)
+        patched.setenv("TREADLE_CONFIG", str(folder / "own.toml"))
 
-    async def tale():
-        async with await open_store(address) as store:
-            project = await make_sample(store, "ann")
-            (session,) = await store.list_chat_sessions("ann", project.id)
-            guide = Guide(Host(open_home(folder), chosen), store, GuidanceSettings(**settings), user)
-            return await work(guide, store, project, session)
+    def __call__(self, work: Any, *replies: Any, user: str = "ann", traits: Traits | None = None, **settings: Any) -> Any:
+        listed = "".join(f"{name} = {list(value)!r}\n" for name, value in settings.items())
+        (self._folder / "own.toml").write_text(f"[assistants.guidance]\n{listed}")
+        model = Scripted(*replies, **({} if traits is None else {"traits": traits}))
 
-    return asyncio.run(tale()), model
+        async def chosen():
+            if not replies:
+                raise ModelError("There is no model here.")
+            return model
+
+        async def tale():
+            host = Host(open_home(self._folder), chosen, user)
+            async with open_projects(host) as store:
+                project = await make_sample(store, "ann")
+                (chat,) = await store.list_chat_sessions("ann", project.id)
+                context = {"project_id": project.id, "session_id": chat.id}
+                return await work(AssistantSession(assistant, host, context), store)
+
+        return asyncio.run(tale()), model

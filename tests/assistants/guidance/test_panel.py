@@ -2,11 +2,16 @@
 
 import asyncio
 import json
+import socket
+from contextlib import ExitStack
 
 import pytest
 from msgspec.structs import replace
 
 from browser import needs_browser
+from cli.running import asks, script, start
+from server.pages.cable import Cable
+from server.pages.shop import Held
 from server.running import Serving
 from treadle import ModelError, Scripted
 from treadle.assistants.guidance import assistant
@@ -16,7 +21,6 @@ from treadle.testing import calls
 
 pytestmark = needs_browser
 
-ANNS = replace(assistant, routes=lambda host: assistant.routes(replace(host, user="ann")))
 BAD = "<img src=x onerror=window.taken=1>"
 DONE = "document.querySelectorAll('.facts').length === {}"
 ASKED = "document.querySelector('#chat .approval') !== null"
@@ -27,6 +31,8 @@ CONSTRAINTS = """Object.fromEntries([...document.querySelectorAll('#spec .constr
 FITS = "document.documentElement.scrollWidth === document.documentElement.clientWidth"
 FOCUS = "document.activeElement"
 NOISE = {"constraints": [{"name": "Noise", "description": "Quiet after 22:00", "weight": 40}]}
+SAID = "[...document.querySelectorAll('.said p')].map(each => each.innerText)"
+WORDS = "[...document.querySelectorAll('.words')].map(each => each.innerText)"
 READY = "!document.querySelector('#state').hidden && document.querySelectorAll('.start .chip').length === 3"
 
 
@@ -64,8 +70,8 @@ def visit(browser, kept, tmp_path, monkeypatch):
 
     def visiting(look, *replies, at="", pages=1, sample=True, ready=READY, chunk=40, **how):
         if sample:
-            kept(lambda store: make_sample(store, "ann"))
-        with Serving(tmp_path, [ANNS], Scripted(*replies, chunk=chunk)) as server:
+            kept(lambda store: make_sample(store, "local"))
+        with Serving(tmp_path, [assistant], Scripted(*replies, chunk=chunk)) as server:
             runner.run(run(look, f"{server.url}/guidance/{at}", pages, ready, how))
 
     return visiting
@@ -116,8 +122,14 @@ def constraint(number):
 
 
 async def spec_of(store):
-    (project,) = await store.list_projects("ann")
-    return await store.get_problem_spec("ann", project.id)
+    (project,) = await store.list_projects("local")
+    return await store.get_problem_spec("local", project.id)
+
+
+async def messages_of(store):
+    (project,) = await store.list_projects("local")
+    (session,) = await store.list_chat_sessions("local", project.id)
+    return await store.list_messages("local", session.id)
 
 
 # the project's state
@@ -125,10 +137,10 @@ async def spec_of(store):
 
 def test_the_state_of_a_project_is_shown(visit, kept):
     async def run(store):
-        project = await make_sample(store, "ann")
-        done = await store.create_run("ann", Run(project.id))
-        await store.update_run("ann", done.id, "running")
-        await store.update_run("ann", done.id, "completed")
+        project = await make_sample(store, "local")
+        done = await store.create_run("local", Run(project.id))
+        await store.update_run("local", done.id, "running")
+        await store.update_run("local", done.id, "completed")
 
     kept(run)
 
@@ -159,9 +171,9 @@ def test_the_state_of_a_project_is_shown(visit, kept):
 
 def test_empty_sections_of_the_world_are_folded_and_say_what_belongs_there(visit, kept):
     async def some(store):
-        project = await store.create_project("ann", "A bridge")
+        project = await store.create_project("local", "A bridge")
         world = WorldModel(actors=(Entry("Council"),))
-        await store.put_world_model("ann", project.id, world, expected=0, why=Provenance("created"))
+        await store.put_world_model("local", project.id, world, expected=0, why=Provenance("created"))
 
     kept(some)
 
@@ -274,13 +286,13 @@ def test_what_was_said_is_there_again_after_a_reload(visit):
 
 def test_a_question_that_was_never_answered_says_so_and_an_old_one_can_be_left(visit, kept, tmp_path):
     async def some(store):
-        project = await make_sample(store, "ann")
-        (session,) = await store.list_chat_sessions("ann", project.id)
-        await store.add_message("ann", session.id, "user", "Hello?")
-        await store.add_message("ann", session.id, "user", "Add noise.")
+        project = await make_sample(store, "local")
+        (session,) = await store.list_chat_sessions("local", project.id)
+        await store.add_message("local", session.id, "user", "Hello?")
+        await store.add_message("local", session.id, "user", "Add noise.")
         gone = {"run_id": "gone", "call_id": "1", "name": "change_problem_spec", "arguments": NOISE, "digest": "x", "reason": ""}
         told = {"stopped": "waiting", "approvals": [gone], "run_id": "gone"}
-        await store.add_message("ann", session.id, "agent", "A person has to approve a call.", told)
+        await store.add_message("local", session.id, "agent", "A person has to approve a call.", told)
 
     kept(some)
 
@@ -288,13 +300,14 @@ def test_a_question_that_was_never_answered_says_so_and_an_old_one_can_be_left(v
         assert await page.text(".turn .doing") == "This wasn't answered."
         await page.click(".approve")
         await says(page, ".approval [role=alert]", "no run")
+        page.problems.clear()  # the browser says itself that there is none
         await ask(page, "Never mind.", DONE.format(1))
 
     visit(look, "As you wish.", sample=False, ready=f"{READY} && {ASKED}")
 
 
 def test_a_run_is_recommended_with_what_stands_in_the_way_and_started_by_nobody(visit, kept):
-    kept(lambda store: store.create_project("ann", "A bridge"))
+    kept(lambda store: store.create_project("local", "A bridge"))
     check = calls(("check_run", {"mode": "full_search", "num_candidates": 25}))
 
     async def look(page):
@@ -315,6 +328,99 @@ def test_without_a_model_the_answer_comes_from_the_state_and_says_so(visit):
         await again(page, f"{READY} && document.querySelectorAll('.notice.bad').length === 1")
 
     visit(look, ModelError("There is no such model."))
+
+
+# an answer that is under way
+
+
+def test_an_answer_under_way_goes_on_after_a_reload_and_in_another_tab(visit, kept):
+    held = Held("One, ", "two.")
+    last = "document.querySelector('.turn:last-child .words')?.innerText === {!r}"
+
+    async def look(page, other):
+        await come_to(page)
+        await ask(page, "Hello.", DONE.format(1))
+        await page.click("#message")
+        await page.write("Count.")
+        await page.press("Enter")
+        held.free()
+        await page.wait_for(last.format("One,"))
+        for each in (other, page):
+            await again(await come_to(each), f"{READY} && {last.format('One,')}")
+            assert await each.evaluate(SAID) == ["Hello.", "Count."]
+        held.free()
+        for each in (page, other):
+            await (await come_to(each)).wait_for(last.format("One, two."))
+            await each.wait_for(DONE.format(1))
+            assert await each.evaluate(WORDS) == ["Yes.", "One, two."]
+
+    visit(look, "Yes.", held, pages=2)
+    assert [(each.role, each.content) for each in kept(messages_of)] == [
+        ("user", "Hello."),
+        ("agent", "Yes."),
+        ("user", "Count."),
+        ("agent", "One, two."),
+    ]
+
+
+def test_an_answer_that_was_stopped_stays_so(visit):
+    held, said = Held("One, ", "two."), "document.querySelector('.turn .doing')?.innerText === 'This answer was stopped.'"
+
+    async def look(page):
+        await page.click("#message")
+        await page.write("Count.")
+        await page.press("Enter")
+        held.free()
+        await page.wait_for("document.querySelector('.words')?.innerText === 'One,'")
+        await page.click(".stop")
+        await page.wait_for(said)
+        await again(page, f"{READY} && {said}")
+
+    visit(look, held)
+
+
+def test_nothing_is_lost_when_the_server_is_killed_while_a_change_waits_and_while_it_answers(browser, kept, tmp_path):
+    """Three servers, one after the other, behind one address: a page stays open, and everything happens once."""
+    runner, started = browser
+    env = {"TREADLE_GUIDANCE_DATABASE": str(tmp_path / "projects.db")}
+    first = script(tmp_path, "Yes.", asks(("change_problem_spec", NOISE)), name="first.json")
+    third = script(tmp_path, "It is there.", name="third.json")
+    kept(lambda store: make_sample(store, "local"))
+
+    async def look(cable, silent):
+        page = await started.open(f"{cable.url}/guidance/")
+        await page.wait_for(READY)
+        await ask(page, "Hello.", DONE.format(1))
+        await ask(page, "Add noise.", ASKED)
+        await restart(cable, "openai:none", "--base-url", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        await again(page, f"{READY} && {ASKED}")
+        await page.click(".approve")
+        await says(page, ".call[data-state=done] .name", "change_problem_spec")
+        await restart(cable, third)
+        await page.wait_for("document.querySelector('.turn:last-child .facts') !== null")
+        assert await page.evaluate(SAID) == ["Hello.", "Add noise."]
+        assert await page.evaluate(CARDS) == [["done", "change_problem_spec"]]
+        assert await page.text(".turn:last-child .part:last-child .words") == "It is there."
+        assert await page.text(".turn .words") == "Yes."
+        await says(page, "#spec", "Noise")
+        await page.close()
+
+    async def restart(cable, *model):
+        running[-1].kill()
+        cable.port = await asyncio.to_thread(serve, *model)
+
+    def serve(*model):
+        running.append(start(tmp_path, "serve", "--no-token", "--port", "0", "-m", *model, OPENAI_API_KEY="x", **env))
+        return int(running[-1].stdout.readline().strip().rstrip("/").rpartition(":")[2])
+
+    running = []
+    with ExitStack() as stack:
+        stack.callback(lambda: [each.kill() or each.communicate() for each in running])
+        silent = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        runner.run(look(stack.enter_context(Cable(serve(first))), silent))
+    assert kept(spec_of).version == 2
+    told = [(each.role, each.metadata.get("stopped")) for each in kept(messages_of)]
+    assert told == [("user", None), ("agent", "answered"), ("user", None), ("agent", "waiting"), ("agent", "answered")]
 
 
 # changes in conversation
@@ -390,7 +496,7 @@ def test_a_spec_is_changed_by_hand_with_the_keyboard(visit, kept):
 
 
 def test_the_first_spec_is_written_down_and_what_cannot_be_kept_is_said(visit, kept):
-    kept(lambda store: store.create_project("ann", "A bridge"))
+    kept(lambda store: store.create_project("local", "A bridge"))
 
     async def look(page):
         await page.click("#spec .edit")
@@ -510,7 +616,7 @@ def test_what_is_being_written_survives_a_change_in_the_conversation(visit, kept
         shown = await page.evaluate(CONSTRAINTS)
         assert (shown["Budget"], shown["Noise"]) == (30, 40)
 
-    kept(lambda store: store.create_project("ann", "A bridge"))
+    kept(lambda store: store.create_project("local", "A bridge"))
     visit(look, calls(("change_problem_spec", NOISE)), "It is there.")
 
 
@@ -519,10 +625,10 @@ def test_what_is_being_written_survives_a_change_in_the_conversation(visit, kept
 
 def test_what_looks_like_html_stays_text(visit, kept):
     async def some(store):
-        project = await store.create_project("ann", BAD, BAD)
+        project = await store.create_project("local", BAD, BAD)
         spec = ProblemSpec((Constraint(BAD, BAD, 10),), (BAD,))
-        await store.put_problem_spec("ann", project.id, spec, expected=0, why=Provenance(BAD, BAD))
-        await store.put_world_model("ann", project.id, WorldModel((Entry(BAD, BAD, BAD),)), expected=0, why=Provenance("made"))
+        await store.put_problem_spec("local", project.id, spec, expected=0, why=Provenance(BAD, BAD))
+        await store.put_world_model("local", project.id, WorldModel((Entry(BAD, BAD, BAD),)), expected=0, why=Provenance("made"))
 
     kept(some)
     change = {"constraints": [{"name": f"{BAD}2", "weight": 1}]}
@@ -549,10 +655,10 @@ def test_a_telephone_shows_it_without_scrolling_sideways(visit, kept):
     long = "Donaudampfschifffahrtsgesellschaftskapitänsmützenhersteller" * 2
 
     async def some(store):
-        project = await store.create_project("ann", long, long)
+        project = await store.create_project("local", long, long)
         spec = ProblemSpec((Constraint(long, long, 100),), (long,))
-        await store.put_problem_spec("ann", project.id, spec, expected=0, why=Provenance("made", long))
-        await store.put_world_model("ann", project.id, WorldModel((Entry(long, long, long),)), expected=0, why=Provenance("made"))
+        await store.put_problem_spec("local", project.id, spec, expected=0, why=Provenance("made", long))
+        await store.put_world_model("local", project.id, WorldModel((Entry(long, long, long),)), expected=0, why=Provenance("made"))
 
     kept(some)
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from treadle import (
     AssistantSession,
+    ContextNotFound,
     Host,
     LateTools,
     Message,
@@ -20,7 +21,6 @@ from treadle import (
     RunContext,
     RunResult,
     SessionReply,
-    SettingsError,
     Text,
     Toolset,
     TreadleError,
@@ -98,7 +98,7 @@ async def begin(host: Host, run_id: str, question: str) -> Sequence[Message]:
         return ()
     sessions, most = Sessions(host.home.folder), settled().exchanges
     if not await sessions.has(host.user, session):
-        raise SettingsError(f"There is no conversation {session} of yours; leave it out to begin one.")
+        raise ContextNotFound(f"There is no conversation {session} of yours; leave it out to begin one.")
     before = [each for each in await sessions.exchanges(host.user, session) if each.answer]
     await sessions.keep(session, Exchange(question, "", (), run_id, time.time()))
     return [message for each in before[max(0, len(before) - most) :] for message in _messages(each)] if most else ()

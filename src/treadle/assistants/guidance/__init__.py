@@ -19,7 +19,8 @@ assistant = Assistant(
     title="Guidance",
     summary="Guides a project: its problem, its world and its runs, with every look on record.",
     instructions="You help people to plan a project. Without a project at hand, say that `treadle guide` names and opens one.",
-    toolsets=later(f"{_NAME}.local:local_tools"),
+    configure=later(f"{_NAME}.session:configure"),
+    toolsets=later(f"{_NAME}.session:toolsets"),
     policy=(ask("change_*", reason="This changes the project."),),
     limits=Limits(rounds=10, calls=40),
     questions=("What constraints are in my ProblemSpec?", "Compare my constraints with my resources.", "What should I do next?"),
@@ -39,4 +40,7 @@ assistant = Assistant(
     ),
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Guidance", Path(__file__).parent / "panel", only="It works on one of your projects, which its panel opens."),
+    lead=later(f"{_NAME}.session:plan"),
+    begin=later(f"{_NAME}.session:begin"),
+    reply=later(f"{_NAME}.session:reply"),
 )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from treadle.assistants.guidance.guide import MESSAGES
+from treadle.assistants.guidance.session import MESSAGES
 from treadle.assistants.guidance.stages import Progress, Stage
 from treadle.assistants.guidance.store.values import (
     Constraint,
@@ -17,7 +17,6 @@ from treadle.assistants.guidance.store.values import (
     Role,
     SessionMode,
 )
-from treadle.routes import Decision
 
 # What is sent
 
@@ -89,16 +88,6 @@ class GuidanceAsked(Struct, frozen=True):
 
     user_query: str = ""
     message_limit: int = MESSAGES
-
-
-class GuidanceSaid(Struct, frozen=True):
-    """What the person says to the panel."""
-
-    message: str
-
-
-class ChangeDecision(Decision, frozen=True, kw_only=True):
-    """What the person says about a change that waits."""
 
 
 # What comes back

@@ -4,15 +4,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from treadle import Host, Kept, ModelError, RunResult, SettingsError, UnknownModel, exit_code
+from treadle import AssistantSession, Host, ModelError, RunResult, SettingsError, UnknownModel, exit_code
+from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.changes import told
-from treadle.assistants.guidance.guide import Asked, Guide, user_of
-from treadle.assistants.guidance.opened import Opened
-from treadle.assistants.guidance.prompts import without_model
+from treadle.assistants.guidance.projects import open_projects, user_of
+from treadle.assistants.guidance.prompts import NO_QUESTION
 from treadle.assistants.guidance.sample import CONSTRAINTS, DESCRIPTION, GOALS, TITLE, WORLD
+from treadle.assistants.guidance.session import Guided, guided_without_model
 from treadle.assistants.guidance.stages import progress_of
 from treadle.assistants.guidance.store import Constraint, Entry, ProblemSpec, Project, Provenance, WorldModel
-from treadle.assistants.guidance.talks import Talks
 from treadle.assistants.guidance.tools import state_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def demo_arguments(parser: ArgumentParser) -> None:
 
 async def projects(args: Namespace, host: Host) -> int:
     """List them."""
-    async with Opened(host) as store:
+    async with open_projects(host) as store:
         found = await store.list_projects(user_of(host))
         if args.json:
             host.show(found)
@@ -76,7 +76,7 @@ async def projects(args: Namespace, host: Host) -> int:
 
 async def new(args: Namespace, host: Host) -> int:
     """Begin one."""
-    async with Opened(host) as store:
+    async with open_projects(host) as store:
         project = await store.create_project(user_of(host), args.title, args.description)
         await store.create_chat_session(user_of(host), project.id, "Main Chat")
         host.shown_at.line(f"{project.id}  {project.title}")
@@ -85,7 +85,7 @@ async def new(args: Namespace, host: Host) -> int:
 
 async def show(args: Namespace, host: Host) -> int:
     """Show one, with all that is in it."""
-    async with Opened(host) as store:
+    async with open_projects(host) as store:
         project = await _project(store, user_of(host), args.project)
         if args.json:
             host.show(await store.export_project(user_of(host), project.id))
@@ -97,40 +97,38 @@ async def show(args: Namespace, host: Host) -> int:
 async def ask(args: Namespace, host: Host) -> int:
     """One question. With `--json` everything that came of it is printed as one value."""
     query = _typed(args.words)
-    async with Opened(host) as store:
-        guide, asked = await _asked(store, host, args.project, query)
-        if args.json:
-            guided = await guide.provide_guidance(asked.project_id, query, asked.session_id)
-            host.show(guided)
-            return {"waiting": 3, "failed": 1}.get(guided.stopped, 0)
-        try:
-            model = await host.model()
-        except (UnknownModel, ModelError) as error:
-            host.shown_at.line(without_model(asked.state, str(error)))
-            return 1
-        talk = host.talking(guide.agent(model, asked), _kept(host, asked))
-        result = await talk.ask(query or "Where does the project stand, and what should I do next?")
-        await _keep(store, guide, asked, user_of(host), result, query)
+    session = await _session(host, args.project)
+    try:
+        agent = session.agent(await host.model())
+    except (UnknownModel, ModelError) as error:
+        guided = await _without_model(session, query, str(error))
+        host.show(guided) if args.json else host.shown_at.line(guided.guidance_message)
+        return 1
+    if args.json:
+        reply = await session.run(query or NO_QUESTION)
+        host.show(reply.data)
+        return exit_code(reply.result)
+    result = await host.talking(session, agent).ask(query or NO_QUESTION)
+    await session.reply(result)
     return exit_code(result)
 
 
 async def chat(args: Namespace, host: Host) -> int:
     """A conversation, kept with the project."""
-    async with Opened(host) as store:
-        guide, asked = await _asked(store, host, args.project, "")
-        host.shown_at.note(f"Talking about {asked.state.title!r}. /help lists what can be typed.")
-        talk = host.talking(guide.agent(await host.model(), asked, lasts=True), _kept(host, asked))
+    session = await _session(host, args.project)
 
-        async def after(result: RunResult[Any]) -> None:
-            said = [message.text for message in result.history if message.role == "person"]
-            await _keep(store, guide, asked, user_of(host), result, said[-1] if said else "")
+    async def after(result: RunResult[Any]) -> None:
+        await session.reply(result)
 
-        return await talk.converse({}, after)
+    async with open_projects(host) as store:
+        project = await store.get_project(user_of(host), session.host.about["project_id"])
+        host.shown_at.note(f"Talking about {project.title!r}. /help lists what can be typed.")
+        return await host.talking(session, session.agent(await host.model())).converse({}, after)
 
 
 async def demo(args: Namespace, host: Host) -> int:
     """Make the sample project."""
-    async with Opened(host) as store:
+    async with open_projects(host) as store:
         project = await make_sample(store, user_of(host))
         host.shown_at.line(f"{project.id}  {project.title}")
         host.shown_at.note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
@@ -151,21 +149,19 @@ async def make_sample(store: "Store", user: str) -> Project:
     return project
 
 
-async def _asked(store: "Store", host: Host, project: str, query: str) -> tuple[Guide, Asked]:
-    found = await _project(store, user_of(host), project)
-    sessions = [each for each in await store.list_chat_sessions(user_of(host), found.id) if each.title == SESSION]
-    session = sessions[-1] if sessions else await store.create_chat_session(user_of(host), found.id, SESSION)
-    guide = Guide(host, store, Opened(host).settings, user_of(host))
-    return guide, await guide.asked(found.id, query, session.id)
+async def _session(host: Host, project: str) -> AssistantSession:
+    """The assistant, on the project that is meant, in the chat session of this terminal."""
+    async with open_projects(host) as store:
+        found, user = await _project(store, user_of(host), project), user_of(host)
+        sessions = [each for each in await store.list_chat_sessions(user, found.id) if each.title == SESSION]
+        session = sessions[-1] if sessions else await store.create_chat_session(user, found.id, SESSION)
+    return AssistantSession(assistant, host, {"project_id": found.id, "session_id": session.id})
 
 
-def _kept(host: Host, asked: Asked) -> Kept:
-    return Kept(user_of(host), about={"project_id": asked.project_id, "session_id": asked.session_id})
-
-
-async def _keep(store: "Store", guide: Guide, asked: Asked, user: str, result: RunResult[Any], query: str) -> None:
-    await store.add_message(user, asked.session_id, "user", query or "(where does it stand?)")
-    await Talks(store, guide, user).keep(asked.session_id, await guide.guided(asked, result))
+async def _without_model(session: AssistantSession, query: str, why: str) -> Guided:
+    async with open_projects(session.host) as store:
+        state = await state_of(store, user_of(session.host), session.host.about["project_id"])
+    return guided_without_model(state, query, why)
 
 
 async def _project(store: "Store", user: str, named: str) -> Project:

@@ -1,5 +1,10 @@
 """What the guidance assistant's model is told. Words only."""
 
+from collections.abc import Sequence
+
+import msgspec
+
+from treadle import Approval
 from treadle.assistants.guidance.stages import State, progress_of
 
 INSTRUCTIONS = """\
@@ -13,14 +18,15 @@ You are the architect beside a project: you help a person to describe their prob
   numbered list if there are some."""
 
 
-def told(state: State, project_id: str, session_id: str) -> str:
-    """The instructions for one turn: where the project is, and the ids that tools go by."""
+def told(state: State, project_id: str, session_id: str, *, withdrawn: bool = False) -> str:
+    """The instructions for one turn: where the project is, the ids that tools go by, and whether a change was just cancelled."""
     progress = progress_of(state)
     lines = [
         f"The project is {state.title!r} (project_id {project_id}{f', chat_session_id {session_id}' if session_id else ''}).",
         *([f"It is about: {state.description[:1000]}"] if state.description else []),
         f"Problem spec: {_there(state.has_problem_spec)}. World model: {_there(state.has_world_model)}. Runs: {state.runs}.",
         f"Stage: {progress.current_stage}. Next: {'; '.join(progress.next_steps[:2])}.",
+        *([WITHDRAWN] if withdrawn else []),
     ]
     return f"{INSTRUCTIONS}\n\n" + "\n".join(lines)
 
@@ -38,4 +44,17 @@ def without_model(state: State, why: str) -> str:
     return f"{head} Done so far: {done}.\n\n{steps}"
 
 
+def question(words: str, approvals: Sequence[Approval]) -> str:
+    """What is said about changes that wait: what each would do, and how it is decided. One can be decided by a yes or no."""
+    shown = [
+        each.preview or f"{each.name} would be called with {msgspec.json.encode(each.arguments).decode()}" for each in approvals
+    ]
+    asks = ASKS if len(approvals) == 1 and not approvals[0].unclear else ASKS_EACH
+    return "\n\n".join([*([words] if words else []), *[f"```\n{each}\n```" for each in shown], asks])
+
+
+ASKS = "Shall this be done? Answer yes or no."
+ASKS_EACH = "These have to be decided one by one, on the page of this project or with `treadle approve`."
+WITHDRAWN = "The change that waited for an answer was not made."
+NO_PROJECT = "No project is open. `treadle guide` names and opens one, and so does its page."
 NO_QUESTION = "Where does the project stand, and what should I do next?"

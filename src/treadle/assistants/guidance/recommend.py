@@ -11,12 +11,12 @@ from treadle.assistants.guidance.stages import State
 
 if TYPE_CHECKING:
     from treadle import RunResult
-    from treadle.assistants.guidance.guide import Asked
+    from treadle.assistants.guidance.session import Context
 
 VERSION = 1
 
 
-def recommended(asked: "Asked", state: State, result: "RunResult[Any]") -> dict[str, Any]:
+def recommended(context: "Context", state: State, result: "RunResult[Any]") -> dict[str, Any]:
     """What to run, by what the model checked last, or else as usual."""
     looks = [record.arguments for record in result.calls if record.name == "check_run" and not record.problem]
     checked: dict[str, Any] = looks[-1] if looks else {}
@@ -26,8 +26,8 @@ def recommended(asked: "Asked", state: State, result: "RunResult[Any]") -> dict[
     return {
         "version": VERSION,
         "recommendation_id": uuid4().hex,
-        "project_id": asked.project_id,
-        "chat_session_id": asked.session_id or None,
+        "project_id": context.project_id,
+        "chat_session_id": context.session_id or None,
         "generated_at": datetime.now(UTC).isoformat(),
         "status": "ready" if found.ready else "blocked",
         "mode": config.pop("mode"),

@@ -1,9 +1,10 @@
-"""The guidance assistant over HTTP: the routes of the original that guidance touches, and what the panel needs besides.
+"""The guidance assistant over HTTP: the routes of the original that guidance touches. Its panel asks at `/api/runs`.
 
 What goes wrong is `{"detail": …}`, as clients of the original know it. Every request acts for the person whose server this is.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -13,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from treadle import Host, RunNotFound, TreadleError
+from treadle import AssistantSession, ContextNotFound, Host, Message, ModelError, RunNotFound, TreadleError, UnknownModel
+from treadle.assistants.guidance import assistant
+from treadle.assistants.guidance.architect import NothingSaid, Stopped, reply, stream_reply
 from treadle.assistants.guidance.bodies import (
-    ChangeDecision,
     Detail,
     GuidanceAsked,
-    GuidanceSaid,
     MessageTold,
     NewMessage,
     NewProject,
@@ -30,9 +31,10 @@ from treadle.assistants.guidance.bodies import (
     RunWanted,
     WorkflowState,
 )
-from treadle.assistants.guidance.guide import Guide, Guided, as_json, user_of
-from treadle.assistants.guidance.opened import Opened
 from treadle.assistants.guidance.preflight import Preflight, preflight
+from treadle.assistants.guidance.projects import open_projects, user_of
+from treadle.assistants.guidance.prompts import NO_QUESTION
+from treadle.assistants.guidance.session import Guided, guided_without_model, history_of, recover
 from treadle.assistants.guidance.stages import progress_of, told
 from treadle.assistants.guidance.store.errors import BadValue, ChangedMeanwhile, NotThere, NotYours
 from treadle.assistants.guidance.store.values import (
@@ -44,8 +46,7 @@ from treadle.assistants.guidance.store.values import (
     Run,
     WorldModel,
 )
-from treadle.assistants.guidance.talks import NothingSaid, Talks
-from treadle.assistants.guidance.tools import state_of
+from treadle.assistants.guidance.tools import MOST_MESSAGES, state_of
 from treadle.routes import Created, Events, delete, get, json_response, post, put, routes_of
 
 if TYPE_CHECKING:
@@ -56,10 +57,12 @@ Value = TypeVar("Value", ProblemSpec, WorldModel)
 STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
     (NotThere, 404),
     (RunNotFound, 404),
+    (ContextNotFound, 404),
     (NotYours, 403),
     (ChangedMeanwhile, 409),
     (BadValue, 422),
     (NothingSaid, 400),
+    (Stopped, 409),
     (TreadleError, 500),
 )
 
@@ -74,21 +77,16 @@ class Service:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._opened = Opened(host)
-        host.at_end(self._opened.close)
-
-    @property
-    def _user(self) -> str:
-        return user_of(self._host)
+        self._user = user_of(host)
+        self._found: Store | None = None
+        self._opened = AsyncExitStack()
+        host.at_end(self._opened.aclose)
 
     async def _store(self) -> "Store":
-        return await self._opened.store()
-
-    async def _guide(self) -> Guide:
-        return Guide(self._host, await self._store(), self._opened.settings, self._user)
-
-    async def _talks(self) -> Talks:
-        return Talks(await self._store(), await self._guide(), self._user)
+        """The projects, which stay open for as long as the server runs."""
+        if self._found is None:
+            self._found = await self._opened.enter_async_context(open_projects(self._host))
+        return self._found
 
     @get("/projects", returns="the projects")
     async def projects(self) -> list[Project]:
@@ -182,7 +180,9 @@ class Service:
     @get("/chat-sessions/{session_id}/messages", errors=GONE, returns="the messages")
     async def messages(self, session_id: str) -> list[MessageTold]:
         """What was said in a conversation."""
-        return [_told(each) for each in await (await self._store()).list_messages(self._user, session_id)]
+        store = await self._store()
+        await recover(self._host, store, session_id)
+        return [_told(each) for each in await store.list_messages(self._user, session_id)]
 
     @post("/chat-sessions/{session_id}/messages", errors={**GONE, **UNFIT}, returns="the message")
     async def add_message(self, session_id: str, body: NewMessage) -> Created[MessageTold]:
@@ -193,59 +193,40 @@ class Service:
     @post("/chat-sessions/{session_id}/guidance", errors=GONE, runs=True, returns="the answer")
     async def guidance(self, session_id: str, body: GuidanceAsked) -> Guided:
         """Guidance that isn't kept as a message."""
-        session = await (await self._store()).get_chat_session(self._user, session_id)
-        return await (await self._guide()).provide_guidance(
-            session.project_id, body.user_query, session.id, message_limit=min(max(body.message_limit, 0), 50)
-        )
+        store = await self._store()
+        session = await store.get_chat_session(self._user, session_id)
+        most = min(max(body.message_limit, 0), MOST_MESSAGES)
+        before = await store.list_messages(self._user, session.id, most + 1)
+        if before and (before[-1].role, before[-1].content) == ("user", body.user_query):
+            before = before[:-1]  # it is the question itself
+        context = {"project_id": session.project_id, "session_id": session.id, "kept": False}
+        mine = AssistantSession(assistant, self._host, context)
+        return await self._guided(mine, body.user_query, history_of(before, most))
+
+    async def _guided(self, session: AssistantSession, query: str, history: Sequence[Message]) -> Guided:
+        try:
+            model = await self._host.model()
+        except (UnknownModel, ModelError) as error:
+            state = await state_of(await self._store(), self._user, session.host.about["project_id"])
+            return guided_without_model(state, query, str(error))
+        return (await session.run(query or NO_QUESTION, history=history, model=model)).data
 
     @post(
         "/chat-sessions/{session_id}/architect-reply",
-        errors={**GONE, 400: "nothing has been said yet"},
+        errors={**GONE, 400: "nothing has been said yet", 409: "the answer was stopped"},
         runs=True,
         returns="the answer, as it is kept",
     )
     async def architect_reply(self, session_id: str) -> MessageTold:
         """Answer what was said last."""
-        return _told(await (await self._talks()).reply(session_id))
+        return _told(await reply(self._host, await self._store(), session_id))
 
     @post("/chat-sessions/{session_id}/architect-reply-stream", errors=GONE, runs=True)
     async def architect_reply_stream(self, session_id: str) -> Events[dict[str, Any]]:
         """Answer what was said last, and see it come."""
-        talks = await self._talks()
-        await (await self._store()).get_chat_session(self._user, session_id)
-        return _as_original(talks.stream_reply(session_id))
-
-    @post("/api/guidance/sessions/{session_id}/chat", errors={400: "the message is empty"}, runs=True)
-    async def chat(self, session_id: str, body: GuidanceSaid) -> Events[dict[str, Any]]:
-        """Say something, and see what happens."""
-        if not body.message.strip():
-            raise HTTPException(400, "Say something in `message`.")
-        return _for_panel((await self._talks()).stream(session_id, body.message))
-
-    @post("/api/guidance/approvals/{run_id}/{call_id}", runs=True)
-    async def answer(self, run_id: str, call_id: str, body: ChangeDecision) -> Events[dict[str, Any]]:
-        """Approve or deny a change that waits."""
-        return _for_panel(self._kept(run_id, (await self._guide()).answer(run_id, call_id, body)))
-
-    async def _kept(self, run_id: str, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """What a run says after it was answered is kept as a message too, in the conversation that it began in."""
-        async for event in events:
-            if isinstance(event, Guided):
-                opened: Any = (await self._host.home.journal.read(run_id))[0]
-                session_id = opened.origin.get("about", {}).get("session_id", "")
-                yield await (await self._talks()).keep(session_id, event) if session_id else event
-            else:
-                yield event
-
-
-async def _for_panel(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    async for event in events:
-        if isinstance(event, ChatMessage):
-            yield {"event": "reply", "message": event.content, **event.metadata}
-        elif isinstance(event, Guided):
-            yield {"event": "reply", "message": event.guidance_message, **as_json(event)}
-        else:
-            yield event
+        store = await self._store()
+        await store.get_chat_session(self._user, session_id)
+        return _as_original(stream_reply(self._host, store, session_id))
 
 
 async def _as_original(events: AsyncIterator[Any]) -> AsyncIterator[Any]:

@@ -209,7 +209,7 @@ class Abilities:
         return f"Changed; this is version {kept.version}."
 
 
-def guidance_tools(store: "Store", user: str, project_id: str, session_id: str = "", *, reused: bool = True) -> Functions:
+def guidance_tools(store: "Store", user: str, project_id: str, session_id: str = "") -> Functions:
     """The tools of a project. What they read is reused, which is right for as long as one turn."""
     able = Abilities(store, user, project_id, session_id)
     reads: Sequence[Callable[..., Any]] = (
@@ -223,11 +223,7 @@ def guidance_tools(store: "Store", user: str, project_id: str, session_id: str =
     terms: dict[str, Any] = {"retry": "checkable", "reconcile": able.was_changed, "sequential": True}
     spec = tool(able.change_problem_spec, preview=able.to_change_spec, **terms)
     world = tool(able.change_world_model, preview=able.to_change_world, **terms)
-    return Functions([*[_read(each, KEPT if reused else 0) for each in reads], spec, world], name=f"guidance-{token_hex(6)}")
-
-
-def _read(function: Callable[..., Any], kept: float) -> Callable[..., Any]:
-    return tool(function, effect="read", cache=kept)
+    return Functions([*[tool(each, effect="read", cache=KEPT) for each in reads], spec, world], name=f"guidance-{token_hex(6)}")
 
 
 def _plain(value: ProblemSpec | WorldModel) -> dict[str, Any]:

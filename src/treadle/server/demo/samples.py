@@ -73,12 +73,11 @@ async def _courses(host: Host) -> None:
 async def _project(host: Host) -> None:
     """The sample project. One that a killed start has left without its world is made anew."""
     from treadle.assistants.guidance.command import make_sample
-    from treadle.assistants.guidance.guide import user_of
-    from treadle.assistants.guidance.opened import Opened
+    from treadle.assistants.guidance.projects import open_projects, user_of
     from treadle.assistants.guidance.sample import TITLE
 
     user = user_of(host)
-    async with Opened(host) as store:
+    async with open_projects(host) as store:
         same = [each for each in await store.list_projects(user) if each.title == TITLE]
         halves = [each for each in same if await store.get_world_model(user, each.id) is None]
         for half in halves:

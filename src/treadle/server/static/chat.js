@@ -136,7 +136,7 @@ export class Chat {
     this.#turns.querySelector(".untaken")?.remove();
     const answer = new Answer((draw) => this.#following(draw));
     const said = element("div", { class: "said" }, element("h2", { class: "unseen" }, "You"), element("p", {}, message ?? ""));
-    this.#turns.append(element("article", { class: "turn" },
+    this.#turns.append(element("article", { class: "turn", "data-run": this.#runId },
       message === null ? null : said, element("h2", { class: "unseen" }, "Answer"), answer.node));
     this.#start.hidden = true;
     return { answer, message, boxes: new Map(), before: this.#runId, isAnswered: false, isFresh: true, isEarlier };
@@ -213,6 +213,7 @@ export class Chat {
   /** Draw an event. The next one belongs to the turn that this gives: a stream may tell of several. */
   #take(turn, event) {
     this.#know(event.run_id);
+    if (event.run_id) turn.answer.node.parentElement.dataset.run = this.#runId;
     if (event.run_id && event.run_id !== this.#runId) {
       turn.answer.inside(event.run_id.slice(this.#runId.length + 1), event);
       return turn;
@@ -233,10 +234,10 @@ export class Chat {
     else if (stopped === "answered" || stopped === "limit") turn.answer.settle(message);
   }
 
-  /** Another turn that a stream tells of: after the present one, or in place of all where that counts no more. */
+  /** Another turn that a stream tells of: after the present one, or in place of all turns of its run where they count no more. */
   #next(message, turn = null) {
-    if (turn === null) this.#turns.replaceChildren();
-    else if (turn.isFresh && turn.message === null) turn.answer.node.parentElement.remove();
+    if (turn === null) for (const each of [...this.#turns.children]) if (each.dataset.run === this.#runId) each.remove();
+    if (turn?.isFresh && turn.message === null) turn.answer.node.parentElement.remove();
     turn?.answer.end();
     const next = this.#turn(message);
     next.before = this.#runId;

@@ -1,11 +1,12 @@
 // The panel of the guidance assistant: joins the project's state and the conversation about it.
 
 import { Chat } from "/static/chat.js";
+import { eventsOf, inRuns } from "/static/durable.js";
 import { sure } from "/static/sure.js";
 import { ask, element, question } from "/static/treadle.js";
 import { advice } from "./advice.js";
 import { projectPicker } from "./projects.js";
-import { turnsOf } from "./recall.js";
+import { runOf, turnsOf } from "./recall.js";
 import { isEditing, letGo } from "./spec.js";
 import { drawState, loadState } from "./state.js";
 
@@ -15,25 +16,39 @@ const LOST = "Leave this project? What you changed in its problem spec isn't sav
 const byId = (id) => document.getElementById(id);
 let project = null, session = null, loads = 0;
 
+const runs = inRuns(() => ({
+  assistant: "guidance", run_id: null, context: { project_id: project.id, session_id: session.id },
+}));
 const talk = new Chat(byId("chat"), {
-  path: () => `/api/guidance/sessions/${encodeURIComponent(session.id)}/chat`,
-  approvals: ({ run_id, call_id }) => `/api/guidance/approvals/${encodeURIComponent(run_id)}/${encodeURIComponent(call_id)}`,
+  ...runs,
+  events: (...posted) => worded(runs.events(...posted)),
+  missed: () => careful(() => show(project.id)),
   label: "A question or a change",
   welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME)],
-  below: (reply) => advice(reply, (words) => talk.fill(words)),
+  below: ({ data, stopped }) => (data ? advice({ ...data, stopped }, (words) => talk.fill(words)) : []),
   changed: () => talk.isRunning || refresh(),
 });
 
-const picker = projectPicker({ open: (id) => careful(() => open(id, true)), mayLeave, gone: () => careful(start) });
+const picker = projectPicker({ open: (id) => careful(() => show(id, true)), mayLeave, gone: () => careful(start) });
 
-/** Show a project: its state, and what was said about it. */
-async function open(id, isNew = false) {
+/** Events of a run. Where it failed, the architect says what can be said without a model. */
+async function* worded(events) {
+  for await (const event of events) {
+    yield event.event === "reply" && event.stopped === "failed" && event.data
+      ? { ...event, reason: event.data.guidance_message } : event;
+  }
+}
+
+/** Show a project: its state, and what was said about it; an answer that is under way as it happens. */
+async function show(id, isNew = false) {
   const mine = ++loads;
   const [opened, sessions, state] = await Promise.all([
     ask(`/projects/${encodeURIComponent(id)}`), ask(`/projects/${encodeURIComponent(id)}/chat-sessions`), loadState(id),
   ]);
   const chosen = sessions[0] ?? await ask("/chat-sessions", { project_id: id, title: "Main Chat" });
+  const { runs: open } = await ask("/api/runs?assistant=guidance&status=open");  // before the messages: it may end in between
   const messages = await ask(`/chat-sessions/${encodeURIComponent(chosen.id)}/messages`);
+  const current = open.map(({ run_id }) => run_id).find((id) => messages.some((message) => runOf(message) === id));
   if (mine !== loads) return;
   letGo();
   [project, session] = [opened, chosen];
@@ -41,7 +56,8 @@ async function open(id, isNew = false) {
   picker.draw(project);
   drawState(project, state, refresh);
   byId("state").hidden = byId("chat").hidden = false;
-  talk.recall(turnsOf(messages));
+  talk.recall(turnsOf(messages.filter((message) => !current || runOf(message) !== current)));
+  if (current) talk.join(current, (abort) => worded(eventsOf(current)(abort)));
 }
 
 /** Look at the state again: something may have changed it. */
@@ -60,7 +76,7 @@ async function start() {
   const wanted = new URLSearchParams(location.search).get("project");
   const projects = await picker.load();
   const found = projects.find(({ id }) => id === wanted) ?? projects[0];
-  if (found) return open(found.id);
+  if (found) return show(found.id);
   loads++;
   project = session = null;
   byId("state").hidden = byId("chat").hidden = true;

@@ -4,10 +4,16 @@
 export function turnsOf(messages) {
   const turns = [];
   for (const message of messages) {
-    if (message.role === "user") turns.push({ message: message.content, replies: [] });
+    if (message.role === "user") turns.push({ message: message.content, replies: stopped(message) });
     else (turns.at(-1) ?? begun(turns)).replies.push(replyOf(message));
   }
-  return turns.map(({ message, replies }) => ({ message, replies: replies.map(unrepeated) }));
+  const every = turns.flatMap(({ replies }) => replies);
+  return turns.map(({ message, replies }) => ({ message, replies: replies.map((reply) => unrepeated(reply, every)) }));
+}
+
+/** The run that a message was said in. */
+export function runOf({ message_metadata: told }) {
+  return told.run_id;
 }
 
 /** A conversation that began with an answer. */
@@ -16,20 +22,24 @@ function begun(turns) {
   return turns[0];
 }
 
+/** What came of a message whose answer was stopped. */
+function stopped({ message_metadata: told }) {
+  return told.stopped === "cancelled" ? [{ message: "", stopped: "cancelled", approvals: [], calls: [] }] : [];
+}
+
 function replyOf({ role, content, message_metadata: told }) {
   return {
-    suggested_actions: [], tool_call_audits: [], approvals: [], stopped: role === "system" ? "failed" : "answered",
-    ...told, message: content,
+    message: content, stopped: told.stopped ?? (role === "system" ? "failed" : "answered"), approvals: told.approvals ?? [],
+    run: told.run_id, calls: told.tool_call_audits ?? [], data: { suggested_actions: [], ...told },
   };
 }
 
 /** A run that went on after a question says again what it did before it; a call that waits isn't among what it did. */
-function unrepeated(reply, index, replies) {
-  const before = replies.slice(0, index).findLast(({ run_id }) => run_id && run_id === reply.run_id)?.tool_call_audits.length ?? 0;
-  const calls = reply.tool_call_audits.slice(before);
-  const events = calls.flatMap((call, number) => eventsOf(call, `${reply.run_id}/${before + number}`));
-  const waiting = index === replies.length - 1 ? reply.approvals.map(waits) : [];
-  return { ...reply, events: [...events, ...waiting] };
+function unrepeated(reply, every) {
+  const { run, calls, approvals } = reply, ofRun = every.filter((each) => run && each.run === run), place = ofRun.indexOf(reply);
+  const before = place > 0 ? ofRun[place - 1].calls.length : 0;
+  const events = calls.slice(before).flatMap((call, number) => eventsOf(call, `${run}/${before + number}`));
+  return { ...reply, events: [...events, ...(place === ofRun.length - 1 ? approvals.map(waits) : [])] };
 }
 
 function eventsOf({ tool_name: name, arguments: given, result_summary: found, duration_ms: took, success, error }, id) {

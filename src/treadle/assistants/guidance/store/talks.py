@@ -3,13 +3,14 @@
 from typing import Any
 
 from msgspec.structs import replace
+from sqlalchemy import select
 
 from treadle.assistants.guidance.store.change import Change, changing, changing_one
 from treadle.assistants.guidance.store.checks import checked
 from treadle.assistants.guidance.store.part import Part
 from treadle.assistants.guidance.store.rows import project_row, row_by_id, rows_in_order, value_of
 from treadle.assistants.guidance.store.tables import candidates, chat_sessions, messages, runs
-from treadle.assistants.guidance.store.values import ChatMessage, ChatSession, Role, SessionMode
+from treadle.assistants.guidance.store.values import ChatMessage, ChatSession, Role, SessionMode, new_id
 from treadle.assistants.guidance.store.whole import whole
 
 SESSION, MESSAGE = "chat session", "message"
@@ -63,11 +64,21 @@ class Talks(Part):
 
     @whole
     async def add_message(
-        self, user: str, session_id: str, role: Role, content: str, metadata: dict[str, Any] | None = None
+        self,
+        user: str,
+        session_id: str,
+        role: Role,
+        content: str,
+        metadata: dict[str, Any] | None = None,
+        *,
+        message_id: str = "",
     ) -> ChatMessage:
-        """Append a message to a chat session."""
-        message = checked(ChatMessage(session_id, role, content, metadata or {}))
+        """Append a message to a chat session; with an id of the caller's, once: the one that is there already comes back."""
+        message = checked(ChatMessage(session_id, role, content, metadata or {}, id=message_id or new_id()))
         async with changing_one(self._database, user, chat_sessions, session_id, SESSION) as (change, _):
+            query = select(messages).where(messages.c.id == message.id)
+            if message_id and (row := (await change.connection.execute(query)).mappings().one_or_none()) is not None:
+                return value_of(row, ChatMessage)
             await change.add(messages, message)
             return replace(message, project_id=change.project_id)
 
