@@ -78,6 +78,7 @@ PUBLIC = [
     "TextDelta",
     "Tool",
     "ToolProblem",
+    "ToolResult",
     "Toolset",
     "Traits",
     "TreadleError",

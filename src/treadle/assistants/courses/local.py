@@ -10,7 +10,6 @@ from treadle.assistants.courses.plan import Plan as Steps
 from treadle.assistants.courses.plan import plan_of
 from treadle.assistants.courses.prompts import told
 from treadle.assistants.courses.settled import settled
-from treadle.assistants.courses.sources import Looks
 from treadle.assistants.courses.tools import course_tools
 
 
@@ -21,7 +20,7 @@ def local_tools(host: Host) -> Sequence[Toolset]:
     async def tools() -> AsyncGenerator[Toolset]:
         async with Library(host.home.folder, settled()) as library:
             await library.look()
-            yield course_tools(library, Looks())
+            yield course_tools(library)
 
     return (LateTools(tools),)
 

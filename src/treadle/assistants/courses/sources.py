@@ -1,14 +1,19 @@
-"""Where an answer is from: the lessons that were looked at for a run, each once, with its link and its passages."""
+"""Where an answer is from: the lessons that a run's calls found, each once, with its link and its passages. Pure.
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+The sources are part of the data of each call's result, so whoever has a run's calls has its sources.
+"""
 
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
 from msgspec import Struct
 
+from treadle import CallRecord, Result
 from treadle.assistants.courses.catalogue import Course
 from treadle.passages import Passage
 
-MOST_RUNS = 200  # whose looks are remembered until somebody takes them
+Status = Literal["found", "nothing", "no such lesson", "no such course", "no courses"]
 
 
 class Cited(Struct, frozen=True):
@@ -28,22 +33,39 @@ class Source(Struct, frozen=True):
     passages: tuple[Cited, ...] = ()
 
 
-class Looks:
-    """What the tools of a conversation have looked at, by run and call."""
+class FoundPassage(Struct, frozen=True):
+    """A passage that a search found, under the heading that the model reads above it."""
 
-    def __init__(self) -> None:
-        self._by_run: OrderedDict[str, dict[str, Sequence[Source]]] = OrderedDict()
+    heading: str
+    text: str
+    source: Source
 
-    def add(self, run_id: str, call_id: str, sources: Sequence[Source]) -> None:
-        """Something was looked at."""
-        self._by_run.setdefault(run_id, {})[call_id] = sources
-        while len(self._by_run) > MOST_RUNS:
-            self._by_run.popitem(last=False)
 
-    def take(self, run_id: str, calls: Sequence[str]) -> tuple[Source, ...]:
-        """What was looked at in a run by these calls, merged in their order: calls may end in another one. It is forgotten here."""
-        found = self._by_run.pop(run_id, {})
-        return merged([source for call in calls for source in found.get(call, ())])
+class Lookup(Struct, frozen=True, omit_defaults=True):
+    """The data of a result of either tool: the passages that were found, or the courses whose outline was asked for."""
+
+    status: Status
+    passages: tuple[FoundPassage, ...] = ()
+    courses: tuple[Course, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where it is from."""
+        return (*[each.source for each in self.passages], *[source_of_course(course) for course in self.courses])
+
+
+def lookup_of(result: Result | None) -> Lookup | None:
+    """Return the data of a result; None where it has none: of a call that failed, or of one that a limit cut."""
+    try:
+        return None if result is None or result.data is None else msgspec.convert(result.data, Lookup)
+    except msgspec.ValidationError:
+        return None
+
+
+def sources_of(calls: Iterable[CallRecord]) -> tuple[Source, ...]:
+    """Return where the answer of a run is from, by what its calls found, in their order."""
+    found = [lookup for record in calls if (lookup := lookup_of(record.result)) is not None]
+    return merged([source for lookup in found for source in lookup.sources])
 
 
 def merged(sources: Iterable[Source]) -> tuple[Source, ...]:

@@ -17,7 +17,7 @@ from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.plan import plan_of
 from treadle.assistants.courses.prompts import INSTRUCTIONS, notes, told
 from treadle.assistants.courses.sessions import Exchange, Sessions
-from treadle.assistants.courses.sources import Looks, Source
+from treadle.assistants.courses.sources import Source, sources_of
 from treadle.assistants.courses.tools import course_tools
 
 
@@ -41,7 +41,6 @@ class Tutor:
         self._library = library
         self._sessions = sessions
         self._user = user
-        self._looks = Looks()
 
     async def agent(self, model: Model) -> Agent[str]:
         """The agent that answers. A model that doesn't call tools by itself is led."""
@@ -49,7 +48,7 @@ class Tutor:
         able = model if model.traits.native_calls else Led(model, plan_of(await self._library.catalogue()))
         parts: dict[str, Any] = {
             "name": assistant.name,
-            "toolsets": [course_tools(self._library, self._looks)],
+            "toolsets": [course_tools(self._library)],
             "instructions": self._instructions,
             "policy": assistant.policy,
             "limits": replace(assistant.limits, rounds=settings.rounds),
@@ -93,7 +92,7 @@ class Tutor:
 
     async def reply(self, result: RunResult[Any], question: str, session: str) -> Reply:
         """What is told of a run that stopped. An answer is kept in its session."""
-        sources = self._looks.take(result.run_id, [record.call.id for record in result.calls])
+        sources = sources_of(result.calls)
         is_answer = result.stopped in ("answered", "limit")
         if is_answer:
             await self._sessions.keep(session, Exchange(question, result.text, sources, result.run_id, time.time()))
