@@ -34,6 +34,7 @@ format: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/python scripts/user_files.py
+	$(BIN)/python scripts/result_text.py
 
 layers: $(READY)
 	$(BIN)/lint-imports

@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle import Call, Message, Result, Text
-from treadle.leading import Choice, lines_of, turn_of
+from treadle.core.calls import Opaque
+from treadle.leading import Choice, lines_of, state_of, turn_of
+from treadle.models.led import WIRE
 
 CHOICE = Choice("Messages in a shop.", {"stock": "what is there", "talk": "anything else"}, (("Any tin left?", "stock"),))
 JSON = st.recursive(
@@ -45,17 +47,23 @@ def test_a_turn_is_what_was_said_last_and_what_came_of_it():
     assert turn_of(()) == ("", [])
 
 
+def told(data):
+    return lines_of(Result("c", "look", "text", data=data))
+
+
 def test_json_becomes_lines_and_words_stay():
-    assert lines_of("just words") == "just words"
-    assert lines_of('{"a": 1, "id": 9, "b": {"c": [1, 2]}, "e": []}') == "a: 1\nb:\n  c:\n    - 1\n    - 2"
-    assert (
-        lines_of('[{"name": "x", "tags": ["p", "q"], "more": {"k": 1}}, "and 3 more"]')
-        == "- name: x; tags: p, q; more: k: 1\n- and 3 more"
-    )
+    assert lines_of(Result("c", "look", '{"just": "words"}')) == '{"just": "words"}'
+    assert told({"a": 1, "id": 9, "b": {"c": [1, 2]}, "e": []}) == "a: 1\nb:\n  c:\n    - 1\n    - 2"
+    listed = [{"name": "x", "tags": ["p", "q"], "more": {"k": 1}}, "and 3 more"]
+    assert told(listed) == "- name: x; tags: p, q; more: k: 1\n- and 3 more"
 
 
 @given(JSON)
 def test_any_json_can_be_told(value):
-    import json
+    assert isinstance(told(value), str)
 
-    assert isinstance(lines_of(json.dumps(value)), str)
+
+def test_a_plan_finds_the_state_of_its_last_move_that_had_one():
+    moves = [Message("model", (Opaque(WIRE, "[1]"), Call("a", "look", {}))), Message("model", (Opaque("other", "[9]"),))]
+    assert state_of([*moves, Message("model", (Text("Hm."),))]) == [1]
+    assert state_of(moves[1:]) is None

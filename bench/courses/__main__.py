@@ -14,7 +14,6 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from treadle.assistants.courses.tutor import Reply, Tutor
 
 from bench.courses.asked import SEEN, UNSEEN, Place, Question
 from treadle.app.assistant import Host

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from treadle.core.messages import History, Message, Text
     from treadle.core.requests import CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Traits, Usage
     from treadle.core.seams import Model, Toolset
-    from treadle.core.tool import Tool
+    from treadle.core.tool import Tool, ToolResult
     from treadle.dialects.mend import json_in
     from treadle.engine.result import CallRecord, RunResult
     from treadle.engine.setup import Answer, Approval
@@ -116,6 +116,7 @@ _HOMES = {
     "TextDelta": "core.requests",
     "Tool": "core.tool",
     "ToolProblem": "core.errors",
+    "ToolResult": "core.tool",
     "Toolset": "core.seams",
     "Traits": "core.requests",
     "TreadleError": "core.errors",
@@ -207,6 +208,7 @@ __all__ = [
     "TextDelta",
     "Tool",
     "ToolProblem",
+    "ToolResult",
     "Toolset",
     "Traits",
     "TreadleError",

@@ -9,12 +9,12 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from treadle.core.calls import Result
+from treadle.core.calls import Opaque, Result
 from treadle.core.messages import Message
 from treadle.core.requests import Options
-from treadle.models.led import Question
+from treadle.models.led import WIRE, Question
 
-__all__ = ["Choice", "lines_of", "turn_of"]
+__all__ = ["Choice", "lines_of", "state_of", "turn_of"]
 
 _NOISE = frozenset(("id", "version", "links", "metadata"))  # what says nothing to a reader
 
@@ -56,13 +56,16 @@ def turn_of(history: Iterable[Message]) -> tuple[str, list[Result]]:
     return message, results
 
 
-def lines_of(content: str) -> str:
+def state_of(history: Iterable[Message]) -> Any:
+    """Return the state that the plan's last move had one with; None where none had."""
+    states = [part.json for each in history for part in each.parts if isinstance(part, Opaque) and part.wire == WIRE]
+    return msgspec.json.decode(states[-1]) if states else None
+
+
+def lines_of(result: Result) -> str:
     """What a call brought, as plain lines: fewer tokens than JSON, and easier to read. Words stay as they are."""
-    try:
-        value: Any = msgspec.json.decode(content)
-    except msgspec.DecodeError:
-        return content
-    return "\n".join(_lines(value, ""))
+    data: Any = result.data
+    return "\n".join(_lines(data, "")) if isinstance(data, dict | list) else result.content
 
 
 def _lines(value: Any, indent: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.checks.check import check
     from treadle.toolsets.checks.tools import check_tools
     from treadle.toolsets.checks.values import Failure, Outcome, Wanted
+    from treadle.toolsets.checks.words import counts_of as outcome_counts
     from treadle.toolsets.checks.words import words as outcome_words
     from treadle.toolsets.git.actions import Rules as GitRules
     from treadle.toolsets.git.deliver import publish, review_diff
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from treadle.toolsets.git.tools import git_tools
     from treadle.toolsets.sandbox.trial import require_sandbox
     from treadle.toolsets.sandbox.values import Bounds, SandboxMissing
+    from treadle.toolsets.shell.told import CommandData
     from treadle.toolsets.shell.tools import shell_tools
+    from treadle.toolsets.workspace.files import FileLines
     from treadle.toolsets.workspace.finder import Outline
     from treadle.toolsets.workspace.tools import workspace_tools
     from treadle.toolsets.wrap import Together, only
@@ -30,7 +33,9 @@ _HOMES = {
     "ChangedSince": "checkpoints",
     "Checkpoint": "checkpoints",
     "Checkpoints": "checkpoints",
+    "CommandData": "shell.told",
     "Failure": "checks.values",
+    "FileLines": "workspace.files",
     "GitRules": "git.actions:Rules",
     "Outcome": "checks.values",
     "Outline": "workspace.finder",
@@ -45,6 +50,7 @@ _HOMES = {
     "git_tools": "git.tools",
     "leave_branch": "git.host",
     "only": "wrap",
+    "outcome_counts": "checks.words:counts_of",
     "outcome_words": "checks.words:words",
     "publish": "git.deliver",
     "repository": "git.host:facts",
@@ -61,7 +67,9 @@ __all__ = [
     "ChangedSince",
     "Checkpoint",
     "Checkpoints",
+    "CommandData",
     "Failure",
+    "FileLines",
     "GitRules",
     "Outcome",
     "Outline",
@@ -76,6 +84,7 @@ __all__ = [
     "git_tools",
     "leave_branch",
     "only",
+    "outcome_counts",
     "outcome_words",
     "publish",
     "repository",

@@ -80,6 +80,7 @@ PUBLIC = [
     "TextDelta",
     "Tool",
     "ToolProblem",
+    "ToolResult",
     "Toolset",
     "Traits",
     "TreadleError",

@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 import wire
-from treadle import Results, ToolProblem, allow, open_home, tool
+from treadle import Results, ToolProblem, ToolResult, allow, open_home, tool
 from treadle.core.events import CallReturned, CallStarted
 from wire import break_off, call, gate, pause, reply
 
@@ -151,6 +151,42 @@ def test_tool_returns_too_much(story):
     assert text[50_000:50_100] in part
     assert "read_result" not in played.offered(0)
     assert "read_result" in played.offered(1)
+
+
+def test_tool_returns_data(story, tmp_path):
+    towns = [{"name": "Ur", "people": 65000}]
+
+    @tool(effect="read")
+    async def count() -> dict[str, int]:
+        """Count."""
+        return {"towns": 1}
+
+    @tool(effect="read")
+    async def towns_of() -> ToolResult:
+        """Towns."""
+        return ToolResult("1 town: Ur", towns)
+
+    home = open_home(tmp_path)
+    played = story.play([(call("count"), call("towns_of")), "one"], [count, towns_of], run={"journal": home.services()})
+    assert played.results() == ['{"towns":1}', "1 town: Ur"]
+    assert [record.result.data for record in played.result.calls] == [{"towns": 1}, towns]
+    assert sorted([str(event.result.data) for event in played.of(CallReturned)]) == sorted([str({"towns": 1}), str(towns)])
+    entries = asyncio.run(home.journal.read(played.result.run_id))
+    assert sorted([str(entry.result.data) for entry in entries if hasattr(entry, "result")]) == sorted(
+        [str({"towns": 1}), str(towns)]
+    )
+
+
+def test_tool_returns_data__without_secrets(story):
+    key = "sk-" + "proj-" + "a1B2c3D4e5" * 5
+
+    @tool(effect="read")
+    async def keys() -> ToolResult:
+        """Keys."""
+        return ToolResult("One key.", [{"key": key, "password": "hunter2hunter2"}])
+
+    data = story.play([call("keys"), "one"], [keys]).result.calls[0].result.data
+    assert (key in str(data), "hunter2" in str(data), len(data)) == (False, False, 1)
 
 
 def test_tool_returns_no_json(story):

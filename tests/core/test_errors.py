@@ -1,6 +1,7 @@
 """The error tree."""
 
 from treadle.core import errors
+from treadle.core.errors import ToolProblem
 from treadle.core.requests import Usage
 
 
@@ -20,3 +21,14 @@ def test_a_models_error_carries_what_the_engine_needs_to_know():
     usage = Usage(requests=1, input_tokens=9)
     error = errors.ModelUnavailable("busy", status=429, retry_after=2.5, usage=usage)
     assert (str(error), error.status, error.retry_after, error.usage) == ("busy", 429, 2.5, usage)
+
+
+def test_a_problem_of_a_tool_has_its_words_what_it_quotes_and_its_data():
+    problem = ToolProblem("The server says: ", "No.", data={"status": 403})
+    assert (str(problem), problem.words, problem.quote, problem.data) == (
+        "The server says: No.",
+        "The server says: ",
+        "No.",
+        {"status": 403},
+    )
+    assert (str(ToolProblem(ValueError("no"))), ToolProblem().quote) == ("no", "")

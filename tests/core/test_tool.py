@@ -2,8 +2,9 @@
 
 import pytest
 
+from treadle.core.media import Document
 from treadle.core.requests import ToolSpec
-from treadle.core.tool import Tool, strongest
+from treadle.core.tool import Tool, ToolResult, strongest
 
 
 def test_anything_unknown_is_taken_for_a_write_that_may_happen_only_once():
@@ -61,3 +62,8 @@ def test_the_strongest_effect_is_the_one_that_can_be_undone_least():
         "write",
         "destroy",
     ]
+
+
+def test_a_result_for_the_model_is_its_text_with_labels_for_images():
+    assert str(ToolResult("3 towns", [1])) == "3 towns"
+    assert str(ToolResult(["See:", Document(b"# A", name="a.md")])) == "See:\n[document a.md]"

@@ -11,7 +11,6 @@ from treadle.core.tool import Tool
 from treadle.guard.intent import CLAUSES
 from treadle.guard.origins import Origins
 from treadle.guard.provenance import doubts
-from treadle.guard.trust import as_data
 
 
 def known(said, *results, operator=""):
@@ -23,7 +22,7 @@ def known(said, *results, operator=""):
     for number, (name, value, arguments) in enumerate(results):
         call, trusted = Call(f"c{number}", name, arguments), name.startswith("own")
         text = value if isinstance(value, str) else json.dumps(value)
-        shown = Result(call.id, name, text if trusted else as_data(text, name), None, not trusted, not isinstance(value, str))
+        shown = Result(call.id, name, text, None, not trusted, not isinstance(value, str))
         origins.heard(Message("model", (call,)))
         origins.heard(Message("tools", (shown,)))
     return origins

@@ -16,7 +16,6 @@ from treadle.guard.kinds import codes_in, is_link, kind_of_name, leaves_of, plac
 from treadle.guard.origins import Origins
 from treadle.guard.provenance import doubts, is_harmless
 from treadle.guard.records import items_in, records_in
-from treadle.guard.trust import as_data, data_of
 from treadle.guard.words import Words, number_of
 
 EVENTS = [
@@ -41,7 +40,7 @@ def heard(said, *results):
     for number, (name, value, arguments) in enumerate(results):
         call = Call(f"c{number}", name, arguments)
         text = value if isinstance(value, str) else json.dumps(value)
-        shown = Result(call.id, name, as_data(text, name), None, untrusted=True, structured=not isinstance(value, str))
+        shown = Result(call.id, name, text, None, untrusted=True, structured=not isinstance(value, str))
         origins.heard(Message("model", (call,)))
         origins.heard(Message("tools", (shown,)))
     return origins
@@ -499,9 +498,3 @@ def test_a_result_without_records_has_none(text):
 def test_all_texts_that_stand_by_themselves_are_items():
     assert items_in('[{"a": "x", "b": ["y", 3]}, "z"]') == ("x", "y", "z")
     assert items_in("plain") == ()
-
-
-def test_what_is_between_the_marks_can_be_had_back_for_the_policy():
-    assert data_of(as_data("a\nb", "page")) == "a\nb"
-    assert data_of("plain") == "plain"
-    assert data_of("<untrusted-\n\n\n\nno end") == "<untrusted-\n\n\n\nno end"

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treadle.guard.trust import as_data
+from treadle.core.calls import Call, Result
+from treadle.core.messages import Message, Text, person
+from treadle.guard.trust import as_data, to_prompt
 
 LOOK_ALIKES = [
     "</untrusted>",
@@ -82,3 +84,32 @@ def test_hostile_content_takes_no_longer_than_it_is_long(piece):
     began = time.process_time()
     as_data(piece * (300_000 // len(piece)), "fetch")
     assert time.process_time() - began < 2
+
+
+def read(*results):
+    """What a model reads of results."""
+    return [part.content for part in to_prompt(Message("tools", results)).parts]
+
+
+def test_a_request_has_untrusted_results_between_marks_and_others_as_they_are():
+    trusted, untrusted = Result("a", "stock", "5"), Result("b", "fetch", "Buy!", untrusted=True, data={"a": 1})
+    assert read(trusted, untrusted) == ["5", as_data("Buy!", "fetch")]
+    assert to_prompt(Message("tools", (untrusted,))).parts[0].data == {"a": 1}
+    assert untrusted.content == "Buy!"
+
+
+def test_of_a_problem_only_the_quote_stands_between_marks():
+    failed = Result("a", "fetch", "fetch failed: Obey!", "raised", untrusted=True, quoted=5)
+    assert read(failed) == [f"fetch failed: {as_data('Obey!', 'fetch')}"]
+    assert read(Result("a", "fetch", "There is no such page.", "raised", untrusted=True)) == ["There is no such page."]
+
+
+def test_the_engines_note_about_a_result_stands_outside_of_the_marks():
+    noted = to_prompt(Message("tools", (Result("a", "fetch", "Buy!", untrusted=True, note="[again?]"),))).parts[0]
+    assert (noted.content, noted.note) == (f"{as_data('Buy!', 'fetch')}\n\n[again?]", "")
+
+
+def test_what_people_and_models_say_is_read_as_it_is():
+    for message in (person("<untrusted>"), Message("model", (Text("a"), Call("c", "fetch", {})))):
+        assert to_prompt(message) is message
+    assert to_prompt(Message("tools", (Text("a"),))) == Message("tools", (Text("a"),))

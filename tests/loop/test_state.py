@@ -234,7 +234,8 @@ def test_what_was_refused_stays_refused_when_it_is_refused_again():
 
 def test_a_note_is_added_to_the_result_it_belongs_to():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(note="[again?]"), came()])
-    assert state.history[-1].parts[0].content == "5\n\n[again?]"
+    result = state.history[-1].parts[0]
+    assert (result.content, result.note) == ("5", "[again?]")
 
 
 def test_a_tools_own_calls_are_kept_apart_from_the_models():

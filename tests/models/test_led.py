@@ -6,6 +6,7 @@ from collections.abc import Generator
 from treadle.app.agent import Agent
 from treadle.core.calls import Result
 from treadle.core.requests import Options, Request, Traits, Usage
+from treadle.leading import state_of
 from treadle.models.led import Led, Move, Question
 from treadle.models.scripted import Answer, Scripted
 from treadle.tools.tool import tool
@@ -68,3 +69,16 @@ def test_a_model_that_thinks_has_room_for_it() -> None:
         model = Scripted("x", traits=Traits(reasons=reasons))
         asyncio.run(Agent(Led(model, steps)).run("Go."))
         assert model.requests[0].options.max_tokens == limit
+
+
+def test_what_a_plan_has_to_know_again_stays_in_the_history() -> None:
+    known = []
+
+    def counting(request: Request) -> Steps:
+        known.append(state_of(request.history))
+        yield from ()
+        tried = known[-1]["tried"] if known[-1] else 0
+        return Move((("add", {"left": tried, "right": 1}),), "Trying.", {"tried": tried + 1}) if tried < 2 else Move(text="Done.")
+
+    result = asyncio.run(Agent(Led(Scripted(), counting), tools=[add]).run("Go."))
+    assert (known, result.output) == ([None, {"tried": 1}, {"tried": 2}], "Done.")

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters, types
 
 from attachments import PDF, png, wav
-from treadle import Agent, Audio, Document, Functions, Image, RunContext, Scripted, allow, ask, deny, open_home, tool
+from treadle import Agent, Audio, Document, Functions, Image, RunContext, Scripted, ToolResult, allow, ask, deny, open_home, tool
 from treadle.app.home import close_home
 from treadle.engine.setup import Answer
 from treadle.models.scripted import calls
@@ -93,6 +93,25 @@ def pay(ctx: RunContext, amount: int) -> str:
 def show() -> list[object]:
     """Show."""
     return ["See:", Image(png()), Audio(wav()), Document(PDF, name="p.pdf"), Document(b"# A", name="a.md")]
+
+
+@pytest.mark.parametrize(
+    ("value", "words", "structured"),
+    [
+        ({"a": 1}, '{"a":1}', {"a": 1}),
+        ([1, 2], "[1,2]", {"result": [1, 2]}),
+        (ToolResult("one", {"a": 1}), "one", {"a": 1}),
+        ("words", "words", None),
+    ],
+)
+def test_data_of_a_result_is_structured_content_and_untrusted_text_has_no_marks(value, words, structured):
+    @tool(effect="read", trust="untrusted")
+    def look() -> object:
+        """Look."""
+        return value
+
+    result = called(offering(look), "look")
+    assert (text(result), result.structured_content) == (words, structured)
 
 
 def test_images_and_the_like_reach_clients(tmp_path):

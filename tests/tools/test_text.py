@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from attachments import png
 from treadle import Image
 from treadle.tools.convert import to_text
-from treadle.tools.text import plain
+from treadle.tools.text import json_of, plain, to_data
 
 
 class Color(enum.Enum):
@@ -219,3 +219,23 @@ def test_a_value_as_the_json_that_stands_for_it():
     assert plain(Model(when=datetime.date(2030, 1, 31))) == {"when": "2030-01-31", "items": []}
     with pytest.raises(TypeError):
         plain(Silent())
+
+
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [
+        (None, None),
+        ("text", "text"),
+        ("\ud800", "\ufffd"),
+        (5, 5),
+        ({"a": (1, {2})}, {"a": [1, [2]]}),
+        (float("inf"), None),
+        (b"5 o'clock", None),
+    ],
+)
+def test_data_is_plain_json_or_none(value, data):
+    assert to_data(value) == data
+
+
+def test_json_of_a_text_that_is_none_or_too_deep_is_none():
+    assert (json_of("[1]"), json_of("no"), json_of("[" * 100_000)) == ([1], None, None)

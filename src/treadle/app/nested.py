@@ -52,7 +52,8 @@ class NestedAgent:
         untrusted = any(isinstance(entry, Returned) and entry.result.untrusted for entry in result.entries)
         if result.stopped == "failed":
             return Nested(f"{call.name} failed: {result.reason}", result.usage, failed=True, untrusted=untrusted)
-        return Nested(result.text or str(result.output), result.usage, untrusted=untrusted)
+        data = None if isinstance(result.output, str) else result.output
+        return Nested(result.text or str(result.output), result.usage, untrusted=untrusted, data=data)
 
     async def _result(self, parent: LiveRun, call: Call) -> RunResult[Any]:
         setup = replace(

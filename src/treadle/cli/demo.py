@@ -7,6 +7,7 @@ import asyncio
 import re
 import sys
 from collections.abc import AsyncIterator
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -124,15 +125,16 @@ class _Rules:
         ordered = [result for result in results if result.name == "order"]
         if ordered:
             return Answer(_about_order(ordered[-1]))
-        found: dict[str, dict[str, str]] = {}
+        found: dict[str, dict[str, Any]] = {}
         for result in results:
-            found.setdefault(str(asked[result.call_id].arguments.get("item", "")), {})[result.name] = result.content
+            found.setdefault(str(asked[result.call_id].arguments.get("item", "")), {})[result.name] = result.data
         return Answer(" ".join([self._about_item(item, values) for item, values in found.items()]))
 
-    def _about_item(self, name: str, values: dict[str, str]) -> str:
+    def _about_item(self, name: str, values: dict[str, Any]) -> str:
         item = self._shop.items.get(name)
         words = name if item is None else item.plural
-        return f"We have {values.get('stock', '?')} {words} at ${float(values.get('price', 'nan')):.2f} each."
+        stock, price = values.get("stock"), values.get("price")
+        return f"We have {'?' if stock is None else stock} {words} at ${nan if price is None else price:.2f} each."
 
 
 def _about_order(result: Result) -> str:

@@ -60,6 +60,7 @@ def _call(record: CallRecord, redactor: Redactor) -> dict[str, Any]:
         "verdict": type(record.verdict).__name__.lower(),
         "by": record.verdict.by,
         "result": None if record.result is None else redactor.text(record.result.content),
+        "data": None if record.result is None else redactor.value(record.result.data),
         "problem": record.problem,
         "seconds": record.seconds,
         "cached": record.cached,

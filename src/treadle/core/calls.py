@@ -5,7 +5,7 @@ Values only. Reading a written call is `tools.validate`, deciding is `guard.poli
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 Effect = Literal["read", "write", "destroy"]
 Retry = Literal["read", "idempotent", "keyed", "checkable", "once"]
@@ -103,19 +103,27 @@ class Call(Struct, frozen=True, tag_field="part", tag="call", omit_defaults=True
     opaque: Opaque | None = None
 
 
-class Result(Struct, frozen=True, tag_field="part", tag="result"):
-    """What came back from one call, as the model sees it. A `problem` says which kind of thing went wrong.
+class Result(Struct, frozen=True, tag_field="part", tag="result", omit_defaults=True):
+    """The result of one call. A `problem` says which kind of thing went wrong.
 
-    `structured` says that the tool returned fields, not a text: what is in one field can't pose as another.
+    content     the text that is for the model; where it is `untrusted`, a model reads it between marks (`guard.trust`)
+    data        the JSON value behind the text, for code; None where there is none, or where it was too large to be kept
+    structured  the tool returned fields, not a text: what is in one field can't pose as another
+    quoted      how many characters at the end of a problem's content are the words of somebody who isn't trusted
+    note        what the engine adds for the model alone
     """
 
     call_id: str
     name: str
     content: str
-    problem: ProblemKind | None = None
-    untrusted: bool = False
-    structured: bool = False
-    media: tuple[Media, ...] = ()
+    # Clients of the HTTP API read these without asking whether they are there: a factory's value is always written.
+    problem: ProblemKind | None = field(default_factory=lambda: None)
+    untrusted: bool = field(default_factory=bool)
+    structured: bool = field(default_factory=bool)
+    media: tuple[Media, ...] = field(default_factory=lambda: ())
+    data: Any = None
+    quoted: int = 0
+    note: str = ""
 
 
 class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):

@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.calls import Call, Media, Result, Settling, Verdict
 from treadle.core.errors import JournalDamaged
-from treadle.core.messages import Message, ReplyPart, Text
+from treadle.core.messages import Message, Part, ReplyPart, Text
 from treadle.core.requests import Finish, Usage
 
-VERSION = 1
+VERSION = 2  # 1 had untrusted content between the marks that a model reads it with
 
 Stopped = Literal["answered", "limit", "waiting", "cancelled", "failed"]
 
@@ -216,4 +217,25 @@ def decode(line: bytes | str) -> Entry:
     if entry.v > VERSION:
         known = f"format {entry.v}, this one knows {VERSION}"
         raise JournalDamaged(f"This journal was written by a newer Treadle ({known}); update Treadle to read it.")
-    return entry
+    return _upgrade(entry) if entry.v < VERSION else entry
+
+
+def _upgrade(entry: Entry) -> Entry:
+    """Return an entry of an older format as one of this format."""
+    match entry:
+        case Returned() if entry.result.untrusted:
+            return replace(entry, result=_without_marks(entry.result), v=VERSION)
+        case Opened() if entry.history:
+            history = [replace(said, parts=tuple(map(_without_marks, said.parts))) for said in entry.history]
+            return replace(entry, history=tuple(history), v=VERSION)
+        case _:
+            return replace(entry, v=VERSION)
+
+
+def _without_marks(part: Part) -> Any:
+    """Return a result of format 1 with its content alone: that was from the fourth line to the last but one."""
+    if not isinstance(part, Result) or not part.untrusted:
+        return part
+    lines = part.content.split("\n")
+    marked = len(lines) > 4 and lines[0].startswith("<untrusted-") and lines[-1].startswith("</untrusted-")
+    return replace(part, content="\n".join(lines[3:-1])) if marked else part

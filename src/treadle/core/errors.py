@@ -155,4 +155,14 @@ class RunFailed(TreadleError):
 
 
 class ToolProblem(Exception):
-    """Raise it in a tool to tell the model what went wrong, in your own words; it may then try again."""
+    """Raise it in a tool to tell the model what went wrong, in your own words; it may then try again.
+
+    `quote` is what somebody else said about it, who isn't trusted: a server, for example. It follows your words, and the model is
+    told that it is data. `data` is for code: it becomes that of the call's result.
+    """
+
+    def __init__(self, words: object = "", quote: str = "", *, data: Any = None) -> None:
+        super().__init__(f"{words}{quote}")
+        self.words = str(words)
+        self.quote = quote
+        self.data = data

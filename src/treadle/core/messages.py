@@ -70,7 +70,7 @@ def _part_size(part: Part) -> int:
         case Media():
             return part.size if part.is_text else MEDIA_SIZE
         case Result():
-            return len(part.content) + MEDIA_SIZE * len(part.media)
+            return len(part.content) + len(part.note) + MEDIA_SIZE * len(part.media)
         case Call():
             return len(part.name) + len(str(part.arguments))
         case _:

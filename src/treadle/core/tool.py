@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.core.calls import Effect, Retry, Trust
+from treadle.core.media import Prompt
 from treadle.core.requests import ToolSpec
 
 ACTION = "action"  # the argument that chooses what a tool with several effects does
@@ -16,6 +17,21 @@ _WEAKEST_FIRST: tuple[Effect, ...] = ("read", "write", "destroy")
 def strongest(effects: Iterable[Effect]) -> Effect:
     """Return the most dangerous of some effects."""
     return max(effects, key=_WEAKEST_FIRST.index)
+
+
+class ToolResult(Struct, frozen=True):
+    """What a tool returns where the model is to read something else than the value.
+
+    `content` is for the model: a text, or texts with images and the like. `data` is for code: any JSON-like value, struct,
+    dataclass or pydantic model. It is journaled as plain JSON and is `data` of the call's `Result`.
+    """
+
+    content: Prompt
+    data: Any = None
+
+    def __str__(self) -> str:
+        """The text; images and the like have a label there."""
+        return self.content if isinstance(self.content, str) else "\n".join([str(part) for part in self.content])
 
 
 class Tool(Struct, frozen=True):

@@ -30,6 +30,7 @@ from treadle.engine.media import make_readable
 from treadle.engine.offer import offer
 from treadle.engine.perform import start_early
 from treadle.engine.telemetry import model_span
+from treadle.guard.trust import to_prompt
 from treadle.loop.decide import AskModel
 from treadle.loop.retry import wait_before
 
@@ -101,7 +102,8 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
 def _request(run: LiveRun, step: AskModel) -> Request:
     tools, shape = offer(run, step)
     must_call = run.setup.output is not None and shape is None and bool(tools)
-    request = Request(run.instructions, run.state.history, tools, step.note, run.setup.options, shape, must_call=must_call)
+    history = run.state.history.retold("prompt", to_prompt)
+    request = Request(run.instructions, history, tools, step.note, run.setup.options, shape, must_call=must_call)
     return _with_media(run, request) if run.state.has_media else request
 
 

@@ -18,8 +18,9 @@ from treadle.core.media import Attachment, Image, Prompt
 from treadle.core.messages import History, Message, Part, Text
 from treadle.core.requests import Traits
 from treadle.core.seams import Blobs, Model
+from treadle.core.tool import ToolResult
 from treadle.engine.scaling import scale_down
-from treadle.tools.text import sound, to_text
+from treadle.tools.text import json_of, sound, to_data, to_text
 
 MOST_IN_RESULT = 20  # media of one result that are shown
 
@@ -28,7 +29,7 @@ _TAKES = "A prompt is text, or a list of texts, Image, Audio and Document"
 
 
 class Content(Struct, frozen=True):
-    """What a tool returned, as a model reads it: text with labels, and the media that these stand for.
+    """What a tool returned: text with labels for the model, the media that these stand for, and the JSON value for code.
 
     `structured` says that it returned fields, not a text: what is in one field can't pose as another.
     """
@@ -36,6 +37,7 @@ class Content(Struct, frozen=True):
     text: str
     media: tuple[Media, ...] = ()
     structured: bool = False
+    data: Any = None
 
 
 class PromptParts(Struct, frozen=True):
@@ -151,16 +153,20 @@ async def read_value(value: Any, blobs: Blobs | None) -> Content:
     """A value that a tool returned, its media kept. Never fails: what can't be kept is said in words."""
     if isinstance(value, str):
         return Content(to_text(value))
+    if isinstance(value, ToolResult):
+        shown = await read_value(value.content, blobs)
+        return Content(shown.text, shown.media, data=to_data(value.data))
     found: list[Attachment] = []
     lines = _as_lines(value, found)
     text = to_text(value, found) if lines is None else lines
     structured = lines is None and isinstance(value, dict | list | Struct)
     if not found:
-        return Content(text, structured=structured)
+        return Content(text, structured=structured, data=json_of(text) if value is not None else None)
     media, words = await _keep_all(found, blobs)
     if text == words.partition("\n")[0]:  # nothing but the label of what the words are about
         return Content(words, media)
-    return Content(f"{text}\n\n{words}" if words else text, media, structured and not words)
+    data = json_of(text) if lines is None else None
+    return Content(f"{text}\n\n{words}" if words else text, media, structured and not words, data)
 
 
 def _as_lines(value: Any, found: list[Attachment]) -> str | None:
@@ -192,12 +198,12 @@ async def _keep_all(found: Sequence[Attachment], blobs: Blobs | None) -> tuple[t
     return tuple(media), "\n\n".join(words)
 
 
-_MARK = "\0media:"  # before a cached result that isn't text alone
+_MARK = "\0content:"  # before a cached result that isn't text alone
 
 
 def pack(content: Content) -> str:
     """A result as a cache keeps it."""
-    if not content.media and not content.text.startswith(_MARK):
+    if content == Content(content.text) and not content.text.startswith(_MARK):
         return content.text
     return _MARK + msgspec.json.encode(content).decode()
 

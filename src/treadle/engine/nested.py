@@ -1,5 +1,7 @@
 """What an agent that is another's tool hands back: its words with what it spent, or that it waits for a person."""
 
+from typing import Any
+
 from msgspec import Struct
 
 from treadle.core.requests import Usage
@@ -7,12 +9,13 @@ from treadle.engine.setup import Approval
 
 
 class Nested(Struct, frozen=True):
-    """The answer of a nested run, what it spent, and whether it had read anything that isn't trusted."""
+    """The answer of a nested run, what it spent, and whether it had read anything that isn't trusted. `data` is a typed output."""
 
     content: str
     usage: Usage
     failed: bool = False
     untrusted: bool = False
+    data: Any = None
 
 
 class Suspended(Exception):

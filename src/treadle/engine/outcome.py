@@ -7,10 +7,11 @@ import asyncio
 from traceback import format_exception
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Call, Media, ProblemKind, Result
+from treadle.core.calls import Call, ProblemKind, Result
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.requests import Usage
@@ -22,7 +23,7 @@ from treadle.engine.media import Content, pack, read_value, unpack
 from treadle.engine.nested import Nested, Suspended
 from treadle.engine.offer import find_tools
 from treadle.guard.logged import log
-from treadle.guard.trust import as_data
+from treadle.tools.text import to_data
 
 GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
@@ -47,8 +48,7 @@ async def outcome(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]
     try:
         if tool.cache and tool.effect == "read":
             kept, reused = await cached(run, tool, call, lambda: _to_keep(run, tool, call, context))
-            content = unpack(kept)
-            return await _sized(run, tool, call, content.text, reused=reused, whole=whole, media=content.media)
+            return await _sized(run, tool, call, unpack(kept), reused=reused, whole=whole)
         value = await _written(run, tool, call, context)
     except (Suspended, asyncio.CancelledError):
         raise
@@ -67,22 +67,28 @@ async def _written(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any
 
 
 async def read_back(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> Outcome:
-    """A tool's value as the model reads it."""
+    """A tool's value as its result: the text for the model, and the data for code."""
     if isinstance(value, Nested):
-        problem: ProblemKind | None = "raised" if value.failed else None
-        sized = await _sized(run, tool, call, run.redactor.text(value.content), whole=whole, untrusted=value.untrusted)
-        return Outcome(
-            Result(call.id, call.name, sized.result.content, problem, sized.result.untrusted), usage=value.usage, kept=sized.kept
-        )
+        return await _nested(run, tool, call, value, whole=whole)
     content = await read_value(value, run.services.blobs)
-    shown = content if run.setup.shows_secrets else _redact(run, content)
-    return await _sized(run, tool, call, shown.text, whole=whole, structured=shown.structured, media=shown.media)
+    return await _sized(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
+
+
+async def _nested(run: LiveRun, tool: Tool, call: Call, value: Nested, *, whole: bool) -> Outcome:
+    """What an agent that is a tool answered, or why it failed."""
+    content = _redact(run, Content(value.content, data=to_data(value.data)))
+    sized = await _sized(run, tool, call, content, whole=whole, untrusted=value.untrusted)
+    if not value.failed:
+        return replace(sized, usage=value.usage)
+    quoted = len(sized.result.content) if value.untrusted else 0
+    return replace(sized, result=replace(sized.result, problem="raised", quoted=quoted), usage=value.usage)
 
 
 def _redact(run: LiveRun, content: Content) -> Content:
     """The content without secrets; the name of an image could hold one too."""
     named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media])
-    return replace(content, text=run.redactor.text(content.text), media=named)
+    data = None if content.data is None else run.redactor.value(content.data)
+    return replace(content, text=run.redactor.text(content.text), media=named, data=data)
 
 
 class _TookTooLong(Exception):
@@ -127,21 +133,23 @@ async def _sized(
     run: LiveRun,
     tool: Tool,
     call: Call,
-    content: str,
+    content: Content,
     *,
     reused: bool = False,
     whole: bool = False,
-    structured: bool = False,
     untrusted: bool = False,
-    media: tuple[Media, ...] = (),
 ) -> Outcome:
-    """The content, shortened and kept whole elsewhere where it is too large, and marked as data where it isn't trusted."""
-    kept, usage = "", Usage()
-    if len(content) > run.setup.result_limit and not whole:
-        content, kept, usage = await keep_large(run, call, content)
+    """The result. What is too large for a conversation is shortened and kept whole elsewhere; then there is no data with it."""
+    text, data, kept, usage = content.text, content.data, "", Usage()
+    if not whole:
+        if len(text) > run.setup.result_limit:
+            text, kept, usage = await keep_large(run, call, text)
+            data = None
+        elif data is not None and len(msgspec.json.encode(data)) > run.setup.result_limit:
+            data = None
     untrusted = untrusted or tool.trust == "untrusted"
-    shown = as_data(content, call.name) if untrusted and not whole else content
-    return Outcome(Result(call.id, call.name, shown, None, untrusted, structured, media), cached=reused, kept=kept, usage=usage)
+    result = Result(call.id, call.name, text, None, untrusted, content.structured, content.media, data)
+    return Outcome(result, cached=reused, kept=kept, usage=usage)
 
 
 def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outcome:
@@ -160,7 +168,18 @@ def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outc
         log.warning("Tool %s failed in run %s\n%s", call.name, run.id, trace)
     if tool.effect != "read" and kind == "timeout":
         words += " It may or may not have taken effect."
-    return Outcome(Result(call.id, call.name, run.redactor.text(words), kind, tool.trust == "untrusted"))
+    content = run.redactor.text(words)
+    result = Result(call.id, call.name, content, kind, tool.trust == "untrusted")
+    if isinstance(error, ToolProblem):
+        quoted = _quoted(run, error, content) if error.quote else 0
+        result = replace(result, quoted=quoted, data=run.redactor.value(to_data(error.data)))
+    return Outcome(result)
+
+
+def _quoted(run: LiveRun, error: ToolProblem, content: str) -> int:
+    """How much of a problem's content is quoted. Where the tool's own words can't be told from it, all of it."""
+    own = run.redactor.text(error.words)
+    return len(content) - len(own) if content.startswith(own) else len(content)
 
 
 def _final(run: LiveRun, call: Call) -> Outcome:

@@ -232,7 +232,8 @@ async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dic
     result = _found(run, call.id).result
     assert result is not None  # settled above
     if result.problem is not None:
-        raise ToolProblem(result.content)
+        own = len(result.content) - result.quoted
+        raise ToolProblem(result.content[:own], result.content[own:])
     return _value_of(run, result)
 
 
@@ -284,7 +285,9 @@ def _found(run: LiveRun, call_id: str) -> CallState:
 
 
 def _value_of(run: LiveRun, result: Result) -> Any:
-    """A result as its caller in code wants it: the JSON value where it is one, the image where it is nothing else, or the text."""
+    """A result as its caller in code wants it: its data where it has some, the image where it is nothing else, or the text."""
+    if result.data is not None:
+        return result.data
     blobs = run.services.blobs
     if len(result.media) == 1 and result.content == result.media[0].label and blobs is not None:
         return attachment_of(result.media[0], blobs.get(result.media[0].sha256))

@@ -34,4 +34,4 @@ def _masked(run: LiveRun, result: Result) -> Result:
     """The result for everyone but the model, which sees secrets only if the agent says so, and not after a restart."""
     if not run.setup.shows_secrets:
         return result  # masked already
-    return replace(result, content=run.redactor.text(result.content))
+    return replace(result, content=run.redactor.text(result.content), data=run.redactor.value(result.data))

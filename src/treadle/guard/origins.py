@@ -14,7 +14,6 @@ from treadle.core.messages import Message
 from treadle.guard.days import Day, day_of, days_in
 from treadle.guard.kinds import Leaf, is_link, leaves_of, places_in
 from treadle.guard.records import Record, items_in, records_in
-from treadle.guard.trust import data_of
 from treadle.guard.words import Words, flat, number_of, parts_of, roots_of
 
 Reads = Callable[[str], bool]
@@ -31,7 +30,7 @@ class Loose:
         self.name = result.name
         self.asked = asked  # what of the person's own words it was asked with
         self.pages = pages  # the pages and files among them
-        self._text = data_of(result.content) if result.untrusted else result.content
+        self._text = result.content
         self._structured = result.structured
         self.words = Words(self._text)
 

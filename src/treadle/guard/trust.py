@@ -1,11 +1,17 @@
 """How untrusted content is shown to a model: between marks, and said to be data.
 
-Marking tells a model what is what; what holds is the policy (`guard.rules`). `data_of` is for that policy alone.
+The marks are added when a request is made, and are nowhere else: journals, events and pages have the content as it is.
+Marking tells a model what is what; what holds is the policy (`guard.rules`).
 """
 
 import re
 from functools import cache
 from zlib import crc32
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Result
+from treadle.core.messages import Message, Part
 
 _HIDDEN = "\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
 _LONGEST_SOURCE = 200
@@ -20,11 +26,22 @@ def as_data(content: str, source: str) -> str:
     return f'<{mark} source="{name}">\n{told}\n\n{said}\n</{mark}>'
 
 
-def data_of(shown: str) -> str:
-    """The content between the marks, as it is shown; without marks, all of it."""
-    lines = shown.split("\n")
-    marked = len(lines) > 4 and lines[0].startswith("<untrusted-") and lines[-1].startswith("</untrusted-")
-    return "\n".join(lines[3:-1]) if marked else shown
+def to_prompt(message: Message) -> Message:
+    """Return a message as a model reads it: untrusted results between marks, and after each result the engine's note about it."""
+    if message.role != "tools":
+        return message
+    return Message(message.role, tuple([_to_prompt(part) for part in message.parts]))
+
+
+def _to_prompt(part: Part) -> Part:
+    if not isinstance(part, Result) or not (part.untrusted or part.quoted or part.note):
+        return part
+    content = part.content
+    if part.untrusted and part.problem is None:
+        content = as_data(content, part.name)
+    elif part.quoted:
+        content = content[: -part.quoted] + as_data(content[-part.quoted :], part.name)
+    return replace(part, content=f"{content}\n\n{part.note}" if part.note else content, note="")
 
 
 @cache  # compiled when first needed, not with the import

@@ -342,7 +342,7 @@ def _returned(state: RunState, entry: Returned) -> RunState:
     found = find_call(state, result.call_id)
     if found is None:
         return state
-    shown = replace(result, content=f"{result.content}\n\n{found.note}") if found.note else result
+    shown = replace(result, note=found.note) if found.note else result
     changed = _with_call(state, result.call_id, result=shown)
     changed = replace(
         changed,

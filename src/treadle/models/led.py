@@ -1,8 +1,8 @@
 """A model that is led: a plan says what comes next, and asks the model only for what code can't decide.
 
 For models too small to choose among tools. To the engine it is a model like any other: its calls are judged and journaled, its runs
-taken up again. A plan is pure; it sees the whole history with every request, so it keeps nothing. What it has to know besides may
-be looked up first: then it is awaited.
+taken up again. A plan is pure; it sees the whole history with every request, so it keeps nothing but a move's
+state. What it has to know besides may be looked up first: then it is awaited.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
@@ -12,17 +12,23 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Written
+from treadle.core.calls import Opaque, Written
 from treadle.core.messages import History, person
 from treadle.core.requests import CallDelta, CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Usage
 from treadle.core.seams import Model
 
+WIRE = "led"  # whose data the state of a plan is
+
 
 class Move(Struct, frozen=True):
-    """What comes next: calls, each a tool's name and its arguments; or words alone, which are the answer."""
+    """What comes next: calls, each a tool's name and its arguments; or words alone, which are the answer.
+
+    `state` is what the plan has to know when it goes on, as JSON: it stays in the history (`treadle.leading.state_of`).
+    """
 
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     text: str = ""
+    state: Any = None
 
 
 class Question(Struct, frozen=True):
@@ -62,6 +68,8 @@ class Led:
             words = await self._words(asked, spent)
         if move.text:
             yield TextDelta(move.text)
+        if move.state is not None:
+            yield Opaque(WIRE, msgspec.json.encode(move.state).decode())
         for number, (name, arguments) in enumerate(move.calls):
             call_id = f"led-{number}"
             yield CallDelta(call_id, name)

@@ -183,7 +183,10 @@ def _plain(request: Request) -> dict[str, Any]:
         "history": list(request.history),
         "note": request.note,
     }
-    plain = {"tools": request.tools, **_hide(msgspec.to_builtins(said))}
+    hidden: dict[str, Any] = _hide(msgspec.to_builtins(said))
+    for part in [part for message in hidden["history"] for part in message["parts"]]:
+        part.pop("data", None)  # of results: it is for code, and no model reads it
+    plain = {"tools": request.tools, **hidden}
     return msgspec.json.decode(msgspec.json.encode(plain))  # as it will come out of the file
 
 

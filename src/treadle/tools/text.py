@@ -39,6 +39,21 @@ def to_text(value: Any, media: list[Attachment] | None = None) -> str:
             media.extend({id(each): each for each in met}.values())
 
 
+def to_data(value: Any) -> Any:
+    """What a tool returned as plain JSON, for code; None where it has no JSON. Images and the like have a label there."""
+    if value is None or isinstance(value, str):
+        return value if value is None else to_text(value)
+    return json_of(to_text(value))
+
+
+def json_of(text: str) -> Any:
+    """The value of a JSON text; None where it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
 def plain(value: Any) -> Any:
     """A Python value as the JSON value that stands for it; `TypeError` or `ValueError` where none does."""
     if isinstance(value, bytes):

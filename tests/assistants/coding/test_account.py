@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from treadle import Job
 from treadle.assistants.coding import account
 from treadle.assistants.coding.account import Step, doing, steps_of, title_of
 from treadle.assistants.coding.looks import Look, news
+from treadle.assistants.coding.prompts import ONCE_MORE
+from treadle.workspace import CommandData, Outcome
 
 
 def job(state: str = "running", kind: str = "debug", **facts: Any) -> Job:
@@ -18,8 +21,9 @@ def judged(name: str, arguments: dict[str, Any], verdict: str = "allow", **more:
     return {"kind": "judged", "call": {"id": "c1", "name": name, "arguments": arguments}, "verdict": {"verdict": verdict, **more}}
 
 
-def returned(content: str, problem: str | None = None) -> dict[str, Any]:
-    return {"kind": "returned", "result": {"call_id": "c1", "name": "x", "content": content, "problem": problem}, "seconds": 1.5}
+def returned(content: str, problem: str | None = None, data: Any = None) -> dict[str, Any]:
+    result = {"call_id": "c1", "name": "x", "content": content, "problem": problem, **({} if data is None else {"data": data})}
+    return {"kind": "returned", "result": result, "seconds": 1.5}
 
 
 def one(*entries: dict[str, Any], state: str = "running") -> Step:
@@ -59,24 +63,33 @@ def test_a_call_has_a_title_in_a_few_words(tool: str, arguments: dict[str, Any],
     assert title_of(tool, arguments) == title
 
 
+def ended(code: int | None, killed_for: str = "") -> dict[str, Any]:
+    return msgspec.to_builtins(CommandData(code, killed_for, 0.1))
+
+
+def outcome(state: str, **counts: int) -> dict[str, Any]:
+    numbers = [counts.get(name, 0) for name in ("passed", "failed", "skipped", "errors")]
+    return msgspec.to_builtins(Outcome("pytest", "pytest", *numbers, (), state, "", 0.1))
+
+
 @pytest.mark.parametrize(
-    ("tool", "content", "outcome", "good"),
+    ("tool", "data", "outcome", "good"),
     [
-        ("bash", "Exit code 0, after 0.1 s.\nhello", "exit code 0", True),
-        ("run_command", "Exit code 127, after 0.1 s. There is no such command here.", "exit code 127", False),
-        ("bash", "Ended after 5 s, because its time was over, without an exit code.", "took too long", False),
-        ("bash", "Ended after 5.0 s, because it took too many processes: at most 9 are allowed.", "took too much", False),
-        ("bash", "Ended after 5.0 s, because its processes together took more than 1.0 GiB", "took too much", False),
-        ("bash", "something else", "", None),
-        ("test", "Passed: 2 passed (pytest, 0.1 s).", "2 passed", True),
-        ("run_tests", "Failed: 1 passed, 2 failed (pytest, 0.1 s).", "1 passed, 2 failed", False),
-        ("test", "No tests ran (pytest, 0.1 s). Nothing was tested.", "no tests ran", False),
-        ("test", "The tests took too long and were ended (pytest, 9.0 s).", "took too long and were ended", False),
-        ("file", "Exit code 3, after 1 s.", "", None),
+        ("bash", ended(0), "exit code 0", True),
+        ("run_command", ended(127), "exit code 127", False),
+        ("bash", ended(None, "time"), "took too long", False),
+        ("bash", ended(None, "processes"), "took too much", False),
+        ("bash", ended(None, "memory"), "took too much", False),
+        ("bash", None, "", None),
+        ("test", outcome("passed", passed=2), "2 passed", True),
+        ("run_tests", outcome("failed", passed=1, failed=2), "1 passed, 2 failed", False),
+        ("test", outcome("no tests"), "no tests", False),
+        ("test", outcome("timed out"), "timed out", False),
+        ("file", ended(3), "", None),
     ],
 )
-def test_what_came_of_a_command_or_of_tests_is_told(tool: str, content: str, outcome: str, good: bool | None) -> None:
-    step = one(judged(tool, {}), returned(content))
+def test_what_came_of_a_command_or_of_tests_is_told(tool: str, data: Any, outcome: str, good: bool | None) -> None:
+    step = one(judged(tool, {}), returned("Exit code 5, after 1 s.: Passed: 9 passed (", data=data))
     assert (step.state, step.outcome, step.good, step.seconds) == ("done", outcome, good, 1.5)
 
 
@@ -84,8 +97,7 @@ def test_files_that_a_call_changed_are_named() -> None:
     assert one(judged("file", {"action": "write", "path": "a"}), returned("Wrote a.")).files == ("a",)
     assert one(judged("file", {"action": "read", "path": "a"}), returned("1|x")).files == ()
     assert one(judged("write_file", {"path": "a"}), returned("No.", "raised")).files == ()
-    named = "Exit code 0, after 1 s.\n[no output]\n\nModified files: a, b/c"
-    assert one(judged("bash", {"command": "x"}), returned(named)).files == ("a", "b/c")
+    assert one(judged("bash", {"command": "x"}), returned("", data={**ended(0), "files": ["a", "b, c"]})).files == ("a", "b, c")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +130,7 @@ def test_a_call_is_there_as_soon_as_it_is_written_and_strangers_are_left_out() -
 
 
 def test_turns_are_told_as_what_they_are() -> None:
-    said = [{"kind": "said", "text": text} for text in ("Mend it.", "but the tests say otherwise", "try once more")]
+    said = [{"kind": "said", "text": text} for text in ("Mend it.", "but the tests say otherwise", ONCE_MORE)]
     assert [(step.what, step.title) for step in steps_of(job(), said)] == [
         ("task", "What the model was told"),
         ("back", "Sent back: the tests say otherwise"),

@@ -8,9 +8,9 @@ import pytest
 from assistants.courses import stage
 from assistants.courses.stage import ASTRONOMY, SAILING, add, write
 from server.running import host
-from treadle import Scripted, Traits
-from treadle.assistants.courses.plan import blocks_of, number_in, without_marks
-from treadle.guard.trust import as_data
+from treadle import Call, History, Message, Request, Result, Scripted, Text, Traits
+from treadle.assistants.courses.catalogue import Catalogue
+from treadle.assistants.courses.plan import number_in, plan_of
 
 SMALL = Traits(native_calls=False)
 
@@ -166,7 +166,7 @@ def test_courses_whose_names_begin_alike_are_others(tmp_path):
     assert "- Git (beta) - Lesson 1: Branches" in reply.message
 
 
-def test_numbers_marks_and_blocks():
+def test_a_lesson_is_named_by_its_number():
     assert [number_in(each) for each in ("lesson 4", "Week no. 12", "the 4 lessons", "lesson number 0", "lessons")] == [
         4,
         12,
@@ -174,5 +174,11 @@ def test_numbers_marks_and_blocks():
         0,
         None,
     ]
-    assert without_marks(as_data("Text", "search")) == "Text"
-    assert blocks_of("[A - Lesson 1: x]\nOne\n\ntwo\n\n[B]\nThree") == ["[A - Lesson 1: x]\nOne\n\ntwo", "[B]\nThree"]
+
+
+def test_what_a_limit_cut_is_read_as_text():
+    """The data of a large result isn't kept, and a run may be older than the data."""
+    came = Result("c", "search_course_content", "[Sailing]\nThe keel.")
+    said = (Message("person", (Text("Why?"),)), Message("model", (Call("c", came.name, {}),)), Message("tools", (came,)))
+    asked = next(plan_of(Catalogue())(Request("", History(said))))
+    assert asked.text == "[Sailing]\nThe keel.\n\nQuestion: Why?"

@@ -1,6 +1,10 @@
 """Where an answer is from: each lesson once, in the order of the calls."""
 
-from treadle.assistants.courses.sources import MOST_RUNS, Cited, Looks, Source, merged, source_of
+import msgspec
+
+from treadle import Allow, Call, CallRecord, Result
+from treadle.assistants.courses.catalogue import Course
+from treadle.assistants.courses.sources import Cited, FoundPassage, Lookup, Source, merged, source_of, sources_of
 from treadle.passages import Passage
 
 
@@ -25,18 +29,17 @@ def test_a_link_isnt_lost_and_lessons_without_numbers_are_told_apart():
     assert [(each.text, each.url) for each in merged([one, two])] == [("A - x", "https://x.org/x"), ("A - y", "https://x.org/y")]
 
 
-def test_they_come_in_the_order_of_the_calls_and_once():
-    looks = Looks()
-    looks.add("run", "second", [lesson(2)])
-    looks.add("run", "first", [lesson(1)])
-    looks.add("other", "first", [lesson(9)])
-    assert looks.take("run", ["first", "second", "denied"]) == (lesson(1), lesson(2))
-    assert looks.take("run", ["first"]) == ()
+def record(data=None, name="search_course_content"):
+    return CallRecord(Call("c", name, {}), Allow(), Result("c", name, "text", data=msgspec.to_builtins(data)))
 
 
-def test_what_nobody_takes_is_forgotten_in_the_end():
-    looks = Looks()
-    for number in range(MOST_RUNS + 1):
-        looks.add(str(number), "call", [lesson(number)])
-    assert looks.take("0", ["call"]) == ()
-    assert looks.take("1", ["call"]) == (lesson(1),)
+def test_the_sources_of_a_run_come_from_the_data_of_its_calls_in_their_order():
+    found = Lookup("found", (FoundPassage("Sailing - Lesson 2", "Keels.", lesson(2)), FoundPassage("Sailing", "More.", lesson(1))))
+    course = Lookup("found", courses=(Course("sailing", "Sailing", "Sailing", "https://x.org"),))
+    waits = CallRecord(Call("d", "search_course_content", {}), Allow())
+    denied, foreign = record(), record({"status": 5}, "weather")
+    assert sources_of([record(found), denied, foreign, waits, record(Lookup("nothing")), record(course)]) == (
+        lesson(2),
+        lesson(1),
+        Source("Sailing", "https://x.org", "sailing"),
+    )

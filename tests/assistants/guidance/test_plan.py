@@ -49,10 +49,9 @@ def test_what_it_is_about_says_where_to_look(about, looks):
 
 
 def test_what_was_found_is_put_into_words():
-    history = [
-        said("Constraints?"),
-        *brought(("get_problem_spec", '{"constraints": [{"name": "Budget", "weight": 90}], "version": 2}')),
-    ]
+    spec = {"constraints": [{"name": "Budget", "weight": 90}], "version": 2}
+    came = Result("0", "get_problem_spec", json.dumps(spec), data=spec)
+    history = [said("Constraints?"), Message("model", (Call("0", came.name, {}),)), Message("tools", (came,))]
     move, (asked,) = led(history, " One: Budget. ")
     assert (move.text, asked.instructions) == ("One: Budget.", ANSWER)
     assert asked.text == "The problem spec:\nconstraints:\n  - name: Budget; weight: 90\n\nQuestion: Constraints?"

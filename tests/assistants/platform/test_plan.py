@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from assistants.platform.stage import SPEC
 from treadle import Call, History, Message, Question, Request, Result, Text
-from treadle.assistants.platform.facts import field_of, problem, told
+from treadle.assistants.platform.facts import field_of, told
 from treadle.assistants.platform.plan import ANSWER, plan
 from treadle.assistants.platform.prompts import GENERATE, documentation
 from treadle.assistants.platform.routing import ABOUT, INSTRUCTIONS, Wish, number_in, status_in, wish_of
+from treadle.assistants.platform.server import Forbidden
 from treadle.passages import Found, Passage
 
 PASSAGE = documentation([Found(Passage("Ten buckets a team.", source="docs/quotas.md"), 0.9)])
@@ -21,9 +22,14 @@ def said(text):
     return Message("person", (Text(text),))
 
 
-def brought(name, content, failed=False):
-    made = Message("model", (Call("c", name, {}),))
-    return made, Message("tools", (Result("c", name, content, "raised" if failed else None),))
+def result(name, value, failed=False):
+    """What a tool returned, or the words of its problem."""
+    data = None if isinstance(value, str) else value
+    return Result("c", name, value if data is None else json.dumps(data), "raised" if failed else None, data=data)
+
+
+def brought(name, value):
+    return Message("model", (Call("c", name, {}),)), Message("tools", (result(name, value),))
 
 
 def led(history, *words, instructions=""):
@@ -84,21 +90,25 @@ def test_what_a_message_is_about_chooses_the_call(message, said_of_it, call):
 
 
 def test_what_was_found_is_put_into_words():
-    move, (asked,) = led([said("Apps?"), *brought("list_applications", '[{"name": "a", "containers": ["w: i"]}]')], " You have a. ")
+    move, (asked,) = led([said("Apps?"), *brought("list_applications", [{"name": "a", "containers": ["w: i"]}])], " You have a. ")
     assert (move.text, asked.instructions) == ("You have a.", ANSWER)
     assert "The person's applications:\n- name: a; containers: w: i\n\n" in asked.text
     assert asked.text.endswith("Question: Apps?")
 
 
 def test_a_problem_is_told_as_it_is():
-    words = "The platform refused: Access denied. That belongs to another team, or needs another role. Tell the person so."
-    move, asked = led([said("reports?"), *brought("get_application", words, failed=True)])
-    assert asked == []
-    assert move.text == "The platform refused: Access denied. That belongs to another team, or needs another role."
+    refused = Forbidden("The platform refused: Access denied.", "Tell the person so.")
+    came = Result("c", "get_application", str(refused), "raised", data=refused.data)
+    made = Message("model", (Call("c", "get_application", {}),))
+    move, asked = led([said("reports?"), made, Message("tools", (came,))])
+    assert (asked, str(refused)) == ([], "The platform refused: Access denied. Tell the person so.")
+    assert move.text == "The platform refused: Access denied."
+    late = Result("c", "get_application", "It took too long.", "timeout")
+    assert led([said("reports?"), made, Message("tools", (late,))])[0].text == "It took too long."
 
 
 def test_why_something_failed_is_looked_up_in_the_newest_of_what_was_found():
-    listed = brought("list_workflows", '[{"id": 7, "status": "failed"}, {"id": 3}]')
+    listed = brought("list_workflows", [{"id": 7, "status": "failed"}, {"id": 3}])
     assert led([said("Why did demo-app fail?"), *listed])[0].calls == (("get_workflow", {"workflow_id": "7"}),)
     assert led([said("Which workflows failed?"), *listed], "7 and 3.")[0].text == "7 and 3."
     assert (
@@ -108,7 +118,7 @@ def test_why_something_failed_is_looked_up_in_the_newest_of_what_was_found():
 
 
 def test_after_deploying_the_status_is_looked_up_where_it_was_asked_for():
-    deployed = brought("deploy_application", '{"name": "my-app", "status": "success"}')
+    deployed = brought("deploy_application", {"name": "my-app", "status": "success"})
     assert led([said("Deploy it and show its status"), *deployed])[0].calls == (("get_application", {"app_name": "my-app"}),)
     assert led([said("Deploy it"), *deployed], "Done.")[0].text == "Done."
 
@@ -141,7 +151,7 @@ def test_a_spec_is_written_checked_and_written_again():
 
 def test_silence_is_answered_with_what_was_found():
     assert led([said("x")], wish("talk"), " ")[0].text == "I don't know."
-    assert "- name: a" in led([said("x"), *brought("list_applications", '[{"name": "a"}]')], "")[0].text
+    assert "- name: a" in led([said("x"), *brought("list_applications", [{"name": "a"}])], "")[0].text
 
 
 @given(st.text(), st.text())
@@ -170,18 +180,12 @@ def test_numbers_and_states_are_read_from_the_message():
 
 def test_facts_are_lines():
     assert (
-        told("list_golden_paths", '[{"name": "a", "parameters": {"x": 1}}, "and 3 more"]')
+        told(result("list_golden_paths", [{"name": "a", "parameters": {"x": 1}}, "and 3 more"]))
         == "The golden paths:\n- name: a\n- and 3 more"
     )
-    assert told("get_current_user", '{"username": "ann"}') == "The person:\nusername: ann\n"
-    assert told("odd", "words") == "odd:\nwords"
-    assert (field_of('[{"id": 7}]', "id"), field_of("[]", "id"), field_of("x", "id"), field_of('{"a": 1}', "id")) == (
-        "7",
-        "",
-        "",
-        "",
-    )
-    assert problem("Tell the person.") == "Tell the person."
+    assert told(result("get_current_user", {"username": "ann"})) == "The person:\nusername: ann\n"
+    assert told(result("odd", "words")) == "odd:\nwords"
+    assert [field_of(result("odd", value), "id") for value in ([{"id": 7}], [], '{"id": 7}', {"a": 1})] == ["7", "", "", ""]
 
 
 def test_a_question_has_the_parts_that_led_models_are_asked_with():

@@ -25,7 +25,7 @@ def tools(tmp_path):
 def call(tools, name, **arguments):
     async def make():
         async with tools:
-            return await tools.call(Call("c", name, arguments), RunContext())
+            return str(await tools.call(Call("c", name, arguments), RunContext()))
 
     return asyncio.run(make())
 

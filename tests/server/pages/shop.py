@@ -64,7 +64,13 @@ class Shop:
             self.ordered.append((item, amount))
             return f"{amount} ordered"
 
-        return [count_items, price_of, next_delivery, order_items]
+        @tool(effect="read")
+        def list_items() -> list[Any]:
+            """All that there is."""
+            items = [{"item": f"lamp {number}", "stock": number, "tags": ["new", BAD]} for number in range(60)]
+            return [*items, "and 3 more"]
+
+        return [count_items, price_of, next_delivery, list_items, order_items]
 
     def _effect(self, item: str, amount: int) -> str:
         return f'Orders {amount} of {item}.\n--- orders.json\n+++ orders.json\n@@ -1,1 +1,2 @@\n {{\n+  "{item}": {amount}\n'

@@ -464,3 +464,25 @@ def test_everything_works_by_keyboard_alone(serve, visit, width):
 
     with serve(clerk()) as server:
         visit(f"{server.url}/", look, width=width)
+
+
+def test_records_that_a_tool_returned_are_a_table_whatever_the_model_says(serve, visit):
+    async def look(page):
+        await page.wait_for(READY)
+        await ask(page, "What is there?")
+        await page.wait_for(DONE.format(1))
+        await page.click(".call summary")
+        table = "document.querySelector('.call .records table')"
+        assert await page.evaluate(f"{table}.caption.innerText") == "60 records · the first 50 are shown · and 3 more"
+        assert await page.evaluate(f"[...{table}.tHead.querySelectorAll('th[scope=col]')].map(each => each.innerText)") == [
+            "item",
+            "stock",
+            "tags",
+        ]
+        assert await page.evaluate(f"[...{table}.rows[2].cells].map(each => each.innerText)") == ["lamp 1", "1", f"new, {BAD}"]
+        assert await page.evaluate(f"{table}.tBodies[0].rows.length") == 50
+        assert await page.evaluate("document.querySelector('.call .as-text pre').textContent.includes('lamp 59')")
+        assert await page.evaluate("window.taken") is None
+
+    with serve(clerk(calls(("list_items", {})), "Nothing at all.")) as server:
+        visit(f"{server.url}/", look)

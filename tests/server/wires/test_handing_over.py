@@ -24,6 +24,7 @@ from treadle import Move, allow
 from treadle.core.calls import Result
 from treadle.core.errors import ModelRefused
 from treadle.core.requests import Traits, Usage
+from treadle.guard.trust import as_data
 from treadle.models.scripted import Answer, Scripted
 
 TOOLS = [openai_tool()]
@@ -242,7 +243,7 @@ def test_other_results_are_another_conversation(tmp_path):
         answer = complete(client, messages)
         assert text(complete(client, bringing(messages, answer, "rain"))) == "It rains."
         assert text(complete(client, bringing(messages, answer, "sun"))) == "The sun shines."
-    assert [result.content for result in results_in(model.requests[2])] == ["sun"]
+    assert [result.content for result in results_in(model.requests[2])] == [as_data("sun", "weather")]
     assert runs_in(tmp_path) == 2
 
 

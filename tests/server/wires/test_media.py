@@ -15,6 +15,7 @@ from treadle.core.calls import Call, Media, Result
 from treadle.core.errors import ModelUnavailable
 from treadle.core.messages import Message, Text
 from treadle.core.requests import Traits
+from treadle.guard.trust import as_data
 from treadle.loop.limits import Limits
 from treadle.models.scripted import Scripted
 from treadle.server.wires.asked import batch_of
@@ -213,7 +214,7 @@ def test_images_in_results_of_an_earlier_conversation_are_shown_and_named(tmp_pa
     with anthropic_client(tmp_path, "Sunny.") as (client, model):
         say(client, *said)
     (told,) = model.requests[0].history[2].parts
-    assert (told.content, told.media, told.untrusted) == ("[image image/png]", (IMAGE,), True)
+    assert (told.content, told.media, told.untrusted) == (as_data("[image image/png]", "weather"), (IMAGE,), True)
 
 
 def test_there_may_not_be_any_number_of_images(tmp_path):

@@ -44,7 +44,7 @@ def test_a_change_is_preceded_by_a_checkpoint_and_reading_is_not(tmp_path: Path)
             assert await around.call(Call("1", "look", {}), RunContext()) == "looked"
             assert await checkpoints.list() == []
             told = await around.call(Call("2", "write", {"text": "second"}), RunContext())
-            assert told == "wrote\n\nModified files: a.txt"
+            assert (told.content, told.data) == ("wrote\n\nModified files: a.txt", {"files": ["a.txt"]})
             assert await around.call(Call("3", "write", {"text": "second"}), RunContext()) == "wrote"
             first, second = await checkpoints.list()
             assert (first.label, second.label) == ("before write", "after write")

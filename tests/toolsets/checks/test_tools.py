@@ -14,7 +14,7 @@ from treadle.toolsets.sandbox.values import Bounds
 
 
 def called(toolset, tool, /, **arguments):
-    return asyncio.run(toolset.call(Call("1", tool, arguments), RunContext()))
+    return str(asyncio.run(toolset.call(Call("1", tool, arguments), RunContext())))
 
 
 def test_the_tool_writes_may_be_repeated_and_waits_its_turn(workspace):

@@ -100,7 +100,7 @@ def call() -> Callable[..., Coroutine[Any, Any, str]]:
 
     async def made(toolset: McpTools, name: str, context: RunContext[Any] | None = None, **arguments: Any) -> str:
         try:
-            return await toolset.call(Call("c", name, arguments), context or RunContext())
+            return str(await toolset.call(Call("c", name, arguments), context or RunContext()))
         except ToolProblem as problem:
             return f"PROBLEM {problem}"
 

@@ -3,19 +3,21 @@
 import asyncio
 from base64 import b64encode
 
+import pytest
 from mcp.types import AudioContent, CallToolResult, ImageContent, TextContent
 
 from attachments import png
-from treadle import Agent, Audio, Document, Image, Scripted, allow
+from treadle import Agent, Audio, Call, Document, Image, RunContext, Scripted, ToolResult, allow
 from treadle.models.scripted import calls
 from treadle.toolsets.mcp import mcp_tools
 from treadle.toolsets.mcp.content import text_of, value_of
 
 
-def test_what_a_server_shows_arrives_in_its_order(odd, within, call):
+def test_what_a_server_shows_arrives_in_its_order(odd, within):
     toolset = mcp_tools(odd.program())
-    words, image, sound, paper, notes, strange, data = within(toolset, lambda: call(toolset, "odd_picture"))
-    assert (words, data) == ("See:", '{"n":1}')
+    came = within(toolset, lambda: toolset.call(Call("c", "odd_picture", {}), RunContext()))
+    words, image, sound, paper, notes, strange, data = came.content
+    assert (words, data, came.data) == ("See:", '{"n":1}', {"n": 1})
     assert (type(image), image.media_type, image.name) == (Image, "image/png", "")
     assert (type(sound), sound.media_type) == (Audio, "audio/ogg")
     assert (type(paper), paper.media_type, paper.name) == (Document, "application/pdf", "p.pdf")
@@ -42,7 +44,22 @@ def test_an_image_of_a_server_is_shown_to_the_model_as_data(odd):
 
 
 def test_words_alone_are_text_as_ever():
-    assert value_of(CallToolResult(content=[TextContent(text="a"), TextContent(text="b")])) == "a\n\nb"
+    assert value_of(CallToolResult(content=[TextContent(text="a"), TextContent(text="b")])) == ToolResult("a\n\nb")
+
+
+@pytest.mark.parametrize(
+    ("text", "structured", "data"),
+    [
+        ("2 towns", {"towns": ["Ur", "Uruk"]}, {"towns": ["Ur", "Uruk"]}),
+        ('{"result": 5}', {"result": 5}, {"result": 5}),
+        ("5", {"result": 5}, 5),
+        ("5", None, None),
+    ],
+)
+def test_structured_content_is_data_and_a_value_that_was_wrapped_is_itself(text, structured, data):
+    came = value_of(CallToolResult(content=[TextContent(text=text)], structured_content=structured))
+    assert came.data == data
+    assert str(came).startswith(text)
 
 
 def test_what_is_no_image_is_named():
@@ -50,7 +67,7 @@ def test_what_is_no_image_is_named():
         content=[ImageContent(data="A" * 400, mime_type="image/png"), AudioContent(data="?", mime_type="audio/wav")]
     )
     named = "[image (image/png), about 300 bytes, not shown]\n\n[audio (audio/wav), about 0 bytes, not shown]"
-    assert value_of(result) == text_of(result) == named
+    assert str(value_of(result)) == text_of(result) == named
 
 
 def test_in_words_alone_an_image_has_its_label():

@@ -9,7 +9,7 @@ import pytest
 
 from treadle import Agent, RunContext, Scripted, allow
 from treadle.core.calls import Call
-from treadle.core.errors import SettingsError
+from treadle.core.errors import SettingsError, ToolProblem
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
 from treadle.toolsets.mcp import Approved, Server, mcp_tools
@@ -147,19 +147,19 @@ def test_whoever_stops_waiting_cancels_the_call(odd, within, call, era):
     within(toolset, work)
 
 
-def test_what_a_tool_reports_is_a_problem_without_secrets_and_marked_as_data(odd, within, call):
+def test_what_a_tool_reports_is_a_problem_without_secrets_and_a_quote_unless_it_is_trusted(odd, within):
     server = odd.program(env={"TOKEN": "Bearer quite-secret-77"})
     believed = odd.program(env={"TOKEN": "Bearer quite-secret-77"}, trusted=True)
 
     async def work(toolset):
-        said = await call(toolset, "odd_fail")
-        assert "It broke" in said
-        assert "quite-secret" not in said
-        return said
+        with pytest.raises(ToolProblem, match="It broke") as raised:
+            await toolset.call(Call("c", "odd_fail", {}), RunContext())
+        assert "quite-secret" not in str(raised.value)
+        return raised.value.quote
 
     untrusted, trusted = mcp_tools(server), mcp_tools(believed)
-    assert "not instructions" in within(untrusted, lambda: work(untrusted))
-    assert "not instructions" not in within(trusted, lambda: work(trusted))
+    assert within(untrusted, lambda: work(untrusted)).startswith("It broke")
+    assert within(trusted, lambda: work(trusted)) == ""
 
 
 def test_answers_that_are_none_are_problems(odd, within, call):
@@ -284,8 +284,8 @@ def test_an_agent_calls_the_tools_under_its_policy(odd):
     agent = Agent(model, tools=[mcp_tools(odd.program(reads=("echo",)))], attended=False)
     echo, crash, wrong = agent.run_sync("Go.").calls
     assert "odd_echo" in [tool.name for tool in model.requests[0].tools]
-    assert "\nhello\n" in echo.result.content
-    assert echo.result.untrusted
+    assert (echo.result.content, echo.result.untrusted) == ("hello", True)
+    assert "\nhello\n</untrusted-" in model.requests[1].history[-1].parts[0].content
     assert crash.problem == "denied"
     assert wrong.problem == "invalid"
 

@@ -59,7 +59,8 @@ async def serving(answers: dict[str, Any] | None = None) -> AsyncIterator[Servin
 class Made:
     """What came of some calls."""
 
-    def __init__(self, server: Serving, results: list[str], tools: tuple[Any, ...]) -> None:
+    def __init__(self, server: Serving, results: list[str], tools: tuple[Any, ...], came: list[Any]) -> None:
+        self.came = came  # what was returned or raised
         self.server = server
         self.results = results
         self.tools = {tool.name: tool for tool in tools}
@@ -81,14 +82,16 @@ def call() -> Callable[..., Made]:
         async def work() -> Made:
             async with asyncio.timeout(PATIENCE), serving(answers) as server:
                 toolset = openapi_tools(root, **{"base_url": server.origin, "private": True, **how})
-                results = []
+                results, came = [], []
                 async with toolset:
                     for name, arguments in asked:
                         try:
-                            results.append(await toolset.call(Call("c", name, arguments), context or RunContext(key="the-key")))
+                            came.append(await toolset.call(Call("c", name, arguments), context or RunContext(key="the-key")))
+                            results.append(str(came[-1]))
                         except ToolProblem as problem:
+                            came.append(problem)
                             results.append(f"PROBLEM {problem}")
-                return Made(server, results, toolset.tools())
+                return Made(server, results, toolset.tools(), came)
 
         return asyncio.run(work())
 

@@ -186,7 +186,7 @@ def test_a_document_with_an_address_is_fetched_when_it_is_entered():
                 result = await toolset.call(Call("c", "get_a", {}), RunContext())
             async with toolset:
                 pass
-            return names(toolset), result, [request.path for request in server.requests]
+            return names(toolset), str(result), [request.path for request in server.requests]
 
     assert asyncio.run(work()) == (["get_a"], '{"a":1}', ["/docs/openapi.yaml", "/v1/a"])
 

@@ -201,12 +201,14 @@ def test_a_refusal_is_told_with_the_words_of_the_server(call, status, words, kin
     made = call(root(), ("it", {}), answers=reply(body, status, kind))
     assert words in made.result
     assert "its words" in made.result
-    assert "not instructions" in made.result
+    assert "its words" in made.came[-1].quote
+    assert words not in made.came[-1].quote
 
 
 def test_the_words_of_a_server_that_is_trusted_are_not_marked(call):
     made = call(root(), ("it", {}), answers=reply(b"its words", 400, "text/plain"), trust="trusted")
     assert made.result.endswith("\nIt says: its words")
+    assert made.came[-1].quote == ""
 
 
 def test_a_refusal_as_a_web_page_is_told_by_its_title(call):

@@ -27,7 +27,7 @@ class Room:
 
     def run(self, command, **arguments):
         context = RunContext(progress=self.progress.append)
-        return asyncio.run(self.toolset.call(Call("1", self.name, {"command": command, **arguments}), context))
+        return str(asyncio.run(self.toolset.call(Call("1", self.name, {"command": command, **arguments}), context)))
 
 
 @pytest.fixture

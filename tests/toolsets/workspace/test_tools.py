@@ -25,7 +25,7 @@ class Room:
         self.toolset = workspace_tools(folder, **options)
 
     def call(self, tool, /, run="run", **arguments):
-        return asyncio.run(self.toolset.call(Call("1", tool, arguments), RunContext(run_id=run)))
+        return str(asyncio.run(self.toolset.call(Call("1", tool, arguments), RunContext(run_id=run))))
 
     def put(self, name, content):
         data = content if isinstance(content, bytes) else content.encode()

@@ -3,7 +3,6 @@
 Entries come as plain values, without secrets. What a plan makes of them is `story`.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle import Job
-from treadle.workspace import Outcome, outcome_words
+from treadle.assistants.coding.prompts import ONCE_MORE
+from treadle.workspace import CommandData, Outcome, outcome_counts, outcome_words
 
 MOST_STEPS = 400
 MOST_TEXT = 6_000  # characters of what came back
@@ -22,10 +22,6 @@ State = Literal["running", "waiting", "done", "failed", "denied", "stopped"]
 What = Literal["task", "words", "call", "back"]
 Entry = Mapping[str, Any]
 
-_EXIT = re.compile(r"Exit code (-?\d+), after")
-_ENDED = re.compile(r"Ended after [^,]+, because (?:its processes together took|it took|its) (?P<why>[\w ]+)")
-_TESTED = re.compile(r"(?P<how>Passed|Failed|No tests ran|The tests [a-z ]+?)(?:: (?P<counts>[\w, ]+?))? \(")
-_MODIFIED = re.compile(r"\n\nModified files: (?P<files>[^\n]+)\Z")
 _WRITES = ("write", "replace", "append", "delete", "edit_lines", "insert_at_line", "delete_lines")
 _WRITERS = ("write_file", "replace_text", "edit_lines", "insert_lines", "delete_lines", "delete_file")
 _VERBS = {
@@ -68,6 +64,12 @@ class Step(Struct, frozen=True):
     at: float = 0.0
 
 
+class _Changed(Struct):
+    """Of the data of any result: the files that the call changed."""
+
+    files: tuple[str, ...] = ()
+
+
 def steps_of(job: Job, entries: Sequence[Entry]) -> list[Step]:
     """The steps, in order, the newest of them where there are many."""
     before = tests_before(job)
@@ -101,7 +103,7 @@ def _begun(position: int, entry: Entry, *, is_first: bool) -> dict[str, Step]:
     text, step_id, at = shortened(entry["text"]), f"said-{position}", entry.get("at", 0.0)
     if is_first:
         return {step_id: Step(step_id, "task", "What the model was told", text=text, at=at)}
-    title = "Sent back: the tests say otherwise" if "tests say" in text else "Tried once more"
+    title = "Tried once more" if entry["text"] == ONCE_MORE else "Sent back: the tests say otherwise"
     return {step_id: Step(step_id, "back", title, text=text, at=at)}
 
 
@@ -111,9 +113,8 @@ def tests_before(job: Job) -> Step | None:
     if said is None:
         return None
     outcome = msgspec.convert(said, Outcome)
-    words = outcome_words(outcome)
-    step = Step("tests-before", "call", "Ran the tests before the first change", text=shortened(words), seconds=outcome.seconds)
-    return replace(step, tool="test", **_came_of("test", words))
+    title, words = "Ran the tests before the first change", shortened(outcome_words(outcome))
+    return Step("tests-before", "call", title, text=words, seconds=outcome.seconds, tool="test", **_tested(outcome))
 
 
 def _replied(position: int, entry: Entry) -> dict[str, Step]:
@@ -160,11 +161,11 @@ def _returned(step: Step, entry: Entry) -> Step:
     problem, content = result.get("problem"), result.get("content", "")
     states: dict[str | None, State] = {None: "done", "denied": "denied", "cancelled": "stopped"}
     state = states.get(problem, "failed")
-    named = _MODIFIED.search(content)
-    files = tuple(named["files"].split(", ")) if named else ()
+    data: Any = result.get("data")
+    files = msgspec.convert(data, _Changed).files if isinstance(data, dict) else ()
     if state == "done" and not files and _changes(step):
         files = (str(step.arguments["path"]),)
-    came = _came_of(step.tool, content) if problem is None else {"outcome": "", "good": False}
+    came = _came_of(step.tool, data) if problem is None else {"outcome": "", "good": False}
     return replace(step, state=state, text=shortened(content), files=files, seconds=entry.get("seconds", 0.0), **came)
 
 
@@ -172,15 +173,24 @@ def _changes(step: Step) -> bool:
     return "path" in step.arguments and (step.tool in _WRITERS or step.arguments.get("action") in _WRITES)
 
 
-def _came_of(tool: str, content: str) -> dict[str, Any]:
-    """What came of a command or of tests, in a word or two."""
-    if tool in _SHELLS and (found := _EXIT.match(content)):
-        return {"outcome": f"exit code {found[1]}", "good": found[1] == "0"}
-    if tool in _SHELLS and (found := _ENDED.match(content)):
-        return {"outcome": "took too long" if "time" in found["why"] else "took too much", "good": False}
-    if tool in _TESTING and (found := _TESTED.match(content)):
-        return {"outcome": found["counts"] or found["how"].lower().removeprefix("the tests "), "good": found["how"] == "Passed"}
+def _came_of(tool: str, data: Any) -> dict[str, Any]:
+    """What came of a command or of tests, in a word or two; nothing where a result has no data."""
+    if tool in _SHELLS and data is not None:
+        return _ended(msgspec.convert(data, CommandData))
+    if tool in _TESTING and data is not None:
+        return _tested(msgspec.convert(data, Outcome))
     return {"outcome": "", "good": None}
+
+
+def _ended(command: CommandData) -> dict[str, Any]:
+    if command.killed_for:
+        return {"outcome": "took too long" if command.killed_for == "time" else "took too much", "good": False}
+    return {"outcome": f"exit code {command.exit_code}", "good": command.exit_code == 0}
+
+
+def _tested(outcome: Outcome) -> dict[str, Any]:
+    good = None if outcome.state == "not run" else outcome.state == "passed"
+    return {"outcome": outcome_counts(outcome) or outcome.state, "good": good}
 
 
 def _settled(job: Job, step: Step) -> Step:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from treadle import CallDone, Delta, Model, Request, TextDelta
+from treadle import CallDone, Delta, Model, Request, Result, TextDelta
 from treadle.routes import redacted
 
 
@@ -59,4 +60,6 @@ def _told(request: Request) -> str:
 
 
 def _part(part: Any) -> str:
+    if isinstance(part, Result):
+        part = replace(part, data=None)  # which is for code: the model doesn't read it
     return part.text if hasattr(part, "text") else _json(part)

@@ -14,10 +14,9 @@ from treadle import Move, Options, Question, Request
 from treadle.assistants.coding.code import Hole, code_in, filled, holes, put_in
 from treadle.assistants.coding.questions import about_piece, about_whole
 from treadle.assistants.coding.story import Story, story_of
-from treadle.assistants.coding.suspects import Target, candidates, first_said, target_in, test_files
+from treadle.assistants.coding.suspects import Target, candidates, target_in, test_files
 
 _MASK = "[redacted"
-_TOLD = re.compile(r"Phase (?P<phase>\d+): (?:piece (?P<piece>\d+)|the whole)")
 
 Plan = Generator[Question, str, Move]
 
@@ -45,12 +44,12 @@ def debug(request: Request) -> Plan:
     tests = story.last("run_tests")
     if tests is None:
         return Move((("run_tests", {}),))
-    if has_passed(tests.content):
+    if tests.passed:
         return _finished(story)
-    missing = next((path for path in test_files(tests.content) if not story.was_read(path)), None)
+    missing = next((path for path in test_files(tests) if not story.was_read(path)), None)
     if missing is not None:
         return Move((("read_file", {"path": missing}),))
-    for path in candidates(story, first_said(story)):
+    for path in candidates(story, story.first_tests):
         if not story.was_read(path):
             return Move((("read_file", {"path": path}),))
         if story.source(path) is not None:  # one file is enough to be wrong about
@@ -58,19 +57,14 @@ def debug(request: Request) -> Plan:
     return _given_up(story)
 
 
-def has_passed(said: str) -> bool:
-    """Whether the tests passed, by what their tool said."""
-    return said.startswith("Passed")
-
-
 def _another_try(story: Story, target: Target) -> Plan:
     """Ask for something that wasn't tried yet, on from where the last try was; put it in, and run the tests."""
     tries = story.tries(target.path)
-    winner = next((content for content, said in tries if has_passed(said)), None)
+    winner = next((content for content, tests in tries if tests is not None and tests.passed), None)
     if winner is not None:  # one of several that were tried together, and not the last
-        return _trying(target, [winner], "Back to what passed.")
+        return Move(_trying(target, [winner]), "Back to what passed.")
     known = {_bare(target.source), *[_bare(content) for content, _ in tries]}
-    for phase, piece in _places(target, _place(story)) if len(tries) < TRIES else ():
+    for phase, piece in _places(target, story.state) if len(tries) < TRIES else ():
         found: dict[str, str] = {}
         for number, heat in enumerate(PHASES[phase].heats):
             hole = holes(target.shown)[piece - 1] if piece else None
@@ -80,28 +74,23 @@ def _another_try(story: Story, target: Target) -> Plan:
                 found.setdefault(_bare(content), content)
         if found:
             what = f"piece {piece}" if piece else "the whole"
-            return _trying(target, list(found.values()), f"Phase {phase + 1}: {what} written anew.")
+            return Move(_trying(target, list(found.values())), f"Phase {phase + 1}: {what} written anew.", [phase, piece])
     return _given_up(story)
 
 
-def _trying(target: Target, contents: list[str], told: str) -> Move:
+def _trying(target: Target, contents: list[str]) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """The calls that try these contents, one after the other."""
     calls: list[tuple[str, dict[str, Any]]] = []
     for content in contents:
         calls += [("write_file", {"path": target.path, "content": content}), ("run_tests", {})]
-    return Move(tuple(calls), told)
+    return tuple(calls)
 
 
-def _place(story: Story) -> tuple[int, int]:
-    """The phase and the piece of the last try, as it was told."""
-    told = [found for text in story.said if (found := _TOLD.match(text))]
-    return (int(told[-1]["phase"]) - 1, int(told[-1]["piece"] or 0)) if told else (-1, 0)
-
-
-def _places(target: Target, last: tuple[int, int]) -> Iterable[tuple[int, int]]:
-    """Every phase, with every piece where it goes by pieces, counted from 1, after the last one."""
+def _places(target: Target, last: list[int] | None) -> Iterable[tuple[int, int]]:
+    """Every phase, with every piece where it goes by pieces, counted from 1, after the last one that was tried."""
     pieces = range(1, min(len(holes(target.shown)), _MOST_PIECES) + 1)
     places = [(index, piece) for index, phase in enumerate(PHASES) for piece in (pieces if phase.pieces else [0])]
-    return [place for place in places if place > last]
+    return [place for place in places if place > tuple(last or (-1, 0))]
 
 
 def _question(story: Story, target: Target, phase: Phase, hole: Hole | None, options: Options) -> Question:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from treadle import Options, Question
 from treadle.assistants.coding.code import Hole, function_named, is_python, with_hole
-from treadle.assistants.coding.story import Story
-from treadle.assistants.coding.suspects import Target, first_said, test_files
+from treadle.assistants.coding.story import Step, Story
+from treadle.assistants.coding.suspects import Target, runner_texts, test_files
 
 _NAME = re.compile(r"(?:::|\bdef |\b)(test\w+)")
 _INSTRUCTIONS = "You are a careful programmer who fixes bugs."
@@ -54,8 +54,8 @@ def about_piece(story: Story, target: Target, hole: Hole, options: Options) -> Q
     return Question(text, _INSTRUCTIONS, replace(options, max_tokens=120), _SHAPE)
 
 
-def about_whole(story: Story, target: Target, tried: tuple[str, str] | None, options: Options) -> Question:
-    """How all of it should be. `tried` is a content that didn't help, and what the tests said of it."""
+def about_whole(story: Story, target: Target, tried: tuple[str, Step | None] | None, options: Options) -> Question:
+    """How all of it should be. `tried` is a content that didn't help, and the tests after it."""
     language = _language(target)
     more = "" if tried is None else _MORE.format(language=language, tried=tried[0], said=_failures(tried[1]))
     what = "the whole file" if target.shown == target.source else "that code"
@@ -74,11 +74,11 @@ def _room(shown: str) -> int:
 
 def _tests(story: Story) -> str:
     """The tests that failed at first: their source where it was read, else what they said."""
-    said = first_said(story)
-    names = dict.fromkeys(_NAME.findall(said))
-    bodies = [body for name in names for test in test_files(said) if (body := _body(story, test, name))]
+    tests = story.first_tests
+    names = dict.fromkeys([name for text in runner_texts(tests) for name in _NAME.findall(text)])
+    bodies = [body for name in names for test in test_files(tests) if (body := _body(story, test, name))]
     shown = "\n\n".join(bodies[:3])
-    return f"```python\n{shown}```\n" if bodies else f"```\n{_failures(said)}\n```\n"
+    return f"```python\n{shown}```\n" if bodies else f"```\n{_failures(tests)}\n```\n"
 
 
 def _body(story: Story, test: str, name: str) -> str:
@@ -86,5 +86,6 @@ def _body(story: Story, test: str, name: str) -> str:
     return body if len(body) <= 1_500 else f"{body[:1_500]}\n"
 
 
-def _failures(said: str) -> str:
+def _failures(tests: Step | None) -> str:
+    said = "" if tests is None else tests.content
     return said if len(said) <= 1_500 else f"{said[:1_500]}\n…"

@@ -1,27 +1,46 @@
 """What has happened in a run so far, as a plan looks at it: the task, and every call with what came back. Pure."""
 
-import re
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from treadle import Call, History, Result
-
-_NUMBER = re.compile(r"^\d+\|", re.MULTILINE)
-_NOTE = re.compile(r"\n\[[^\n]*\]\s*\Z")
+from treadle.leading import state_of
+from treadle.workspace import FileLines, Outcome
 
 
 class Step(Struct, frozen=True):
-    """A call, and what came back."""
+    """A call, and what came back: as text, and as data."""
 
     name: str
     arguments: dict[str, object]
     content: str
     failed: bool
+    data: Any = None
 
     @property
     def path(self) -> str:
         """The file it was about, if one."""
         return str(self.arguments.get("path", ""))
+
+    @property
+    def tests(self) -> Outcome | None:
+        """What came of tests; None where none were run."""
+        return msgspec.convert(self.data, Outcome) if self.name == "run_tests" and self.data is not None else None
+
+    @property
+    def passed(self) -> bool:
+        """Whether tests were run and passed."""
+        return self.tests is not None and self.tests.state == "passed"
+
+    @property
+    def whole_file(self) -> str | None:
+        """The text of a file that was read from its first line to its last; None for anything else."""
+        lines = msgspec.convert(self.data, FileLines) if self.name == "read_file" and self.data is not None else None
+        if lines is None or lines.start != 1 or lines.end < lines.total:
+            return None
+        return lines.text if lines.text.endswith("\n") or not lines.text else f"{lines.text}\n"
 
 
 class Story(Struct, frozen=True):
@@ -29,7 +48,7 @@ class Story(Struct, frozen=True):
 
     task: str
     steps: tuple[Step, ...]
-    said: tuple[str, ...] = ()  # by the model, before its calls
+    state: Any = None  # of the plan, with its last move that had one
 
     def last(self, *names: str) -> Step | None:
         """The last call of one of these tools."""
@@ -38,18 +57,23 @@ class Story(Struct, frozen=True):
     def source(self, path: str) -> str | None:
         """A file as it was when it was first read, before anything was done to it; None where it wasn't, or can't be."""
         read = next((step for step in self.steps if step.name == "read_file" and step.path == path and not step.failed), None)
-        return None if read is None else unnumbered(read.content)
+        return None if read is None else read.whole_file
 
     def was_read(self, path: str) -> bool:
         """Whether somebody tried to read it."""
         return any(step.name == "read_file" and step.path == path for step in self.steps)
 
-    def tries(self, path: str) -> list[tuple[str, str]]:
-        """What was written to a file, and what the tests said after each."""
-        found: list[tuple[str, str]] = []
+    @property
+    def first_tests(self) -> Step | None:
+        """The tests before anything was changed."""
+        return next((step for step in self.steps if step.name == "run_tests"), None)
+
+    def tries(self, path: str) -> list[tuple[str, Step | None]]:
+        """What was written to a file, and the tests after each."""
+        found: list[tuple[str, Step | None]] = []
         for index, step in enumerate(self.steps):
             if step.name == "write_file" and step.path == path and not step.failed:
-                after = next((later.content for later in self.steps[index:] if later.name == "run_tests"), "")
+                after = next((later for later in self.steps[index:] if later.name == "run_tests"), None)
                 found.append((str(step.arguments.get("content", "")), after))
         return found
 
@@ -66,11 +90,5 @@ def story_of(history: History) -> Story:
                 asked[part.id] = part
             elif isinstance(part, Result) and part.call_id in asked:
                 call = asked[part.call_id]
-                steps.append(Step(call.name, call.arguments, part.content, part.problem is not None))
-    return Story(task, tuple(steps), tuple([message.text for message in history if message.role == "model"]))
-
-
-def unnumbered(lines: str) -> str:
-    """The text of a file from what was shown of it."""
-    text = _NUMBER.sub("", _NOTE.sub("", lines))
-    return text if text.endswith("\n") else f"{text}\n"
+                steps.append(Step(call.name, call.arguments, part.content, part.problem is not None, part.data))
+    return Story(task, tuple(steps), state_of(history))

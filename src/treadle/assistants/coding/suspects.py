@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from treadle.assistants.coding.code import function_at, imports_in
-from treadle.assistants.coding.story import Story
+from treadle.assistants.coding.story import Step, Story
 
 WHOLE = 6_000  # characters of a file up to which all of it is shown
 _PLACE = re.compile(r"(?P<path>[\w./\-]+\.[A-Za-z]{1,4}):(?P<line>\d+)")
@@ -22,24 +22,44 @@ class Target(Struct, frozen=True):
     shown: str
 
 
-def candidates(story: Story, said: str) -> list[str]:
+def candidates(story: Story, tests: Step | None) -> list[str]:
     """The files that may have to be mended: those that failures and the task name, and those that failing tests import."""
-    named = [found["path"] for text in (said, story.task) for found in _PLACE.finditer(text)]
+    named = [path for path, _ in [*_places(tests), *_places_in(story.task)]]
     imported = [
-        path for test in test_files(said) for module in imports_in(story.source(test) or "") for path in _paths_of(module, test)
+        path for test in test_files(tests) for module in imports_in(story.source(test) or "") for path in _paths_of(module, test)
     ]
     return [path for path in dict.fromkeys([*named, *imported]) if not _TEST.search(path) and _is_inside(path)]
 
 
-def first_said(story: Story) -> str:
-    """What the tests said before anything was changed."""
-    return next((step.content for step in story.steps if step.name == "run_tests"), "")
-
-
-def test_files(said: str) -> list[str]:
+def test_files(tests: Step | None) -> list[str]:
     """The files of failing tests, at most two."""
-    paths = dict.fromkeys(found["path"] for found in _PLACE.finditer(said))
+    paths = dict.fromkeys(path for path, _ in _places(tests))
     return [path for path in paths if _TEST.search(path) and _is_inside(path)][:2]
+
+
+def runner_texts(tests: Step | None) -> list[str]:
+    """What a test runner itself says about failures: the names and messages, or the end of its output where it names none."""
+    outcome = tests.tests if tests is not None else None
+    if outcome is None:
+        return []
+    return [text for each in outcome.failures for text in (each.name, each.message)] or [outcome.output]
+
+
+def _places(tests: Step | None) -> list[tuple[str, int]]:
+    """The places of failures, each before those that its message names."""
+    outcome = tests.tests if tests is not None else None
+    if outcome is None or not outcome.failures:
+        return [place for text in runner_texts(tests) for place in _places_in(text)]
+    places: list[tuple[str, int]] = []
+    for each in outcome.failures:
+        places += [(each.path, each.line or 0)] if each.path else []
+        places += _places_in(each.message)
+    return places
+
+
+def _places_in(text: str) -> list[tuple[str, int]]:
+    """Places in a text of a person's or of a test runner's."""
+    return [(found["path"], int(found["line"])) for found in _PLACE.finditer(text)]
 
 
 def _is_inside(path: str) -> bool:
@@ -71,8 +91,7 @@ def target_in(story: Story, path: str) -> Target:
     source = story.source(path) or ""
     if len(source) <= WHOLE:
         return Target(path, source, source)
-    tests = story.last("run_tests")
-    said = f"{tests.content if tests else ''}\n{story.task}"
-    lines = [int(found["line"]) for found in _PLACE.finditer(said) if found["path"] == path]
+    places = [*_places(story.last("run_tests")), *_places_in(story.task)]
+    lines = [line for named, line in places if named == path]
     shown = dict.fromkeys(part for line in lines if (part := function_at(source, line)))
     return Target(path, source, "\n".join(shown) or source[:WHOLE])

@@ -1,15 +1,17 @@
 """How a small model is led: code finds course, lesson and tool; the model says what a message is about, and words the answer.
 
-Pure. Which model is led says `tutor`.
+Pure. Which model is led says `app.assistants`.
 """
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, cast
 
 from treadle import Move, Options, Question, Request, Result, json_in
 from treadle.assistants.courses.catalogue import Catalogue
 from treadle.assistants.courses.names import unbracketed, words_of
+from treadle.assistants.courses.sources import FoundPassage, lookup_of
+from treadle.assistants.courses.tools import block, outline_markdown
 from treadle.leading import Choice, turn_of
 
 Plan = Generator[Question, str, Move]
@@ -67,9 +69,6 @@ _GOES_ON = re.compile(  # begins where the last question ended, or speaks of wha
     r"|\b(?:it|its|they|them|their|that|this|those|these|there)\b[^\n]{0,20}\??\s*$",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"</?untrusted-[0-9a-f]{8}[^>\n]*>\n?|Data from [^\n]*It ends at </untrusted-[0-9a-f]{8}>\.\n+")
-_BLOCK = re.compile(r"\n\n(?=\[[^\]\n]+\]\n)")
-_LESSON = re.compile(r"(?m)^Lesson (\d+): (.+)$")
 
 
 def plan_of(catalogue: Catalogue) -> Callable[[Request], Plan]:
@@ -129,25 +128,26 @@ def _name_in(message: str, catalogue: Catalogue) -> str:
 
 def _following(message: str, results: list[Result]) -> Move | None:
     """After the outline that a lesson's title was wanted from: the search for it, in all courses."""
-    last, number = results[0], number_in(message)
-    if last.name != "get_course_outline" or last.problem is not None or number is None:
+    outline, number = lookup_of(results[0]), number_in(message)
+    if results[0].name != "get_course_outline" or outline is None or number is None:
         return None
-    titles = {int(each): title for each, title in _LESSON.findall(last.content)}
+    titles = {lesson.number: lesson.title for course in outline.courses for lesson in course.lessons if lesson.title}
     return Move((("search_course_content", {"query": titles[number]}),)) if number in titles else None
 
 
 def _answer(message: str, results: list[Result]) -> Plan:
     """What was found, in words; an outline, and what isn't there, as it is."""
-    said = [without_marks(each.content) for each in results]
-    if results[-1].problem is not None or said[-1].startswith(("No course found", "There are no courses")):
-        return Move(text=said[-1])
-    if said[-1].startswith("No relevant content"):
-        return Move(text=said[-1] if "no such lesson" in said[-1] else NOTHING)
-    if results[-1].name == "get_course_outline":
-        return Move(text=_outline(said[-1]))
-    if len(results) > 1:
-        return Move(text=_alike(said[0], said[-1]))
-    found = "\n\n".join(_fitting(message, blocks_of(said[-1])))
+    last, lookup = results[-1], lookup_of(results[-1])
+    if lookup is not None and lookup.status == "nothing":
+        return Move(text=NOTHING)
+    if last.problem is not None or (lookup is not None and lookup.status != "found"):
+        return Move(text=last.content)
+    if lookup is not None and lookup.courses:
+        return Move(text="\n\n".join(map(outline_markdown, lookup.courses)))
+    first = lookup_of(results[0])
+    if lookup is not None and first is not None and first.courses:
+        return Move(text=_alike(first.courses[0].name, lookup.passages))
+    found = "\n\n".join(_fitting(message, list(map(block, lookup.passages)))) if lookup is not None else last.content
     words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=300), SHAPE)
     return Move(text=_worded(words) or found)
 
@@ -155,7 +155,7 @@ def _answer(message: str, results: list[Result]) -> Plan:
 def _fitting(message: str, blocks: list[str]) -> list[str]:
     """The few that it reads: those that have most of the question's words first."""
     asked = set(words_of(message))
-    return sorted(blocks, key=lambda block: -len(asked & set(words_of(block))))[:MOST]
+    return sorted(blocks, key=lambda each: -len(asked & set(words_of(each))))[:MOST]
 
 
 def _worded(said: str) -> str:
@@ -167,19 +167,14 @@ def _worded(said: str) -> str:
     return NOTHING if told.get("on_these_pages") is False else str(told.get("answer") or "").strip()
 
 
-def _alike(outline: str, found: str) -> str:
+def _alike(course: str, found: Sequence[FoundPassage]) -> str:
     """Which other courses have what was found, by what each passage stands under."""
-    own = unbracketed(outline.partition("\n")[0].removeprefix("Course: "))
-    under = dict.fromkeys([block.partition("]")[0].removeprefix("[") for block in blocks_of(found)])
+    own = unbracketed(course)
+    under = dict.fromkeys([each.heading for each in found])
     others = [each for each in under if each != own and not each.startswith(f"{own} - ")]
     if not others:
         return f"No, only {own} is about that."
     return "Yes:\n\n" + "\n".join([f"- {each}" for each in others[:MOST]])
-
-
-def blocks_of(found: str) -> list[str]:
-    """The passages that a search gave, each with what it stands under."""
-    return [block.strip() for block in _BLOCK.split(found) if block.strip()]
 
 
 def _courses(catalogue: Catalogue) -> str:
@@ -193,17 +188,7 @@ def _counted(lessons: int) -> str:
     return "1 lesson" if lessons == 1 else f"{lessons} lessons"
 
 
-def _outline(said: str) -> str:
-    """An outline as Markdown: its lessons as a list."""
-    return "\n".join([f"- {line}" if _LESSON.match(line) else f"{line}  " for line in said.splitlines()])
-
-
 def number_in(message: str) -> int | None:
     """The lesson that a message names by its number."""
     found = _NUMBER.search(message)
     return int(found[1]) if found else None
-
-
-def without_marks(content: str) -> str:
-    """What a search brought, without the marks that say it is data: for a model that is told so in its question."""
-    return _MARKS.sub("", content).strip()

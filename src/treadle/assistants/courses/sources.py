@@ -1,15 +1,19 @@
-"""Where an answer is from: the lessons that were looked at for a run, each once, with its link and its passages."""
+"""Where an answer is from: the lessons that a run's calls found, each once, with its link and its passages. Pure.
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+The sources are part of the data of each call's result, so whoever has a run's calls has its sources.
+"""
 
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
 from msgspec import Struct
 
-from treadle import CallRecord
+from treadle import CallRecord, Result
 from treadle.assistants.courses.catalogue import Course
 from treadle.passages import Passage
 
-MOST_RUNS = 200  # whose looks are remembered until somebody takes them
+Status = Literal["found", "nothing", "no such lesson", "no such course", "no courses"]
 
 
 class Cited(Struct, frozen=True):
@@ -29,19 +33,39 @@ class Source(Struct, frozen=True):
     passages: tuple[Cited, ...] = ()
 
 
-_looks: "OrderedDict[tuple[str, str], Sequence[Source]]" = OrderedDict()
+class FoundPassage(Struct, frozen=True):
+    """A passage that a search found, under the heading that the model reads above it."""
+
+    heading: str
+    text: str
+    source: Source
 
 
-def look(run_id: str, call_id: str, sources: Sequence[Source]) -> None:
-    """Something was looked at."""
-    _looks[run_id, call_id] = sources
-    while len(_looks) > MOST_RUNS:
-        _looks.popitem(last=False)
+class Lookup(Struct, frozen=True, omit_defaults=True):
+    """The data of a result of either tool: the passages that were found, or the courses whose outline was asked for."""
+
+    status: Status
+    passages: tuple[FoundPassage, ...] = ()
+    courses: tuple[Course, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Where it is from."""
+        return (*[each.source for each in self.passages], *[source_of_course(course) for course in self.courses])
+
+
+def lookup_of(result: Result | None) -> Lookup | None:
+    """Return the data of a result; None where it has none: of a call that failed, or of one that a limit cut."""
+    try:
+        return None if result is None or result.data is None else msgspec.convert(result.data, Lookup)
+    except msgspec.ValidationError:
+        return None
 
 
 def sources_of(calls: Iterable[CallRecord]) -> tuple[Source, ...]:
-    """What was looked at by these calls, merged in their order."""
-    return merged([source for each in calls for key, found in _looks.items() if key[1] == each.call.id for source in found])
+    """Return where the answer of a run is from, by what its calls found, in their order."""
+    found = [lookup for record in calls if (lookup := lookup_of(record.result)) is not None]
+    return merged([source for lookup in found for source in lookup.sources])
 
 
 def merged(sources: Iterable[Source]) -> tuple[Source, ...]:

@@ -1,15 +1,17 @@
-"""The two tools: search in the material, and the outline of a course. What they looked at is told to `look`."""
+"""The two tools: search in the material, and the outline of a course. The data of their results is a `Lookup`."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
-from treadle import Functions, RunContext, tool
+from treadle import Functions, ToolResult, tool
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library, Searched
+from treadle.assistants.courses.material.values import Lesson
 from treadle.assistants.courses.names import unbracketed
-from treadle.assistants.courses.sources import look, source_of, source_of_course
+from treadle.assistants.courses.sources import FoundPassage, Lookup, Status, source_of
 from treadle.passages import Passage
 
 MOST_NAMES = 10
@@ -35,62 +37,96 @@ class CourseTools:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def search_course_content(
-        self, ctx: RunContext[Any], query: Query, course_name: Name = "", lesson_number: Number = None
-    ) -> str:
+    async def search_course_content(self, query: Query, course_name: Name = "", lesson_number: Number = None) -> ToolResult:
         """Search the course material, in all courses, in one, or in one lesson."""
         catalogue = await self._library.catalogue()
         searched = await self._library.search(query, course_name, lesson_number)
         if searched.unknown:
             return await self._unknown(course_name, searched.near)
         if not searched.found:
-            return nothing(searched, lesson_number)
-        named = [(each.passage, catalogue.name_of(each.passage)) for each in searched.found]
-        look(ctx.run_id, ctx.call_id, [source_of(passage, name) for passage, name in named])
-        return "\n\n".join([f"[{_headed(name, passage)}]\n{passage.text}" for passage, name in named])
+            return _without("no such lesson" if _lacks(searched, lesson_number) else "nothing", nothing(searched, lesson_number))
+        found = [_found(each.passage, catalogue.name_of(each.passage)) for each in searched.found]
+        return ToolResult("\n\n".join(map(block, found)), Lookup("found", tuple(found)))
 
-    async def get_course_outline(self, ctx: RunContext[Any], course_name: Named) -> str:
+    async def get_course_outline(self, course_name: Named) -> ToolResult:
         """The title, link, instructor and lessons of a course."""
         courses, near = await self._library.match(course_name)
         if not courses:
             return await self._unknown(course_name, near)
-        look(ctx.run_id, ctx.call_id, [source_of_course(course) for course in courses])
-        return "\n\n".join([outline(course) for course in courses])
+        told = tuple([replace(course, sources=()) for course in courses])  # without the paths of its files
+        return ToolResult("\n\n".join(map(outline, told)), Lookup("found", courses=told))
 
-    async def _unknown(self, name: str, near: Sequence[Course]) -> str:
+    async def _unknown(self, name: str, near: Sequence[Course]) -> ToolResult:
         said = f"No course found matching {name[:200]!r}."
-        if near:
-            return f"{said} There are courses with similar names: {_listed(near)}."
         every = (await self._library.catalogue()).courses
-        return f"{said} There are: {_listed(every)}." if every else "There are no courses yet."
+        if near:
+            return _without("no such course", f"{said} There are courses with similar names: {_listed(near)}.")
+        if every:
+            return _without("no such course", f"{said} There are: {_listed(every)}.")
+        return _without("no courses", "There are no courses yet.")
+
+
+def _without(status: Status, words: str) -> ToolResult:
+    return ToolResult(words, Lookup(status))
 
 
 def outline(course: Course) -> str:
     """A course, for reading."""
+    return "\n".join([*outline_head(course), *[lesson_line(lesson) for lesson in course.lessons[:MOST_LESSONS]], *_more(course)])
+
+
+def outline_head(course: Course) -> list[str]:
+    """What is said of a course before its lessons."""
     lines = [f"Course: {course.name}"]
     lines += [f"Course link: {course.link}"] if course.link else []
     lines += [f"Instructor: {course.instructor}"] if course.instructor else []
-    lines.append(f"Lessons: {len(course.lessons)}")
-    for lesson in course.lessons[:MOST_LESSONS]:
-        lines.append(f"- {lesson.title}" if lesson.number is None else f"Lesson {lesson.number}: {lesson.title}".rstrip(": "))
-    if len(course.lessons) > MOST_LESSONS:
-        lines.append(f"and {len(course.lessons) - MOST_LESSONS} more")
-    return "\n".join(lines)
+    return [*lines, f"Lessons: {len(course.lessons)}"]
 
 
-def _headed(name: str, passage: Passage) -> str:
-    """What a passage stands under: its course, and its lesson with its title."""
-    return unbracketed(" - ".join([name, *passage.headings[:1]]))
+def lesson_line(lesson: Lesson) -> str:
+    """A lesson of an outline."""
+    return f"- {lesson.title}" if lesson.number is None else f"Lesson {lesson.number}: {lesson.title}".rstrip(": ")
+
+
+def _more(course: Course) -> list[str]:
+    more = len(course.lessons) - MOST_LESSONS
+    return [f"and {more} more"] if more > 0 else []
+
+
+def outline_markdown(course: Course) -> str:
+    """A course as Markdown: its lessons as a list."""
+    lessons = [lesson_line(each) for each in course.lessons[:MOST_LESSONS]]
+    listed = [line if line.startswith("- ") else f"- {line}" for line in lessons]
+    return "\n".join([*[f"{line}  " for line in outline_head(course)], *listed, *_more(course)])
+
+
+def _found(passage: Passage, name: str) -> FoundPassage:
+    """A passage under its course, and its lesson with its title."""
+    return FoundPassage(unbracketed(" - ".join([name, *passage.headings[:1]])), passage.text, source_of(passage, name))
+
+
+def block(found: FoundPassage) -> str:
+    """A passage as a model reads it."""
+    return f"[{found.heading}]\n{found.text}"
 
 
 def nothing(searched: Searched, number: int | None) -> str:
     """That nothing was found, and where; and where the lesson isn't there at all, which ones are."""
     where = f" in course {searched.courses[0].name!r}" if searched.courses else ""
     where += f" in lesson {number}" if number is not None else ""
-    numbers = sorted({each for course in searched.courses for each in course.numbers})
-    if number is not None and searched.courses and number not in numbers:
-        return f"No relevant content found{where}: there is no such lesson. Its lessons are {_ranges(numbers) or 'not numbered'}."
+    if _lacks(searched, number):
+        there = _ranges(_numbers(searched)) or "not numbered"
+        return f"No relevant content found{where}: there is no such lesson. Its lessons are {there}."
     return f"No relevant content found{where}."
+
+
+def _numbers(searched: Searched) -> list[int]:
+    return sorted({each for course in searched.courses for each in course.numbers})
+
+
+def _lacks(searched: Searched, number: int | None) -> bool:
+    """Whether the courses that were looked in have no lesson of this number."""
+    return number is not None and bool(searched.courses) and number not in _numbers(searched)
 
 
 def _ranges(numbers: Sequence[int]) -> str:

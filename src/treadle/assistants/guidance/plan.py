@@ -108,6 +108,6 @@ def _answer(message: str, results: list[Result]) -> Plan:
         return Move(text=failed[-1].content)
     if results[-1].name in _CHANGES.values():
         return Move(text=results[-1].content)
-    found = "\n\n".join([f"{_TITLES.get(each.name, each.name)}:\n{lines_of(each.content)}" for each in results])[:MOST]
+    found = "\n\n".join([f"{_TITLES.get(each.name, each.name)}:\n{lines_of(each)}" for each in results])[:MOST]
     words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=500))
     return Move(text=words.strip() or found)

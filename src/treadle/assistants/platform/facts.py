@@ -1,9 +1,8 @@
 """What a tool brought, as a small model reads it best: a heading, then a line for each thing. Pure."""
 
-import re
 from typing import Any, cast
 
-import msgspec
+from treadle import Result
 
 MOST = 6_000  # characters
 HEADINGS = {
@@ -19,32 +18,22 @@ HEADINGS = {
     "deploy_application": "What the platform says of the deployment",
     "delete_application": "What the platform says of the deletion",
 }
-_ADVICE = re.compile(r"\s*\b(Tell (the person|them)|Use another tool|Mend them|Try again|trying once more)[^.;]*[.;]?")
 
 
-def told(name: str, content: str) -> str:
+def told(result: Result) -> str:
     """What a call brought."""
-    value = value_of(content)
-    return f"{HEADINGS.get(name, name)}:\n{_lines(value)}"[:MOST]
+    value = result.content if result.data is None else result.data
+    return f"{HEADINGS.get(result.name, result.name)}:\n{_lines(value)}"[:MOST]
 
 
-def problem(content: str) -> str:
-    """A problem as a person reads it: without what the model was advised to do about it."""
-    said = _ADVICE.sub("", content).strip()
-    return said or content
+def reason_of(result: Result) -> str:
+    """A problem as a person reads it: without what the model is advised to do about it."""
+    return field_of(result, "reason") or result.content
 
 
-def value_of(content: str) -> Any:
-    """The JSON value that came back, or the words."""
-    try:
-        return msgspec.json.decode(content)
-    except msgspec.DecodeError:
-        return content
-
-
-def field_of(content: str, key: str) -> str:
+def field_of(result: Result, key: str) -> str:
     """A field of what came back, or of the first thing in a list of it; empty where there is none."""
-    value: Any = value_of(content)
+    value: Any = result.data
     first: Any = cast("list[Any]", value)[0] if isinstance(value, list) and value else cast("Any", value)
     return str(cast("dict[str, Any]", first).get(key, "")) if isinstance(first, dict) else ""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from treadle import Move, Options, Question, Request, Result
 from treadle.assistants.platform.drafts import TRIES, Draft, again, best_of, drafted
-from treadle.assistants.platform.facts import field_of, problem, told
+from treadle.assistants.platform.facts import field_of, reason_of, told
 from treadle.assistants.platform.prompts import DOCUMENTATION, GENERATE
 from treadle.assistants.platform.routing import INSTRUCTIONS, SHAPE, Wish, number_in, question_of, status_in, wish_of
 from treadle.assistants.platform.said import last_spec
@@ -88,10 +88,10 @@ def _following(message: str, steps: list[Result]) -> Move | None:
     if last.problem is not None or len(steps) > 1:
         return None
     if last.name == "list_workflows" and WHY.search(message) and not MANY.search(message):
-        number = field_of(last.content, "id")
+        number = field_of(last, "id")
         return Move((("get_workflow", {"workflow_id": number}),)) if number else None
     if last.name == "deploy_application" and STATUS.search(message):
-        name = field_of(last.content, "name")
+        name = field_of(last, "name")
         return Move((("get_application", {"app_name": name}),)) if name else None
     return None
 
@@ -99,8 +99,8 @@ def _following(message: str, steps: list[Result]) -> Move | None:
 def _answer(request: Request, message: str, steps: list[Result]) -> Plan:
     """What was found, in words. A problem is told as it is: there is nothing to be made of it."""
     if steps[-1].problem is not None:
-        return Move(text=problem(steps[-1].content))
-    found = "\n\n".join([*[told(step.name, step.content) for step in steps], _documentation(request.instructions)])
+        return Move(text=reason_of(steps[-1]))
+    found = "\n\n".join([*[told(step) for step in steps], _documentation(request.instructions)])
     words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
     return Move(text=words.strip() or found)
 

@@ -18,19 +18,28 @@ from treadle.web import Answer, Client
 TIMEOUT = 30.0
 MOST_WORDS = 2_000  # characters of what a server says of an error
 MASK = "[the person's token]"
+TELL = "Tell the person."
+OTHERWISE = "Use another tool, or tell the person."
 
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 
 
-class SignedOut(ToolProblem):
+class PlatformProblem(ToolProblem):
+    """What the platform refused, and what the model is advised to do about it. The data is the reason alone, for people."""
+
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(f"{reason} {advice}" if advice else reason, data={"reason": reason})
+
+
+class SignedOut(PlatformProblem):
     """No token, or one that the platform doesn't take."""
 
 
-class Forbidden(ToolProblem):
+class Forbidden(PlatformProblem):
     """Something of another team's, or beyond one's role."""
 
 
-class Missing(ToolProblem):
+class Missing(PlatformProblem):
     """What was asked for isn't there."""
 
 
@@ -85,7 +94,7 @@ class Platform:
         body: bytes | None = None,
     ) -> Any:
         if not self._token.isascii() or not self._token.isprintable():
-            raise SignedOut("What was given as a token can't be one. Tell the person to set it again.")
+            raise SignedOut("What was given as a token can't be one.", "Tell the person to set it again.")
         signed = {"authorization": f"Bearer {self._token}"} if self._token else {}
         told = {"accept": "application/json", **signed, **(headers or {})}  # without Accept a stranger is sent to a login page
         answer = await self._client.send(method, f"{self.server}{path}", query=query, headers=told, body=body)
@@ -98,9 +107,7 @@ class Platform:
         if answer.status >= 400:
             raise _problem(answer.status, path, _words(text))
         if answer.kind == "text/html" or _HTML.match(text):
-            raise NoSuchPath(
-                f"This platform has nothing at {path}: it answered with a web page. Use another tool, or tell the person."
-            )
+            raise NoSuchPath(f"This platform has nothing at {path}: it answered with a web page.", OTHERWISE)
         if not text.strip():
             return None
         try:
@@ -113,14 +120,14 @@ class Platform:
 
     def _signed_out(self, answer: Answer) -> ToolProblem:
         if 300 <= answer.status < 400 and not _leads_to_login(answer.headers.get("location", "")):
-            return ToolProblem("The platform sends this request elsewhere, where it isn't followed to. Tell the person.")
+            return PlatformProblem("The platform sends this request elsewhere, where it isn't followed to.", TELL)
         if not self._token:
             return SignedOut(
-                "Nobody is signed in to the platform, and nothing can be seen without a token. Tell the person to sign in."
+                "Nobody is signed in to the platform, and nothing can be seen without a token.", "Tell the person to sign in."
             )
         return SignedOut(
-            "The platform doesn't accept the person's token: it is wrong, or has expired. Tell them to sign in again, "
-            "as trying once more won't help."
+            "The platform doesn't accept the person's token: it is wrong, or has expired.",
+            "Tell them to sign in again, as trying once more won't help.",
         )
 
 
@@ -139,16 +146,16 @@ def _problem(status: int, path: str, words: str) -> ToolProblem:
     """What the platform refused, in its own words and with what to make of them."""
     match status:
         case 403:
-            whose = "That belongs to another team, or needs another role. Tell the person so."
-            return Forbidden(f"The platform refused: {words or 'access denied'}. {whose}")
+            whose = "That belongs to another team, or needs another role."
+            return Forbidden(f"The platform refused: {words or 'access denied'}. {whose}", "Tell the person so.")
         case 404 if words:
             return Missing(f"The platform says: {words}.")
         case 404 | 405:
-            return NoSuchPath(f"This platform has nothing at {path}. Use another tool, or tell the person.")
+            return NoSuchPath(f"This platform has nothing at {path}.", OTHERWISE)
         case 429:
-            return ToolProblem("The platform has had too many requests. Wait, or ask for less at once.")
+            return PlatformProblem("The platform has had too many requests.", "Wait, or ask for less at once.")
         case _ if status >= 500:
-            return ToolProblem(f"The platform failed ({status}): {words or 'it said nothing'}. Tell the person.")
+            return PlatformProblem(f"The platform failed ({status}): {words or 'it said nothing'}.", TELL)
         case _:
             return ToolProblem(f"The platform refused ({status}): {words or 'it said nothing'}.")
 

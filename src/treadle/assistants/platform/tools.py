@@ -240,7 +240,8 @@ def _spec(ctx: RunContext[Any], spec_content: str) -> tuple[str, Checked]:
     checked = check(text)
     if not checked.ok:
         found = "\n".join([str(each) for each in checked.errors])
-        raise ToolProblem(f"The spec has errors, so it wasn't sent. Mend them and try again:\n{found}")
+        reason = "The spec has errors, so it wasn't sent."
+        raise ToolProblem(f"{reason} Mend them and try again:\n{found}", data={"reason": f"{reason}\n{found}"})
     return text, checked
 
 

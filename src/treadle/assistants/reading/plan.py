@@ -3,7 +3,10 @@
 import re
 from collections.abc import Generator
 
+import msgspec
+
 from treadle import Move, Options, Question, Request, Result
+from treadle.assistants.reading.tools import FileList, FileOutline
 from treadle.leading import turn_of
 
 Plan = Generator[Question, str, Move]
@@ -16,8 +19,6 @@ ANSWER = (
 MOST = 6_000  # characters of what was found
 FILES = 3  # that are outlined at once
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,4}\b(?!\.\w)")
-_MARKS = re.compile(r"</?untrusted-[0-9a-f]{8}[^>\n]*>\n?|Data from [^\n]*It ends at </untrusted-[0-9a-f]{8}>\.\n+")
-_LISTED = re.compile(r"^\S+\.\w+$", re.MULTILINE)
 
 
 def plan(request: Request) -> Plan:
@@ -52,7 +53,7 @@ def _asked_for(request: Request) -> set[str]:
 
 def _paths(listed: Result, named: list[str]) -> list[str]:
     """Files of a list whose names are those that were named."""
-    every = _LISTED.findall(listed.content)
+    every = () if listed.data is None else msgspec.convert(listed.data, FileList).files
     wanted = [name.rpartition("/")[2].casefold() for name in named]
     return [path for path in every if path.rpartition("/")[2].casefold() in wanted][:FILES]
 
@@ -62,6 +63,13 @@ def _outlined(paths: list[str]) -> tuple[tuple[str, dict[str, str]], ...]:
 
 
 def _answer(message: str, results: list[Result]) -> Plan:
-    found = _MARKS.sub("", "\n\n".join([each.content for each in results]))[:MOST]
+    found = "\n\n".join(map(_text, results))[:MOST]
     words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
     return Move(text=words.strip() or found)
+
+
+def _text(result: Result) -> str:
+    """What was found: an outline as it is, without the marks that a model reads it with among other messages."""
+    if result.name != "outline_file" or result.data is None:
+        return result.content
+    return msgspec.convert(result.data, FileOutline).outline

@@ -5,7 +5,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from treadle import Functions, ToolProblem, Toolset, TreadleError, tool
+from msgspec import Struct
+
+from treadle import Functions, ToolProblem, ToolResult, Toolset, TreadleError, tool
 from treadle.assistants.reading.analyse import source_of
 from treadle.assistants.reading.files import load_from, open_source_from, walk
 from treadle.assistants.reading.outline.compact import compact
@@ -17,12 +19,26 @@ from treadle.files import shown, workspace_at
 _MOST_LISTED = 200
 
 
+class FileList(Struct, frozen=True):
+    """The data of a list of files: as many as are listed, and how many there are."""
+
+    files: tuple[str, ...]
+    total: int
+
+
+class FileOutline(Struct, frozen=True):
+    """The data of an outline."""
+
+    path: str
+    outline: str
+
+
 def toolset(folder: Path) -> Toolset:
     """The tools, for files beneath `folder`."""
     outliner = Outliner()
 
     @tool(effect="read")
-    def list_source_files(under: str = "") -> str:
+    def list_source_files(under: str = "") -> ToolResult:
         """List the source files here.
 
         :param under: a folder, for those beneath it only
@@ -30,10 +46,11 @@ def toolset(folder: Path) -> Toolset:
         with _worded():
             found = list(walk(workspace_at(folder), under or "."))
         more = f"\n… and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-        return "\n".join(map(shown, found[:_MOST_LISTED])) + more or "There are none."
+        files = [shown(path) for path in found[:_MOST_LISTED]]
+        return ToolResult("\n".join(files) + more or "There are none.", FileList(tuple(files), len(found)))
 
     @tool(effect="read", trust="untrusted")
-    async def outline_file(path: str) -> str:
+    async def outline_file(path: str) -> ToolResult:
         """The outline of a source file: line ranges, definitions, first words of comments.
 
         :param path: the file
@@ -41,7 +58,8 @@ def toolset(folder: Path) -> Toolset:
         with _worded():
             workspace = await to_thread(workspace_at, folder)
             async with outliner:
-                return compact((await open_source_from(workspace, path, outliner)).outline)
+                outline = compact((await open_source_from(workspace, path, outliner)).outline)
+        return ToolResult(outline, FileOutline(path, outline))
 
     @tool(effect="read", trust="untrusted")
     def refer_to_source_code(path: str, start_line: int, end_line: int) -> str:

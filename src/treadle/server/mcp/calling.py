@@ -5,7 +5,7 @@ So it is read, judged, journaled and audited like any other. Asking a person abo
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 import anyio
 from mcp.types import (
@@ -114,7 +114,10 @@ class Calling:
         if record is None or record.result is None:
             return problem(result.reason or f"{self.name} was not called.")
         if record.result.problem is None:
-            return CallToolResult(content=[TextContent(text=record.result.content), *self._shown(record.result)])
+            return CallToolResult(
+                content=[TextContent(text=record.result.content), *self._shown(record.result)],
+                structured_content=_structured(record.result.data),
+            )
         return problem(f"{record.result.content or 'A person said no.'}{self._advice(record)}")
 
     def _shown(self, result: Result) -> list[ContentBlock]:
@@ -130,6 +133,11 @@ class Calling:
         if not isinstance(self._shop.policy.judge(record.call, tool, Situation(self._shop.offering.user)), Ask):
             return ""
         return self._shop.offering.advice.replace("{tool}", tool.name)
+
+
+def _structured(data: Any) -> dict[str, Any] | None:
+    """Data as MCP has it: an object."""
+    return cast("dict[str, Any] | None", data) if data is None or isinstance(data, dict) else {"result": data}
 
 
 def _block(media: Media, data: bytes) -> ContentBlock:

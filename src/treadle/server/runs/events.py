@@ -109,10 +109,11 @@ encode = msgspec.json.Encoder().encode
 
 def bounded(result: Result) -> Result:
     """A result that isn't too large to be told; nobody may take a part for the whole."""
+    data = result.data if result.data is None or len(encode(result.data)) <= MOST_CONTENT else None
     more = len(result.content) - MOST_CONTENT
     if more <= 0:
-        return result
-    return replace(result, content=f"{result.content[:MOST_CONTENT]}\n[… {more:,} more characters aren't shown …]")
+        return result if data is result.data else replace(result, data=data)
+    return replace(result, content=f"{result.content[:MOST_CONTENT]}\n[… {more:,} more characters aren't shown …]", data=data)
 
 
 def plain_data(value: Any) -> Any:

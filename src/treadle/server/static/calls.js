@@ -1,6 +1,7 @@
 // A call of a tool, as a card that fills while it runs: which tool, with what, how long it took, what came back or went wrong.
 // Closed it is a line or two; opened it shows everything.
 
+import { recordTables } from "./records.js";
 import { element } from "./treadle.js";
 import { visible } from "./visible.js";
 
@@ -56,12 +57,12 @@ export class Card {
     this.#put("progress", "How far it is", element("p", {}, text));
   }
 
-  returned({ result: { problem, content }, seconds, cached, usage }) {
+  returned({ result: { problem, content, data }, seconds, cached, usage }) {
     const took = cached ? "known already" : problem === "denied" || !seconds ? "" : lasting(seconds);
     this.#set(problem === "denied" ? "denied" : problem ? "failed" : "done");
     this.#took.textContent = usage?.cost ? `${took} · ${dollars(usage.cost)}` : took;
     this.#trouble(problem ? content : "");
-    this.#put("result", problem ? "What went wrong" : "What came back", block(pretty(content)));
+    this.#put("result", problem ? "What went wrong" : "What came back", ...shown(content, problem ? null : data));
   }
 
   /** Nothing more is heard of it. */
@@ -86,8 +87,8 @@ export class Card {
     this.#put("arguments", "Arguments", Object.keys(given).length ? argumentList(given) : element("p", { class: "soft" }, "None."));
   }
 
-  #put(part, title, node) {
-    const made = element("div", { "data-part": part }, element("h4", {}, title), node);
+  #put(part, title, ...nodes) {
+    const made = element("div", { "data-part": part }, element("h4", {}, title), nodes);
     const old = this.#inside.querySelector(`[data-part="${part}"]`);
     if (old) old.replaceWith(made);
     else this.#inside.append(made);
@@ -113,6 +114,12 @@ export function dollars(amount) {
 
 function block(text) {
   return element("pre", { tabindex: "0" }, visible(text) || "(nothing)");
+}
+
+/** What came back: records as tables, with the text that the model read behind them; anything else as that text. */
+function shown(content, data) {
+  const tables = recordTables(data), text = block(pretty(content));
+  return tables.length ? [...tables, element("details", { class: "as-text" }, element("summary", {}, "As text"), text)] : [text];
 }
 
 function inWords(value, indent = 0) {

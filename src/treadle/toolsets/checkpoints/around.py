@@ -8,7 +8,8 @@ from treadle.core.calls import Call, Preview
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.seams import Toolset
-from treadle.core.tool import Tool
+from treadle.core.tool import Tool, ToolResult
+from treadle.tools.text import to_data
 from treadle.toolsets.checkpoints.checkpoints import Checkpoints
 from treadle.toolsets.wrap import preview
 
@@ -50,7 +51,7 @@ class Checkpointed:
             result = await self._inner.call(call, context)
         finally:
             paths = await self._changed(before, f"after {call.name}")
-        return f"{result}{_named(paths)}" if tool.toolset in self._silent else result
+        return _with_files(result, paths) if paths and tool.toolset in self._silent else result
 
     async def _changed(self, before: str, label: str) -> list[str]:
         """Which files a call has changed."""
@@ -73,9 +74,12 @@ class Checkpointed:
         return await preview(self._inner, call, context)
 
 
-def _named(paths: Sequence[str]) -> str:
+def _with_files(result: Any, paths: Sequence[str]) -> ToolResult:
+    """A result that says which files were changed: in its text, and as `files` of its data."""
     more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    return f"\n\nModified files: {', '.join(paths[:MOST_NAMED])}{more}" if paths else ""
+    named = f"Modified files: {', '.join(paths[:MOST_NAMED])}{more}"
+    known: Any = to_data(result.data) if isinstance(result, ToolResult) else None
+    return ToolResult(f"{result}\n\n{named}", {**(known or {}), "files": list(paths[:MOST_NAMED])})
 
 
 def _nobody(paths: Sequence[str]) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from treadle.core.errors import ToolProblem
+from treadle.core.tool import ToolResult
 from treadle.tools.tool import FunctionTool, tool
 from treadle.toolsets.checks.check import BOUNDS, check
 from treadle.toolsets.checks.runners import kinds_of
 from treadle.toolsets.checks.values import Kind, Wanted
-from treadle.toolsets.checks.words import words
+from treadle.toolsets.checks.words import brief, words
 from treadle.toolsets.python import Functions
 from treadle.toolsets.sandbox.values import Bounds
 
@@ -54,7 +55,7 @@ class Checks:
         self._bounds = bounds
         self._unsafe = unsafe
 
-    async def run_tests(self, path: str = "", name: str = "") -> str:
+    async def run_tests(self, path: str = "", name: str = "") -> ToolResult:
         """Run the project's tests. Tells how many passed, and each one that failed with its message and place.
 
         :param path: a file or folder of tests; all, if left out
@@ -72,7 +73,7 @@ class Checks:
         module: str = "",
         verbose: bool = False,
         count: int = 1,
-    ) -> str:
+    ) -> ToolResult:
         """Run the project's tests. Tells how many passed, and each one that failed with its message and place.
 
         :param type: the kind of project; auto finds it out
@@ -89,12 +90,12 @@ class Checks:
         wanted = Wanted(chosen, path, run, package, script, module, count, command)
         return await self._told(wanted, verbose=verbose)
 
-    async def _told(self, wanted: Wanted, *, verbose: bool = False) -> str:
+    async def _told(self, wanted: Wanted, *, verbose: bool = False) -> ToolResult:
         outcome = await check(self._folder, wanted, bounds=self._bounds, unsafe=self._unsafe)
         told = words(outcome, verbose=verbose)
         if outcome.state == "not run":
             raise ToolProblem(told)
-        return told + await self._others(wanted)
+        return ToolResult(told + await self._others(wanted), brief(outcome))
 
     async def _others(self, wanted: Wanted) -> str:
         """That there are tests of other kinds too, where nobody chose."""

@@ -2,6 +2,8 @@
 
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from treadle.toolsets.checks.parsers.lines import plain
 from treadle.toolsets.checks.values import Failure, Outcome
 
@@ -27,9 +29,26 @@ def words(outcome: Outcome, *, verbose: bool = False) -> str:
     return "\n\n".join(parts)
 
 
+def brief(outcome: Outcome) -> Outcome:
+    """An outcome as it is kept with a result: as much of it as the model is told of at most, and the counts of all."""
+    failures = [replace(each, message=each.message[:_TAIL]) for each in outcome.failures[:MOST_FAILURES]]
+    return replace(outcome, failures=tuple(failures), output=_tail(outcome.output, _TAIL))
+
+
+def counts_of(outcome: Outcome) -> str:
+    """How many passed and how many didn't, in a few words: `2 passed, 1 failed`."""
+    named = {
+        "passed": outcome.passed,
+        "failed": outcome.failed,
+        "error" if outcome.errors == 1 else "errors": outcome.errors,
+        "skipped": outcome.skipped,
+    }
+    return ", ".join(f"{count} {name}" for name, count in named.items() if count)
+
+
 def _headline(outcome: Outcome) -> str:
     how = f"{outcome.command}, {outcome.seconds:.1f} s" + (f", run {outcome.runs} times" if outcome.runs > 1 else "")
-    counts = _counts(outcome)
+    counts = f": {counts}" if (counts := counts_of(outcome)) else ""
     match outcome.state:
         case "passed":
             return f"Passed{counts} ({how})."
@@ -46,17 +65,6 @@ def _headline(outcome: Outcome) -> str:
             return f"The tests were not run. {outcome.output}"
         case _:
             assert_never(outcome.state)
-
-
-def _counts(outcome: Outcome) -> str:
-    named = {
-        "passed": outcome.passed,
-        "failed": outcome.failed,
-        "error" if outcome.errors == 1 else "errors": outcome.errors,
-        "skipped": outcome.skipped,
-    }
-    some = ", ".join(f"{count} {name}" for name, count in named.items() if count)
-    return some and f": {some}"
 
 
 def _last(outcome: Outcome) -> str:

@@ -7,7 +7,8 @@ from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageConte
 
 from treadle.core.errors import BadMedia
 from treadle.core.media import Attachment, attachment_from_base64
-from treadle.tools.text import to_text
+from treadle.core.tool import ToolResult
+from treadle.tools.text import json_of, to_text
 from treadle.tools.values import as_object
 
 LONGEST = 2_000_000  # characters of one result; the engine shows less, and keeps the whole
@@ -16,12 +17,21 @@ LONGEST_PROGRESS = 300
 Block = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
 
-def value_of(result: CallToolResult) -> str | list[str | Attachment]:
-    """All that came back: a text; or texts, images and the like, in their order."""
+def value_of(result: CallToolResult) -> ToolResult:
+    """All that came back: a text, or texts, images and the like in their order; and the structured content as data."""
     blocks = _read_blocks(result)
     if any(isinstance(block, Attachment) for block in blocks):
-        return [shortened(block, LONGEST) if isinstance(block, str) else block for block in blocks]
-    return _join(blocks)
+        shown = [shortened(block, LONGEST) if isinstance(block, str) else block for block in blocks]
+        return ToolResult(shown, result.structured_content)
+    text = _join(blocks)
+    return ToolResult(text, _data(result.structured_content, text))
+
+
+def _data(structured: dict[str, Any] | None, text: str) -> Any:
+    """The structured content. A value that is no object is wrapped in one on the way, as `result`, but not in the text."""
+    if structured is None or list(structured) != ["result"] or json_of(text) == structured:
+        return structured
+    return structured["result"]
 
 
 def text_of(result: CallToolResult) -> str:

@@ -1,6 +1,6 @@
 """What can go wrong with an MCP server, in words: for the person who set it up, and for the model whose call it was.
 
-Secrets are masked in all of it, and what a server says itself is marked as data unless it is trusted.
+Secrets are masked in all of it. What a server says itself is a quote unless it is trusted.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ from mcp.types import CONNECTION_CLOSED, CallToolResult
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.core.tool import Tool
 from treadle.guard.redaction import Redactor
-from treadle.guard.trust import as_data
 from treadle.toolsets.mcp.connection import Connection
 from treadle.toolsets.mcp.content import shortened, text_of
 from treadle.toolsets.mcp.guarded import Unsafe
@@ -48,14 +47,14 @@ def failed(server: Server, filled: Filled, connection: Connection, tool: Tool, e
     if connection.news.refused in (401, 403):
         return ToolProblem(f"The MCP server {server.name} refused the call: the credentials that were sent don't allow it.")
     if isinstance(error, MCPError):
-        return ToolProblem(f"The MCP server {server.name} refused the call: {_quoted(server, filled, error.message, tool)}")
+        return _quoting(f"The MCP server {server.name} refused the call: ", error.message, server, filled)
     connection.doubtful = True
     return ToolProblem(f"The answer of the MCP server {server.name} can't be read ({type(error).__name__}).{after}")
 
 
 def reported(server: Server, filled: Filled, tool: Tool, result: CallToolResult) -> ToolProblem:
     """For the model: what the tool itself says went wrong."""
-    return ToolProblem(f"{tool.name} failed: {_quoted(server, filled, text_of(result) or 'it does not say why.', tool)}")
+    return _quoting(f"{tool.name} failed: ", text_of(result) or "it does not say why.", server, filled)
 
 
 def is_gone(connection: Connection, error: Exception) -> bool:
@@ -65,9 +64,9 @@ def is_gone(connection: Connection, error: Exception) -> bool:
     return any(isinstance(each, OSError | httpx2.TransportError) for each in _all(error))
 
 
-def _quoted(server: Server, filled: Filled, text: str, tool: Tool) -> str:
+def _quoting(words: str, text: str, server: Server, filled: Filled) -> ToolProblem:
     said = _redactor(filled).text(shortened(text.strip(), LONGEST))
-    return said if server.trusted else as_data(said, tool.name)
+    return ToolProblem(words + said) if server.trusted else ToolProblem(words, said)
 
 
 def _redactor(filled: Filled) -> Redactor:

@@ -81,7 +81,7 @@ class McpTools:
         return self._tools
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """Call a tool of the server on behalf of whoever the context is of. Texts, or texts with images and the like."""
+        """Call a tool of the server on behalf of whoever the context is of. Its structured content is the data of the result."""
         from treadle.toolsets.mcp.content import value_of
         from treadle.toolsets.mcp.problems import failed, reported
 

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
+from treadle.core.tool import ToolResult
+from treadle.tools.text import json_of
 from treadle.toolsets.openapi import paging
 from treadle.toolsets.openapi.checking import Checks
 from treadle.toolsets.openapi.document import Document
@@ -35,13 +37,13 @@ class Caller:
         self._trusted = trusted
         self._checks = Checks()
 
-    async def call(self, operation: Operation, call: Call, context: RunContext[Any]) -> str:
-        """What a call brought, as text without secrets."""
+    async def call(self, operation: Operation, call: Call, context: RunContext[Any]) -> ToolResult:
+        """What a call brought, without secrets: as text, and where that is JSON as data."""
         self._checks.check(operation, call.arguments)
         attached = self._security.attached(operation.security, context.credentials)
         arguments, pages = _without_pages(operation, call.arguments)
         work = _Work(self.client, self._document, operation, self._asked(operation, attached), attached, self._headers, context)
-        return masked(await work.text(arguments, pages), attached.secrets)
+        return await work.result(arguments, pages)
 
     def _asked(self, operation: Operation, attached: Attached) -> Asked:
         tool = operation.tool
@@ -65,11 +67,11 @@ class _Work(Struct, frozen=True):
     headers: Mapping[str, str]
     context: RunContext[Any]
 
-    async def text(self, arguments: dict[str, Any], wanted: int) -> str:
+    async def result(self, arguments: dict[str, Any], wanted: int) -> ToolResult:
         """Up to `wanted` pages, joined; a word where there are more."""
         answer, first = await self._sent(self._request(arguments, self.context.key))
         if not first.is_data:
-            return first.text
+            return ToolResult(self._masked(first.text))
         pages = [first.value]
         size = len(answer.body)
         following = self._next(answer, arguments)
@@ -83,8 +85,12 @@ class _Work(Struct, frozen=True):
             pages.append(page.value)
             size += len(answer.body)
             following = self._next(answer, arguments)
-        joined = msgspec.json.encode(paging.joined(pages)).decode()
-        return f"{joined}\n{_MORE}" if following is not None and following.certain else joined
+        joined = self._masked(msgspec.json.encode(paging.joined(pages)).decode())
+        more = f"\n{_MORE}" if following is not None and following.certain else ""
+        return ToolResult(f"{joined}{more}", json_of(joined))
+
+    def _masked(self, text: str) -> str:
+        return masked(text, self.attached.secrets)
 
     async def _sent(self, request: Request) -> tuple[Answer, Read]:
         answer = await self.client.send(request.method, request.url, headers=request.headers, body=request.body)

@@ -1,6 +1,6 @@
 """What a server answered, for the model: data as JSON, cut to what is described; and every other answer as a sentence or a problem.
 
-Secrets that a server repeats are masked, and what it says about an error is marked as data unless it is trusted.
+Secrets that a server repeats are masked. What it says about an error is a quote unless it is trusted.
 """
 
 import re
@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from treadle.core.errors import ToolProblem
 from treadle.guard.known import Known
-from treadle.guard.trust import as_data
 from treadle.toolsets.openapi.bodies import is_json
 from treadle.toolsets.openapi.document import Document, Object, as_object
 from treadle.toolsets.openapi.trimming import trimmed
@@ -159,5 +158,7 @@ def _elsewhere(answer: Answer) -> str:
 
 def _problem(asked: Asked, what: str, words: str) -> ToolProblem:
     said = masked(shortened(words.strip(), LONGEST_PROBLEM), asked.secrets)
-    quoted = "" if not said else f"\nIt says: {said if asked.trusted else as_data(said, asked.name)}"
-    return ToolProblem(f"{asked.name} brought nothing: {what}.{quoted}")
+    own = f"{asked.name} brought nothing: {what}."
+    if not said:
+        return ToolProblem(own)
+    return ToolProblem(f"{own}\nIt says: {said}") if asked.trusted else ToolProblem(f"{own}\nIt says: ", said)

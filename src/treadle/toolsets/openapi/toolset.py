@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from treadle.core.calls import Call, Effect, Retry, Trust
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError, ToolProblem
-from treadle.core.tool import Tool
+from treadle.core.tool import Tool, ToolResult
 from treadle.toolsets.openapi.calling import Caller
 from treadle.toolsets.openapi.document import LARGEST, Document, as_object, as_text, from_bytes, from_file, from_value
 from treadle.toolsets.openapi.operations import Operation, Terms, operations
@@ -124,7 +124,7 @@ class OpenApiTools:
         """What it offers; nothing before a document with an address was fetched."""
         return self._tools
 
-    async def call(self, call: Call, context: RunContext[Any]) -> str:
+    async def call(self, call: Call, context: RunContext[Any]) -> ToolResult:
         """Make the request of a call, with the credentials of whoever it is for."""
         operation = self._operations.get(call.name)
         if operation is None or self._caller is None:

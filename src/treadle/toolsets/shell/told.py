@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec import Struct
+
 from treadle.toolsets.sandbox.said import GIT_TOOL, disarmed
 from treadle.toolsets.sandbox.values import Bounds, Ran
 
@@ -21,6 +23,19 @@ _CODES = {
     143: "It was ended by a signal.",
 }
 _GIB = 1 << 30
+
+
+class CommandData(Struct, frozen=True):
+    """How a command ended: the data of its result. `killed_for` says what it took too much of, and then it has no exit code."""
+
+    exit_code: int | None
+    killed_for: str
+    seconds: float
+
+
+def data_of(ran: Ran) -> CommandData:
+    """How a command ended, for code."""
+    return CommandData(None if ran.killed_for else ran.code, ran.killed_for, round(ran.seconds, 3))
 
 
 def told(line: str, ran: Ran, bounds: Bounds, *, longest: float, network: bool) -> str:

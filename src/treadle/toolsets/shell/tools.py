@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
+from treadle.core.tool import ToolResult
 from treadle.tools.tool import tool
 from treadle.toolsets.python import Functions
 from treadle.toolsets.sandbox.bubblewrap import ENVIRONMENT
@@ -18,7 +19,7 @@ from treadle.toolsets.sandbox.pythons import ENVIRONMENTS, python_of
 from treadle.toolsets.sandbox.run import run
 from treadle.toolsets.sandbox.values import Bounds, Place, SandboxMissing
 from treadle.toolsets.shell.refusal import refusal
-from treadle.toolsets.shell.told import told
+from treadle.toolsets.shell.told import data_of, told
 
 TOOLSET = "shell"
 WORDS = "Run a shell command in the workspace. Nothing stays between calls but files."
@@ -65,7 +66,7 @@ class Shell:
         self._refuses = refuses
         self._unsafe = unsafe
 
-    async def command(self, ctx: RunContext[Any], command: str, timeout: float | None = None) -> str:  # noqa: ASYNC109 - the model's word
+    async def command(self, ctx: RunContext[Any], command: str, timeout: float | None = None) -> ToolResult:  # noqa: ASYNC109 - the model's word
         """Run a shell line.
 
         :param command: the shell line
@@ -77,15 +78,16 @@ class Shell:
             raise ToolProblem(why)
         return await self._run(ctx, command, self._within(timeout))
 
-    async def _run(self, ctx: RunContext[Any], command: str, bounds: Bounds) -> str:
+    async def _run(self, ctx: RunContext[Any], command: str, bounds: Bounds) -> ToolResult:
         place = replace(self._place, extra_read=python_of(self._place.workspace))
-        words = [_shell(), "-c", command]
+        shell = [_shell(), "-c", command]
         lines = Lines(ctx.progress)
         try:
-            ran = await run(words, place, bounds, env=_environment(place.workspace), on_output=lines.feed, unsafe=self._unsafe)
+            ran = await run(shell, place, bounds, env=_environment(place.workspace), on_output=lines.feed, unsafe=self._unsafe)
         except SandboxMissing as missing:
             raise ToolProblem(f"The command was not run: {missing} Go on without commands, and tell the person.") from missing
-        return told(command, ran, bounds, longest=self._bounds.seconds, network=place.network)
+        words = told(command, ran, bounds, longest=self._bounds.seconds, network=place.network)
+        return ToolResult(words, data_of(ran))
 
     def _within(self, seconds: float | None) -> Bounds:
         """The bounds, with as much time as was asked for, where that isn't too much."""

@@ -5,6 +5,9 @@ from collections.abc import Callable
 from hashlib import sha256
 from typing import assert_never
 
+from msgspec import Struct
+
+from treadle.core.tool import ToolResult
 from treadle.files.problems import BadEdit, Binary, Changed, Missing, TooLarge, WorkspaceProblem, shown
 from treadle.files.workspace import MOST_BYTES, Workspace
 from treadle.toolsets.workspace.diff import diff
@@ -31,6 +34,16 @@ MOST_SHOWN = 50_000
 MOST_COLUMNS = 2_000
 _ABSENT = "absent"  # the seal of a file that isn't there
 
+
+class FileLines(Struct, frozen=True):
+    """Lines of a file as they are: the data of a result. `total` is how many the file has."""
+
+    text: str
+    start: int
+    end: int
+    total: int
+
+
 Outcome = Edited | Ambiguous | NotFound | OutOfRange
 
 
@@ -44,11 +57,15 @@ class Files:
 
     def read(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "start_line={}") -> str:
         """Numbered lines, as many as may be shown; `go_on` says how to get at the next, which are put for its `{}`."""
+        return str(self.read_lines(run, path, start, end, go_on))
+
+    def read_lines(self, run: str, path: str, start: int = 1, end: int | None = None, go_on: str = "start_line={}") -> ToolResult:
+        """`read`, with the lines themselves as data."""
         where, data = self._read(run, path)
         text = _decoded(where, data)
         lines = lines_of(text.readable)
         if not lines:
-            return f"{shown(where)} is empty."
+            return ToolResult(f"{shown(where)} is empty.", FileLines("", 1, 0, 0))
         if not 1 <= start <= len(lines) or (end is not None and end < start):
             raise BadEdit(f"{shown(where)} has {len(lines)} lines; there are no lines {start} to {end or 'the end'}.")
         body, last = numbered(lines, start, min(end or len(lines), len(lines)))
@@ -59,7 +76,7 @@ class Files:
         )
         if last < min(end or len(lines), len(lines)):
             notes.append(f"[Lines {start} to {last} of {len(lines)}. Go on with {go_on.format(last + 1)}.]")
-        return "\n".join([body, *notes])
+        return ToolResult("\n".join([body, *notes]), FileLines("".join(lines[start - 1 : last]), start, last, len(lines)))
 
     def write(self, run: str, path: str, content: str) -> str:
         """All of a file. One that is there must have been read."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, assert_never
 
 from treadle.core.calls import Effect, Preview
 from treadle.core.context import RunContext
+from treadle.core.tool import ToolResult
 from treadle.files.places import check_workspace
 from treadle.files.problems import BadEdit
 from treadle.files.workspace import Workspace
@@ -78,14 +79,14 @@ class FlatFiles:
         self._files = files
 
     @tool(effect=_FILE["read"])
-    def read_file(self, ctx: RunContext[Any], path: str, start_line: int = 1, end_line: int | None = None) -> str:
+    def read_file(self, ctx: RunContext[Any], path: str, start_line: int = 1, end_line: int | None = None) -> ToolResult:
         """Read a file, with line numbers. Needed before it can be edited.
 
         :param path: path in the workspace
         :param start_line: first line, counted from 1
         :param end_line: last line
         """
-        return self._files.read(ctx.run_id, path, start_line, end_line)
+        return self._files.read_lines(ctx.run_id, path, start_line, end_line)
 
     @tool(effect=_FILE["write"], retry="idempotent", sequential=True)
     def write_file(self, ctx: RunContext[Any], path: str, content: str) -> str:

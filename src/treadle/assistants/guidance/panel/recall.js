@@ -42,18 +42,19 @@ function unrepeated(reply, every) {
   return { ...reply, events: [...events, ...(place === ofRun.length - 1 ? approvals.map(waits) : [])] };
 }
 
-function eventsOf({ tool_name: name, arguments: given, result_summary: found, duration_ms: took, success, error }, id) {
-  const call = { id, name, arguments: given ?? {} }, [problem, words] = success ? [null, found] : parted(error);
+function eventsOf(audit, id) {
+  const { tool_name: name, arguments: given, result_summary: found, duration_ms: took, success, error, reason } = audit;
+  const call = { id, name, arguments: given ?? {} }, content = (success ? found : reason ?? error) ?? "";
   return [
     { event: "call_started", call },
-    { event: "call_returned", result: { call_id: id, name, problem, content: words ?? "" }, seconds: took / 1000 },
+    { event: "call_returned", result: { call_id: id, name, problem: problemOf(audit), content }, seconds: took / 1000 },
   ];
 }
 
-/** A problem that was kept as `kind: words`. */
-function parted(error) {
-  const [, kind, words] = /^(\w+): (.*)$/s.exec(error ?? "") ?? [null, "failed", error];
-  return [kind, words];
+/** What kind of problem it was. A call that a rule or a person refused never ran, so there is no result that says so. */
+function problemOf({ success, problem, verdict }) {
+  if (success) return null;
+  return problem ?? (["deny", "refused"].includes(verdict) ? "denied" : "failed");
 }
 
 function waits({ call_id, name, arguments: given }) {
