@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
-    from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
+    from treadle.core.errors import (
+        BadContext,
+        ModelError,
+        RunFailed,
+        RunNotFound,
+        SettingsError,
+        ToolProblem,
+        TreadleError,
+        UnknownModel,
+    )
     from treadle.core.events import OutputArrived, TextArrived
     from treadle.core.media import Audio, Document, Image
     from treadle.core.messages import History, Message, Text
@@ -31,7 +40,7 @@ if TYPE_CHECKING:
     from treadle.core.tool import Tool
     from treadle.dialects.mend import json_in
     from treadle.engine.result import CallRecord, RunResult
-    from treadle.engine.setup import Answer, Approval
+    from treadle.engine.setup import Answer, Approval, Caller
     from treadle.guard.policy import allow, ask, deny
     from treadle.loop.limits import Limits
     from treadle.models.led import Led, Move, Plan, Question
@@ -53,9 +62,11 @@ _HOMES = {
     "Assistant": "app.assistant",
     "AssistantSession": "app.session",
     "Audio": "core.media",
+    "BadContext": "core.errors",
     "Call": "core.calls",
     "CallDone": "core.requests",
     "CallRecord": "engine.result",
+    "Caller": "engine.setup",
     "Command": "app.assistant",
     "Delta": "core.requests",
     "Deny": "core.calls",
@@ -143,9 +154,11 @@ __all__ = [
     "Assistant",
     "AssistantSession",
     "Audio",
+    "BadContext",
     "Call",
     "CallDone",
     "CallRecord",
+    "Caller",
     "Command",
     "Delta",
     "Deny",

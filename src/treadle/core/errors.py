@@ -6,6 +6,7 @@
     │   ├── MissingKey
     │   ├── BadTool
     │   ├── BadPrompt
+    │   ├── BadContext           a conversation can't be about this, here
     │   └── BadMedia             an image, a recording or a document that can't be used, or that the model doesn't take
     ├── ModelError               a model's server; `retryable` says whether another try may help
     │   ├── ModelUnavailable     not there, overloaded, too many requests, timed out
@@ -56,6 +57,10 @@ class BadTool(SettingsError):
 
 class BadPrompt(SettingsError):
     """A prompt that can't be asked, such as an empty one."""
+
+
+class BadContext(SettingsError):
+    """What a conversation can't be about, such as a platform that isn't this server's."""
 
 
 class BadMedia(SettingsError):

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from treadle.app.jobs import JobNotFound, JobTaken
 from treadle.core.errors import (
     ApprovalError,
+    BadContext,
     BadMedia,
     BadPrompt,
     MissingKey,
@@ -31,6 +32,7 @@ from treadle.server.wires.refused import Refused, is_wire, refusal_at
 
 STATUSES: dict[type[TreadleError], int] = {
     BadPrompt: 400,
+    BadContext: 422,
     BadMedia: 400,
     RunNotFound: 404,
     RunTaken: 409,

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from treadle import Approval
 from treadle.assistants.platform.generate import Generated
 from treadle.assistants.platform.score import Finding
-from treadle.routes import EVENTS, Answer, Decision, Operation, problem
+from treadle.routes import Answer, Operation, problem
 
 LONGEST = 100_000  # characters of one message
 
@@ -24,7 +24,9 @@ class Earlier(Struct, frozen=True):
 
 
 class ChatAsked(Struct, frozen=True):
-    """A question. `run_id` goes on with a conversation that is kept here; a history brings one along."""
+    """A question, or a plain yes or no to what was asked. `run_id` goes on with a conversation that is kept here; a history brings
+    one along.
+    """
 
     message: Annotated[str, Meta(examples=["Which applications run?"])]
     conversation_history: tuple[Earlier, ...] = ()
@@ -43,10 +45,6 @@ class SpecGiven(Struct, frozen=True):
     """A spec."""
 
     spec: str
-
-
-class SpecDecision(Decision, frozen=True, kw_only=True):
-    """What the person says about a call that waits; `digest` is of what they were shown."""
 
 
 # What is answered
@@ -108,22 +106,4 @@ GENERATE = Operation(
 )
 STATUS = Operation("Whether the platform assistant can be used", answers={200: Answer("how it stands", PlatformStatus)})
 ME = Operation("Who asks, and which platform", answers={200: Answer("the person", PlatformPerson)})
-STREAM = Operation(
-    "Ask the platform assistant, and see what happens",
-    body=ChatAsked,
-    answers={200: Answer("events, each a line of JSON; the last is a `reply` or an `error`", dict[str, Any], EVENTS), 413: LONG},
-    runs=True,
-)
 VALIDATE = Operation("Look a spec over", body=SpecGiven, answers={200: Answer("what was found", SpecChecked)})
-DEPLOY = Operation(
-    "Deploy a spec, once the person has approved what would change",
-    body=SpecGiven,
-    answers={200: Answer("what came of it, or what waits", PlatformReply), **RUNS},
-    runs=True,
-)
-ANSWER = Operation(
-    "Approve or deny a call that waits",
-    body=SpecDecision,
-    answers={200: Answer("how the run goes on", PlatformReply, events=True), **RUNS},
-    runs=True,
-)

@@ -3,38 +3,35 @@
 Whoever asks does so with their own token: the request's, or, where it has none, that of the person who started the server.
 """
 
-import time
-from typing import Any
+from contextlib import AsyncExitStack
 
 import msgspec
+from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
-from treadle import Host, Message, Text, TreadleError
-from treadle.assistants.platform.desk import Desk, Reply
-from treadle.assistants.platform.documents import Documents
+from treadle import AssistantSession, Host, Message, Text, TreadleError
+from treadle.assistants.platform import assistant, session
+from treadle.assistants.platform.dialogue import chat
+from treadle.assistants.platform.documents import Documents, open_documents
 from treadle.assistants.platform.generate import NoSpec, as_json
 from treadle.assistants.platform.operations import (
-    ANSWER,
     CHAT,
-    DEPLOY,
     GENERATE,
     LONGEST,
     ME,
     STATUS,
-    STREAM,
     VALIDATE,
     ChatAsked,
     Earlier,
-    SpecDecision,
     SpecGiven,
     SpecWanted,
 )
 from treadle.assistants.platform.score import PROVIDED, check
-from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
-from treadle.routes import Described, body_of, streamed, together
+from treadle.assistants.platform.settled import PlatformSettings, settled
+from treadle.routes import Described, body_of, together
 
 
 class Service:
@@ -43,34 +40,36 @@ class Service:
     def __init__(self, host: Host, settings: PlatformSettings) -> None:
         self._host = host
         self._settings = settings
-        self._documents = Documents(settings, host.home.folder)
-        host.at_end(self._documents.close)
+        self._found: Documents | None = None
+        self._opened = AsyncExitStack()
+        host.at_end(self._opened.aclose)
 
-    async def _desk(self, request: Request) -> Desk:
-        await self._documents.keep_fresh()
-        token = _token(request, "" if self._host.shared else own_token(self._settings.server))
-        return Desk(self._host, self._settings, token, self._documents)
+    async def _documents(self) -> Documents:
+        """The documents, which stay open for as long as the server runs."""
+        if self._found is None:
+            self._found = await self._opened.enter_async_context(open_documents(self._host, self._settings))
+        return self._found
+
+    def _host_of(self, request: Request) -> Host:
+        """The host, for whoever asks."""
+        return replace(self._host, headers=dict(request.headers), about={"server": self._settings.server})
 
     async def chat(self, request: Request) -> Response:
-        """Answer a message."""
+        """Answer a message, or do what it says yes to."""
         asked = await body_of(request, ChatAsked)
-        history = [_message(each) for each in asked.conversation_history]
-        reply = await (await self._desk(request)).ask(_message_of(asked), run_id=asked.run_id, history=history)
-        return JSONResponse(as_reply(reply))
-
-    async def stream(self, request: Request) -> Response:
-        """Answer a message, and tell what happens as it happens."""
-        asked = await body_of(request, ChatAsked)
-        events = (await self._desk(request)).stream(_message_of(asked), run_id=asked.run_id)
-        return streamed(_told(event) async for event in events)
+        message, history = _message_of(asked), [_message(each) for each in asked.conversation_history]
+        await self._documents()
+        reply = await chat(AssistantSession(assistant, self._host_of(request)), message, asked.run_id or "", history)
+        return JSONResponse(msgspec.to_builtins(reply))
 
     async def generate(self, request: Request) -> Response:
         """Write a spec."""
         wanted = await body_of(request, SpecWanted)
         if not wanted.description.strip():
             raise HTTPException(400, "Say in `description` what the spec is for.")
+        await self._documents()
         try:
-            made = await (await self._desk(request)).generate(wanted.description, wanted.metadata)
+            made = await session.generate(self._host_of(request), wanted.description, wanted.metadata)
         except NoSpec as error:
             raise HTTPException(502, str(error)) from error
         return JSONResponse(as_json(made))
@@ -81,7 +80,7 @@ class Service:
             model, problem = (await self._host.model()).name, ""
         except TreadleError as error:
             model, problem = "", str(error)
-        state = await self._documents.state()
+        state = await (await self._documents()).state()
         return JSONResponse(
             {
                 "enabled": not problem,
@@ -96,37 +95,13 @@ class Service:
 
     async def me(self, request: Request) -> Response:
         """Who is asking, and whom."""
-        return JSONResponse({"server": self._settings.server, **await (await self._desk(request)).user()})
+        return JSONResponse({"server": self._settings.server, **await session.person(self._host_of(request))})
 
     async def validate(self, request: Request) -> Response:
         """What is wrong or doubtful in a spec, by line."""
         given = await body_of(request, SpecGiven)
         found = check(given.spec, {*PROVIDED, *self._settings.types})
         return JSONResponse({"valid": found.ok, "findings": [msgspec.to_builtins(each) for each in found.findings]})
-
-    async def deploy(self, request: Request) -> Response:
-        """Deploy a spec: the person is shown what would change, and asked."""
-        given = await body_of(request, SpecGiven)
-        return JSONResponse(as_reply(await (await self._desk(request)).deploy(given.spec)))
-
-    async def answer(self, request: Request) -> Response:
-        """What the person says about a call that waits. Whoever takes a stream of events sees how the run goes on."""
-        said = await body_of(request, SpecDecision)
-        run_id, call_id = request.path_params["run_id"], request.path_params["call_id"]
-        desk = await self._desk(request)
-        if "text/event-stream" in request.headers.get("accept", ""):
-            return streamed(_told(event) async for event in desk.answering(run_id, call_id, said))
-        return JSONResponse(as_reply(await desk.answer(run_id, call_id, said)))
-
-
-def as_reply(reply: Reply) -> dict[str, Any]:
-    """A reply as programs are told of it. Its time is written as clients of the original expect it."""
-    told = msgspec.to_builtins(reply)
-    return {**told, "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(reply.timestamp))}
-
-
-def _told(event: Any) -> Any:
-    return {"event": "reply", **as_reply(event)} if isinstance(event, Reply) else event
 
 
 def _message_of(asked: ChatAsked) -> str:
@@ -142,17 +117,6 @@ def _message(earlier: Earlier) -> Message:
     return Message("person" if earlier.role == "user" else "model", (Text(earlier.content + shown),))
 
 
-def _token(request: Request, own: str) -> str:
-    """Whoever shows anything at all is asked by that; only who shows nothing is the person who started the server.
-
-    Where that has users, who shows nothing is nobody.
-    """
-    if "authorization" in request.headers:
-        kind, _, token = request.headers["authorization"].partition(" ")
-        return token.strip() if kind.lower() == "bearer" else ""
-    return request.cookies.get("session_id", own)
-
-
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, for the platform that was settled."""
     service = Service(host, settled())
@@ -162,9 +126,6 @@ def routes(host: Host) -> list[BaseRoute]:
             Described("/api/ai/generate-spec", service.generate, GENERATE, "POST"),
             Described("/api/ai/status", service.status, STATUS),
             Described("/api/platform/me", service.me, ME),
-            Described("/api/platform/chat", service.stream, STREAM, "POST"),
             Described("/api/platform/validate", service.validate, VALIDATE, "POST"),
-            Described("/api/platform/deploy", service.deploy, DEPLOY, "POST"),
-            Described("/api/platform/approvals/{run_id}/{call_id}", service.answer, ANSWER, "POST"),
         ]
     )

@@ -74,6 +74,7 @@ class Service:
         """One run, whole."""
         run_id = request.path_params["run_id"]
         info = await self._info(run_id)
+        await self._runs.check_shown(run_id, _visitor(request))
         journals = await journals_of(self._home, run_id)
         return json_answer(shown(info, journals, await self._runs.replies(run_id, _visitor(request))))
 
@@ -82,6 +83,7 @@ class Service:
         asked, run_id = query_of(request, EventsAsked), request.path_params["run_id"]
         place = place_of(request.headers.get("last-event-id", "") or asked.after)
         await self._runs.settled()
+        await self._runs.check_shown(run_id, _visitor(request))
 
         async def data() -> Any:
             return next(reversed(await self._runs.replies(run_id, _visitor(request))), None)
@@ -115,7 +117,7 @@ class Service:
     async def cancel(self, request: Request) -> Response:
         """Stop a run."""
         run_id = request.path_params["run_id"]
-        await self._runs.cancel(run_id)
+        await self._runs.cancel(run_id, _visitor(request))
         return json_answer(Begins(run_id, (await self._info(run_id)).status))
 
     async def fork(self, request: Request) -> Response:
