@@ -130,7 +130,7 @@ def test_whoever_goes_on_in_the_run_itself_gives_up_what_waits_there(talk, demo)
         return run_id, client.says("Yes, but in staging.", run_id), client.says("yes", run_id)
 
     run_id, other, late = talk(dialogue, DELETE, listen, "To what?")
-    assert other["message"] == "delete_application wasn't carried out, as there was no plain yes.\n\nThere is no staging."
+    assert other["message"] == "delete_application wasn't carried out: there was no plain yes in time.\n\nThere is no staging."
     assert (other["run_id"], late["run_id"], late["message"]) == (run_id, run_id, "To what?")
     assert heard == [["Delete demo-app.", "Yes, but in staging."]]
     assert application(demo, "demo-app") is not None

@@ -36,6 +36,11 @@ def test_a_run_of_another_user_of_the_platform_isnt_found(serve, demo, other):
             ("POST", "/fork", {}),
             ("POST", f"/approvals/{approval['call_id']}", yes),
         )
+        assert [ask(server, "GET", path, None, theirs)[1] for path in ("/api/runs", "/api/approvals")] == [
+            {"runs": [], "more": False, "next": ""},
+            {"approvals": []},
+        ]
+        assert len(ask(server, "GET", "/api/runs", None, alice)[1]["runs"]) == 1
         for method, path, body in asked:
             assert ask(server, method, f"/api/runs/{run_id}{path}", body, theirs)[0] == 404, path
         assert application(demo, "demo-app") is not None

@@ -48,7 +48,7 @@ async def _left(session: AssistantSession, run_id: str) -> str:
     names = [each.name for each in await runs.approvals(run_id)]
     if names:
         await runs.cancel(run_id)
-    return f"{' and '.join(names)} wasn't carried out, as there was no plain yes." if names else ""
+    return f"{' and '.join(names)} wasn't carried out: there was no plain yes in time." if names else ""
 
 
 def _outcome(result: RunResult[str], call_id: str) -> str:

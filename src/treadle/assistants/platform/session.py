@@ -71,7 +71,8 @@ def configure(host: Host) -> Mapping[str, Any]:
     """What the model is told: who they are, and what the documents say of their question."""
 
     async def instructions(ctx: RunContext[Any]) -> str:
-        user = cast("Json", ctx.deps) if isinstance(ctx.deps, dict) else await person(host)
+        known = cast("Json | None", ctx.deps)  # where their face has asked already on whose behalf it acts
+        user = await person(host) if known is None else known
         async with open_documents(host, settings_for(host)) as documents:
             await documents.keep_fresh()
             return told(user, await documents.about(last_question(ctx.history)))

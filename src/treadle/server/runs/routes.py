@@ -56,7 +56,7 @@ class Service:
         found = await self._home.journal.listed(wanted)
         runs = found[: asked.limit]
         following = "{!r},{}".format(*place_in_list(runs[-1])) if len(found) > asked.limit else ""
-        return json_answer(Listed(runs, bool(following), following))
+        return json_answer(Listed(await self._runs.shown_to(runs, _visitor(request)), bool(following), following))
 
     async def _before(self, said: str) -> tuple[float, str]:
         at, comma, run_id = said.partition(",")
@@ -129,7 +129,8 @@ class Service:
     async def waiting(self, request: Request) -> Response:
         """All that waits for the person."""
         found: list[Waits] = []
-        for info in await self._home.journal.listed(Wanted(status="waiting", limit=MOST_WAITING)):
+        waiting = await self._home.journal.listed(Wanted(status="waiting", limit=MOST_WAITING))
+        for info in await self._runs.shown_to(waiting, _visitor(request)):
             for approval in waiting_in(await journals_of(self._home, info.run_id)):
                 said: dict[str, Any] = {name: getattr(masked(approval, _REDACTOR), name) for name in approval.__struct_fields__}
                 found.append(Waits(**said, root=info.run_id, assistant=info.agent, title=info.title))

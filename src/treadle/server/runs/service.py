@@ -48,7 +48,7 @@ from treadle.server.runs.live import Live, Turn, UnderWay
 from treadle.server.runs.replay import told, waiting_in
 from treadle.server.runs.taking_up import lock_of, wait_for
 from treadle.server.wires.answer import waiting_calls
-from treadle.stores.journal import Wanted
+from treadle.stores.journal import RunInfo, Wanted
 
 MOST_TAKEN_UP = 1_000
 NOT_YOURS = "There is no such run of yours."
@@ -263,17 +263,24 @@ class HostedRuns:
         return on_behalf_of(caller)
 
     async def check_shown(self, run_id: str, by: Visitor) -> None:
-        """A run is shown to whose it is, and to whom this home belongs: everybody who comes with nothing of somebody else's."""
-        if not by.shows_anything:
-            return
-        opened = opened_in(await entries_of(self.home, await self._root(run_id)))
-        says = self._assistants[opened.agent].caller if opened.agent in self._assistants else None
-        if says is None:
-            return
-        host = replace(self._host, about=opened.origin.get("about") or {})
-        caller = await says(replace(host, headers=by.headers))
-        if caller.user != opened.user and caller.credentials != (await says(host)).credentials:
+        """A run that somebody isn't shown isn't found either."""
+        if by.shows_anything and not await self.shown_to([await self.home.journal.info(await self._root(run_id))], by):
             raise RunNotFound(NOT_YOURS)
+
+    async def shown_to(self, runs: Sequence[RunInfo], by: Visitor) -> list[RunInfo]:
+        """Those of these runs that are somebody's; all of them where nothing that they show says that the home isn't theirs."""
+        if not by.shows_anything:
+            return list(runs)
+        known = {name: await self._known_as(name, by) for name in {run.agent for run in runs}}
+        return [run for run in runs if known[run.agent] in (None, run.user)]
+
+    async def _known_as(self, assistant: str, by: Visitor) -> str | None:
+        """Who somebody is to an assistant; None where that is the same person as for the server."""
+        says = self._assistants[assistant].caller if assistant in self._assistants else None
+        if says is None:
+            return None
+        caller, own = await says(replace(self._host, headers=by.headers)), await says(self._host)
+        return None if caller.credentials == own.credentials else caller.user
 
     def _begun(self, run_id: str, entries: Sequence[Entry]) -> Begun:
         """How a run was begun. A call that somebody wanted to have made is that of its first turn."""
