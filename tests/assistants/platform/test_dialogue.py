@@ -8,7 +8,7 @@ import pytest
 from assistants.platform.stage import application, ask, run_of
 from treadle import open_home
 from treadle.core.calls import Ask, Call, Written
-from treadle.core.entries import Finished, Judged, Opened, Previewed, Replied, Said
+from treadle.core.entries import Finished, Judged, Opened, Previewed, Replied, Said, Started, Unclear
 from treadle.core.errors import ModelRefused
 from treadle.testing import calls
 
@@ -197,7 +197,23 @@ def test_a_yes_within_days_still_counts(talk, demo, tmp_path):
     assert application(demo, "demo-app") is None
 
 
-async def waits_since(folder, demo, at):
+@pytest.mark.parametrize("names_run", [True, False])
+def test_a_yes_doesnt_say_what_became_of_a_call(talk, demo, tmp_path, names_run):
+    at = time.time()
+    lost = [Started(call_id="c1", key="k", at=at), Unclear(call_id="c1", reason="The process ended.", at=at)]
+    asyncio.run(waits_since(tmp_path, demo, at, *lost))
+
+    def dialogue(client, server):
+        return client.says("yes", "old" if names_run else None), status_of(server, "old", client.token)
+
+    said, status = talk(dialogue)
+    assert (said["run_id"], status) == ("old", "waiting")
+    assert "Nobody knows whether delete_application took effect" in said["message"]
+    assert "can't be settled with a yes or no" in said["message"]
+    assert application(demo, "demo-app") is not None
+
+
+async def waits_since(folder, demo, at, *lost):
     """A run of the client's in which something waits since then."""
     call = Call("c1", "delete_application", {"app_name": "demo-app"})
     entries = [
@@ -206,6 +222,7 @@ async def waits_since(folder, demo, at):
         Replied(parts=(Written(call.id, call.name, '{"app_name": "demo-app"}'),), at=at),
         Judged(call=call, verdict=Ask(reason="This can't be undone."), at=at),
         Previewed(call_id=call.id, text="demo-app would be deleted.", at=at),
+        *lost,
         Finished(stopped="waiting", at=at),
     ]
     await open_home(folder / "data").journal.append("old", 0, entries)

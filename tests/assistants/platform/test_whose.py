@@ -87,3 +87,18 @@ def test_after_a_restart_a_run_is_taken_up_with_no_other_token_than_its_own(serv
             assert ask(server, "POST", "/api/runs/left/resume", {}, demo.token("alice"))[0] == 202
             assert run_of(server, "left", demo.token("alice"))["run"]["status"] == "answered"
     assert application(demo, "my-app") is not None
+
+
+def test_what_is_asked_over_openais_wire_is_theirs_too_and_can_be_approved(serve, demo, monkeypatch):
+    monkeypatch.setenv("TREADLE_PLATFORM_TOKEN", demo.token("alice"))
+    asked = {"model": "platform", "messages": [{"role": "user", "content": "Delete demo-app."}]}
+    with serve(DELETE, "It is gone.") as server:
+        assert ask(server, "POST", "/v1/chat/completions", asked)[0] == 200
+        (approval,) = ask(server, "GET", "/api/approvals")[1]["approvals"]
+        path = f"/api/runs/{approval['run_id']}"
+        yes = {"approved": True, "digest": approval["digest"]}
+        assert ask(server, "POST", f"{path}/approvals/{approval['call_id']}", yes, demo.token("admin"))[0] == 404
+        assert ask(server, "POST", f"{path}/approvals/{approval['call_id']}", yes)[0] == 202
+        done = run_of(server, approval["run_id"])
+    assert (done["run"]["status"], done["run"]["user"]) == ("answered", "alice")
+    assert application(demo, "demo-app") is None

@@ -11,5 +11,5 @@ export function remember(name, runId) {
   url.searchParams.delete("question");
   if (runId) url.searchParams.set(name, runId);
   else url.searchParams.delete(name);
-  history.replaceState(null, "", url);
+  if (url.href !== location.href) history.replaceState(null, "", url);
 }
