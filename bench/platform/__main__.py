@@ -5,6 +5,7 @@ Every outcome is written down at once, so that a run that was broken off goes on
 
 import argparse
 import asyncio
+import os
 import re
 import tempfile
 import time
@@ -12,16 +13,17 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bench.platform.questions import DOCUMENTS, SEEN, UNSEEN, Question
 from treadle.app.assistant import Host
 from treadle.app.home import close_home, open_home
 from treadle.app.models import model_of
+from treadle.app.session import AssistantSession
+from treadle.assistants.platform import assistant
 from treadle.assistants.platform.demo import start_demo
-from treadle.assistants.platform.desk import Desk, Reply
-from treadle.assistants.platform.documents import Documents
+from treadle.assistants.platform.dialogue import PlatformReply, chat
 from treadle.assistants.platform.score import check
-from treadle.assistants.platform.settled import PlatformSettings
 from treadle.core.seams import Model
 from treadle.models.http import close_all
 from treadle.models.llamacpp.child import close_children
@@ -42,7 +44,7 @@ class Asked(Struct, frozen=True):
     said: str
 
 
-def is_right(question: Question, reply: Reply) -> bool:
+def is_right(question: Question, reply: PlatformReply) -> bool:
     """Whether everything is there that has to be."""
     if question.call:
         waits = [approval for approval in reply.approvals if approval.name == question.call]
@@ -52,10 +54,10 @@ def is_right(question: Question, reply: Reply) -> bool:
     return found and not reply.approvals and (reply.generated_spec is None or check(reply.generated_spec).ok)
 
 
-async def ask(desk: Desk, host: Host, who: str, question: Question) -> Asked:
+async def ask(host: Host, who: str, question: Question) -> Asked:
     """One question, in a run of its own."""
     began = time.perf_counter()
-    reply = await desk.ask(question.text)
+    reply = await chat(AssistantSession(assistant, host), question.text)
     entries = await host.home.journal.read(reply.run_id)
     made = tuple(entry.call.name for entry in entries if type(entry).__name__ == "Judged")
     right = is_right(question, reply)
@@ -80,19 +82,19 @@ async def work(wanted: argparse.Namespace, kept: Path) -> list[Asked]:
         docs.mkdir()
         for name, text in DOCUMENTS.items():
             (docs / name).write_text(text, "utf-8")
-        settings = PlatformSettings(server=demo.url, documents=(str(docs),))
+        settings = Path(place) / "own.toml"
+        settings.write_text(f'[assistants.platform]\nserver = "{demo.url}"\ndocuments = ["{docs}"]\n', "utf-8")
+        os.environ["TREADLE_CONFIG"] = str(settings)
+        os.environ.pop("TREADLE_PLATFORM_SERVER", None)
         host = Host(open_home(Path(place) / "home"), same)
-        documents = Documents(settings, host.home.folder)
-        await documents.refresh()
         for who, question in [*[("alice", each) for each in SEEN], *[("bob", each) for each in UNSEEN]]:
             if question.text in {each.text for each in known}:
                 continue
-            asked = await ask(Desk(host, settings, demo.token(who), documents), host, who, question)
+            asked = await ask(replace(host, headers={"authorization": f"Bearer {demo.token(who)}"}), who, question)
             known.append(asked)
             file.write(msgspec.json.encode(asked) + b"\n")
             file.flush()
             print(_line(asked), flush=True)
-        await documents.close()
         close_home(host.home)
     return known
 

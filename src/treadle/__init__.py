@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from treadle.core.tool import Tool, ToolResult
     from treadle.dialects.mend import json_in
     from treadle.engine.result import CallRecord, RunResult
-    from treadle.engine.setup import Answer, Approval
+    from treadle.engine.setup import Answer, Approval, Caller
     from treadle.guard.policy import allow, ask, deny
     from treadle.loop.limits import Limits
     from treadle.models.led import Led, Move, Plan, Question
@@ -65,6 +65,7 @@ _HOMES = {
     "Call": "core.calls",
     "CallDone": "core.requests",
     "CallRecord": "engine.result",
+    "Caller": "engine.setup",
     "Command": "app.assistant",
     "ContextNotFound": "core.errors",
     "Delta": "core.requests",
@@ -157,6 +158,7 @@ __all__ = [
     "Call",
     "CallDone",
     "CallRecord",
+    "Caller",
     "Command",
     "ContextNotFound",
     "Delta",

@@ -29,6 +29,7 @@ PUBLIC = [
     "Call",
     "CallDone",
     "CallRecord",
+    "Caller",
     "Command",
     "ContextNotFound",
     "Delta",

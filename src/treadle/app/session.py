@@ -55,10 +55,16 @@ class SessionReply(Struct, frozen=True):
 
 
 class Confirmation(Struct, frozen=True):
-    """A call that waits, and whether its person said yes to it, in words."""
+    """A typed yes or no, and what waits in the run that it may be the answer to."""
 
-    approval: Approval
+    run_id: str
+    waiting: tuple[Approval, ...]
     approved: bool
+
+    @property
+    def approval(self) -> Approval | None:
+        """What it settles. None where it can't say what is meant: several calls wait, or it is asked what became of one."""
+        return self.waiting[0] if len(self.waiting) == 1 and not self.waiting[0].unclear else None
 
 
 class AssistantSession:
@@ -131,16 +137,20 @@ class AssistantSession:
         self, message: str, run_id: str | None, history: Sequence[Message], model: Model | None
     ) -> tuple[Agent[Any], dict[str, Any]]:
         agent = self.agent(model or await self.host.model())
-        if run_id is not None and (await self.info(run_id)).status == "open":
-            await agent.resume(run_id, **await self._kept())  # a killed process left it in the middle of a turn
+        if run_id is not None and await self._was_left(run_id):
+            await agent.resume(run_id, **await self._kept())
         is_new, run_id = run_id is None, run_id or new_run_id()
         before = (*history, *(await self.begin(run_id, message) if is_new else ()))
         return agent, {"run_id": run_id, "history": before, "origin": self.origin, **await self._kept()}
 
+    async def _was_left(self, run_id: str) -> bool:
+        """Whether a killed process left a run in the middle of a turn, or after a person had answered all that it waited for."""
+        info = await self.info(run_id)
+        return info.status == "open" or (info.status == "waiting" and not await Runs(self.host.home).approvals(run_id))
+
     async def _kept(self) -> dict[str, Any]:
         """Whose run it is, and where it is kept."""
-        caller = await self.caller()
-        return {"journal": self.host.home.services(), "user": caller.user, "credentials": caller.credentials}
+        return {"journal": self.host.home.services(), **on_behalf_of(await self.caller())}
 
     async def _ended(self, result: RunResult[Any]) -> SessionReply:
         return SessionReply(result, await self.reply(result))
@@ -174,24 +184,35 @@ class AssistantSession:
             await agent.answer(run_id, call_id, by, digest=digest, journal=self.host.home.services())
         return agent
 
-    async def confirmed(self, message: str, run_id: str = "") -> "Confirmation | None":
-        """What a typed yes or no is the answer to: the one call that waits in a run of theirs. None where it is no such answer.
+    async def confirmed(self, message: str, run_id: str = "") -> Confirmation | None:
+        """What a typed yes or no may be the answer to: what waits in a run of theirs, and hasn't expired. None where nothing does.
 
-        Without a run it is the last one that they began: whoever has asked something else since doesn't mean what waited before.
+        Without a run it is the last one of theirs, if it was begun here: whoever has asked something else since doesn't mean what
+        waited before.
         """
         said = yes_or_no(message)
-        info = None if said is None else await self._last() if not run_id else await self.info(run_id)
+        info = None if said is None else await self._asked(run_id)
         if said is None or info is None or info.status != "waiting":
             return None
         waiting = [each for each in await Runs(self.host.home).approvals(info.run_id) if each.expires_at > time.time()]
-        return Confirmation(waiting[0], said) if len(waiting) == 1 and not waiting[0].unclear else None
+        return Confirmation(info.run_id, tuple(waiting), said) if waiting else None
 
-    async def _last(self) -> RunInfo | None:
+    async def last_reply(self, run_id: str) -> SessionReply:
+        """How the last turn of a run of theirs ended, and what waits in it."""
+        await self.info(run_id)
+        result = past_result(run_id, await self.host.home.journal.read(run_id))
+        result.approvals = tuple(await Runs(self.host.home).approvals(run_id))
+        return await self._ended(result)
+
+    async def _asked(self, run_id: str) -> RunInfo | None:
+        """The run that is named; else the last one of theirs, if it was begun as this session begins them."""
+        if run_id:
+            return await self.info(run_id)
         user = (await self.caller()).user
-        if not self.host.home.database.exists():
-            return None
         found = await self.host.home.journal.listed(Wanted(agent=self.assistant.name, limit=LAST))
-        return next((each for each in found if each.user == user), None)
+        last = next((each for each in found if each.user == user), None)
+        opened = None if last is None else replay(await self.host.home.journal.read(last.run_id)).opened
+        return last if opened is not None and opened.origin == self.origin else None
 
     async def info(self, run_id: str) -> RunInfo:
         """A run, if it is theirs and this assistant's; `RunNotFound` where it isn't."""
@@ -201,6 +222,11 @@ class AssistantSession:
         if info.user != (await self.caller()).user or info.agent != self.assistant.name:
             raise RunNotFound(f"There is no run {run_id} of yours.")
         return info
+
+
+def on_behalf_of(caller: Caller) -> dict[str, Any]:
+    """A caller, as `Agent.run` and `Agent.resume` take it."""
+    return {"user": caller.user, "deps": caller.deps, "credentials": caller.credentials}
 
 
 def past_result(run_id: str, entries: Sequence[Entry]) -> RunResult[Any]:

@@ -16,6 +16,7 @@ from treadle.cli.face import Face
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options
 from treadle.core.seams import Model
+from treadle.engine.setup import Caller
 
 
 async def with_model(chosen: Chosen, face: Face) -> Chosen:
@@ -54,6 +55,15 @@ def build(chosen: Chosen, face: Face, name: str, user: str = "") -> Agent[str]:
     if face.person is not None:
         face.person.tools = agent.setup.toolset.tools
     return agent
+
+
+async def caller_of(chosen: Chosen, face: Face, user: str) -> Caller:
+    """On whose behalf the agent acts."""
+    if not chosen.assistant:
+        return Caller(user)
+    from treadle.cli.host import session_of
+
+    return await session_of(chosen, face, user, model_from(chosen)).caller()
 
 
 def _host(model: Model, user: str) -> Host:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent
 from treadle.app.home import open_home
-from treadle.app.session import AssistantSession
-from treadle.cli.agents import build, with_model
+from treadle.app.session import AssistantSession, on_behalf_of
+from treadle.cli.agents import build, caller_of, with_model
 from treadle.cli.choices import Chosen, chosen_for, chosen_from
 from treadle.cli.face import Face
 from treadle.cli.turn import Result, take_turn
@@ -36,7 +36,7 @@ class Conversation:
         face: Face,
         *,
         run_id: str,
-        user: str = "",
+        caller: Caller = Caller(),  # noqa: B008 - frozen
         kept: bool,
         session: AssistantSession | None = None,
         attached: Sequence[Attachment] = (),
@@ -47,7 +47,7 @@ class Conversation:
         self.turns = 0
         self._chosen = chosen
         self.face = face
-        self._user = user
+        self._caller = caller
         self._session = session
         self._attached = attached  # what goes with the first message
         self._journal = True if kept else MemoryJournal()
@@ -64,11 +64,10 @@ class Conversation:
                 asked,
                 run_id=self.run_id,
                 journal=self._journal,
-                user=caller.user,
-                credentials=caller.credentials,
                 history=history,
                 watchers=watchers,
                 origin=self._chosen.origin,
+                **on_behalf_of(caller),
             ),
         )
         self._attached = ()
@@ -79,7 +78,7 @@ class Conversation:
     async def _began(self, prompt: str) -> tuple[Caller, Sequence[Message]]:
         """On whose behalf it is asked, and what was said before. Where the assistant keeps conversations, it begins a new run."""
         if self._session is None:
-            return Caller(self._user), ()
+            return self._caller, ()
         if self._session.has_own_history and self.turns:
             self.run_id = new_run_id()
         begins = self._session.has_own_history or not self.turns
@@ -104,8 +103,8 @@ async def begin(args: argparse.Namespace, face: Face, name: str) -> Conversation
         chosen = replace(chosen, attended=False)
     chosen = await with_model(chosen, face)
     user = args.user or ""
-    agent = build(chosen, face, name, user)
-    return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), user=user, kept=kept, attached=attached)
+    agent, caller = build(chosen, face, name, user), await caller_of(chosen, face, user)
+    return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), caller=caller, kept=kept, attached=attached)
 
 
 async def _before(run_id: str) -> Chosen | None:

@@ -83,21 +83,25 @@ def detach(words: Sequence[str]) -> None:
 
 def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
     """The assistant that was chosen. Tools, rules and instructions that were typed are added to its own; limits replace its own."""
-    made = assistant(chosen.assistant)
     model = shown(model_from(chosen), face)
-
-    async def same() -> Model:
-        return model
-
-    host = Host(open_home(), same, user, approver=face.approver, about=chosen.about)
-    return AssistantSession(made, host).agent(
+    session = session_of(chosen, face, user, model)
+    return session.agent(
         model,
         instructions=chosen.instructions,
-        policy=policy_with(made.configured(host), chosen),
+        policy=policy_with(session.assistant.configured(session.host), chosen),
         limits=chosen.limits,
         dialect=chosen.dialect,
         **how,
     )
+
+
+def session_of(chosen: Chosen, face: Face, user: str, model: Model) -> AssistantSession:
+    """The assistant that was chosen, for whoever typed this."""
+
+    async def same() -> Model:
+        return model
+
+    return AssistantSession(assistant(chosen.assistant), Host(open_home(), same, user, approver=face.approver, about=chosen.about))
 
 
 def policy_with(made: Assistant, chosen: Chosen) -> Any:

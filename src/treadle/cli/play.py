@@ -28,7 +28,7 @@ async def perform(args: argparse.Namespace) -> int:
     face.approver = lambda approval: _approve_for_show(face.screen, approval)
     greet(face.screen)
     chosen = Chosen(demo=True)
-    conversation = Conversation(build(chosen, face, "demo"), chosen, face, run_id=new_run_id(), user="", kept=False)
+    conversation = Conversation(build(chosen, face, "demo"), chosen, face, run_id=new_run_id(), kept=False)
     script = iter(open_shop().suggestions)
     return await converse(conversation, face, lambda: _spoken(face, next(script, "")))
 

@@ -2,9 +2,10 @@
 
 import argparse
 
+from treadle.app.session import on_behalf_of
 from treadle.app.talk import exit_code
 from treadle.app.workers.order import is_workers
-from treadle.cli.agents import build, enter, with_model
+from treadle.cli.agents import build, caller_of, enter, with_model
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import Chosen, chosen_for, chosen_from
 from treadle.cli.codes import INTERRUPTED
@@ -30,10 +31,15 @@ async def _resume(args: argparse.Namespace) -> int:
     chosen = await with_model(chosen, face)
     enter(chosen.workspace)
     user = args.user or opened.user
-    agent = build(chosen, face, opened.agent, user)
+    agent, caller = build(chosen, face, opened.agent, user), await caller_of(chosen, face, user)
+    if caller.user != user:
+        raise SettingsError(
+            f"Run {args.run} is {user or 'nobody'}'s, and you are {caller.user or 'nobody'} here: sign in as they do."
+        )
+    how = on_behalf_of(caller)
     try:
         result = await take_turn(
-            agent, args.run, face, lambda watchers: agent.resume(args.run, journal=True, user=user, watchers=watchers)
+            agent, args.run, face, lambda watchers: agent.resume(args.run, journal=True, watchers=watchers, **how)
         )
     except Interrupted:
         return INTERRUPTED

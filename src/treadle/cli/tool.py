@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from treadle.app.agent import Agent
 from treadle.app.loading import load_tools
-from treadle.cli.agents import build, enter
+from treadle.cli.agents import build, caller_of, enter
 from treadle.cli.carrying import carry_out
 from treadle.cli.choices import TypedCall, chosen_from, json_object
 from treadle.cli.codes import FINE, INTERRUPTED
@@ -56,9 +56,9 @@ async def _call(args: argparse.Namespace) -> int:
     chosen = replace(chosen_from(args), model="typed", call=call)
     if not kept and face.approver is None:  # nobody could answer later
         chosen = replace(chosen, attended=False)
-    agent = build(chosen, face, "tool")
+    agent, caller = build(chosen, face, "tool"), await caller_of(chosen, face, args.user or "")
     enter(chosen.workspace)
-    conversation = Conversation(agent, chosen, face, run_id=new_run_id(), user=args.user or "", kept=kept)
+    conversation = Conversation(agent, chosen, face, run_id=new_run_id(), caller=caller, kept=kept)
     try:
         return code_of_call(await conversation.ask(f"Call {call.name} with {to_json(Redactor().value(call.arguments))}"))
     except Interrupted:

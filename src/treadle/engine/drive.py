@@ -7,6 +7,7 @@ import msgspec
 
 from treadle.core.entries import Noted, Replied, Shortened
 from treadle.core.errors import ToolProblem
+from treadle.core.messages import text_of
 from treadle.dialects.mend import Read, read_json
 from treadle.engine.ask import ask
 from treadle.engine.judge import misfit
@@ -89,7 +90,8 @@ async def _perform(run: LiveRun, step: Step) -> None:  # noqa: C901 - one case f
 def _wait(run: LiveRun) -> None:
     unclear = any(approval.unclear for approval in run.approvals())
     reason = "A person has to say what became of a call." if unclear else "A person has to approve a call."
-    run.finish("waiting", text=run.state.words, reason=reason)
+    said = text_of(run.state.parts).strip() or run.state.words  # the reply that made the call isn't in the history yet
+    run.finish("waiting", text=said, reason=reason)
 
 
 async def _ask_people(run: LiveRun, step: Wait) -> None:

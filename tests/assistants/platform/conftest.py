@@ -1,7 +1,11 @@
-"""The demo platform, in both of its shapes."""
+"""The demo platform, in both of its shapes, and the server that asks it."""
 
 import pytest
+from msgspec.structs import replace
 
+from server.running import Serving
+from treadle import Scripted
+from treadle.assistants.platform import assistant
 from treadle.assistants.platform.demo import start_demo
 
 
@@ -24,3 +28,17 @@ def demo():
     """The newer one, for a test that changes something."""
     with start_demo() as demo:
         yield demo
+
+
+@pytest.fixture
+def serve(demo, tmp_path, monkeypatch):
+    """The page's server for this platform, with these replies; nobody is signed in but who says so."""
+    monkeypatch.setenv("TREADLE_PLATFORM_SERVER", demo.url)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("TREADLE_PLATFORM_TOKEN", "IDP_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "quotas.md").write_text("# Quotas\n\nEvery team may have ten buckets.\n")
+    (tmp_path / "own.toml").write_text(f'[assistants.platform]\ndocuments = ["{tmp_path / "docs"}"]\n')
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
+    return lambda *replies: Serving(tmp_path, [replace(assistant, panel=None)], Scripted(*replies))  # the page is tested by itself

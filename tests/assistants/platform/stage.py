@@ -1,8 +1,14 @@
 """What the platform assistant's tests act on: the demo platform, a person's tools, a script for the model."""
 
 import asyncio
+import json
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
+import aiohttp
+
+from server.running import Serving
 from treadle import Agent, RunResult, Scripted, open_home
 from treadle.assistants.platform import assistant
 from treadle.assistants.platform.demo import Running
@@ -60,3 +66,29 @@ def approved(
         return result
 
     return asyncio.run(days()), model
+
+
+def ask(server: Serving, method: str, path: str, body: Any = None, token: str = "", **more: Any) -> tuple[int, Any]:
+    """Status and body of an answer, to whoever has this token."""
+    headers = {**({"authorization": f"Bearer {token}"} if token else {}), **more.pop("headers", {})}
+
+    async def asked():
+        asking = aiohttp.ClientSession(headers=headers)
+        async with asking as session, session.request(method, server.url + path, json=body, **more) as answer:
+            return answer.status, await (answer.json() if "json" in answer.content_type else answer.text())
+
+    return asyncio.run(asked())
+
+
+def run_of(server: Serving, run_id: str, token: str = "") -> dict[str, Any]:
+    """A run, once its turn is over: whoever follows its events hears of that."""
+    status, said = ask(server, "GET", f"/api/runs/{run_id}/events", None, token)
+    assert status == 200, said
+    return ask(server, "GET", f"/api/runs/{run_id}", None, token)[1]
+
+
+def application(demo: Running, name: str) -> Any:
+    """What the platform itself says of an application; None where there is none."""
+    there = Request(f"{demo.url}/api/applications", headers={"authorization": f"Bearer {demo.token('admin')}"})
+    with urlopen(there) as answer:
+        return json.load(answer).get(name)

@@ -116,6 +116,20 @@ def test_the_assistant_is_one_of_those_that_can_be_asked(home, alice):
     ran = treadle(home, "ask", "-a", "platform", "Who am I?", "-m", model, **alice)
     assert (ran.code, ran.out) == (0, "You are Alice.\n")
     assert '"username":"alice"' in ran.err
+    (kept,) = treadle(home, "runs", "--json").json
+    assert (kept["user"], kept["agent"]) == ("alice", "platform")
+
+
+def test_a_run_is_resumed_by_nobody_but_whose_it_is(home, alice, demo):
+    model = script(home, asks(("delete_application", {"app_name": "checkout"})), "Gone.")
+    assert treadle(home, "ask", "-a", "platform", "Delete checkout", "-m", model, **alice).code == 3
+    (run,) = treadle(home, "runs", "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    assert treadle(home, "approve", run["run_id"], call["call_id"]).code == 0
+    script(home, "Gone.")
+    other = treadle(home, "resume", run["run_id"], **{**alice, "TREADLE_PLATFORM_TOKEN": demo.token("admin")})
+    assert (other.code, "is alice's, and you are admin here" in other.err) == (2, True)
+    assert treadle(home, "resume", run["run_id"], **alice).out == "Gone.\n"
 
 
 def test_a_spec_is_written_to_stdout_or_into_a_file(home):

@@ -8,7 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from browser import needs_browser
-from server.running import Serving
+from cli.running import script, start
+from server.pages.cable import Cable
+from server.pages.shop import Held
+from server.running import Serving, host
 from treadle import Scripted, SettingsError
 from treadle.assistants.platform import assistant
 from treadle.assistants.platform.demo import start_demo
@@ -141,7 +144,7 @@ def test_a_question_streams_its_answer_and_shows_its_calls(visit):
     visit(look, first, "You have **three**.", chunk=5)
 
 
-def test_a_conversation_goes_on_and_a_new_one_begins_after_a_question(visit):
+def test_a_conversation_goes_on_and_is_opened_again_after_another(visit):
     heard = []
 
     def listen(request):
@@ -153,15 +156,16 @@ def test_a_conversation_goes_on_and_a_new_one_begins_after_a_question(visit):
         await ask(page, "One?", DONE.format(1))
         await ask(page, "Two?", DONE.format(2))
         await page.click("#anew")
-        await page.click("dialog .quiet")
-        assert await page.evaluate("document.querySelectorAll('.turn').length") == 2
-        await page.click("#anew")
-        await page.click("dialog button")
         await page.wait_for("document.querySelectorAll('.turn').length === 0 && !document.querySelector('.start').hidden")
         await ask(page, "Three?", DONE.format(1))
-        assert heard == [["One?"], ["One?", "Two?"], ["Three?"]]
+        await page.click("#anew")
+        await page.becomes("[...document.querySelectorAll('#earlier button')].map(each => each.innerText)", ["Three?", "One?"])
+        await page.click("#earlier li:last-child button")
+        await page.becomes("[...document.querySelectorAll('.said p')].map(each => each.innerText)", ["One?", "Two?"])
+        await ask(page, "Four?", DONE.format(1))
+        assert heard == [["One?"], ["One?", "Two?"], ["Three?"], ["One?", "Two?", "Four?"]]
 
-    visit(look, listen, listen, listen)
+    visit(look, listen, listen, listen, listen)
 
 
 def test_an_answer_can_be_stopped_and_the_conversation_goes_on(visit):
@@ -178,10 +182,10 @@ def test_an_answer_can_be_stopped_and_the_conversation_goes_on(visit):
         assert await page.evaluate("document.querySelector('.send').hidden")
         assert await page.evaluate("document.querySelector('.thinking').open") is False
         await page.press("Escape")
-        await page.wait_for("document.querySelector('.doing').innerText === 'You stopped this answer.'")
+        await page.wait_for("document.querySelector('.doing').innerText === 'This answer was stopped.'")
         assert await page.evaluate("document.querySelector('.stop').hidden")
         await page.wait_for("fetch('/api/runs').then(said => said.json()).then(({runs: [run]}) => run.status === 'cancelled')")
-        await ask(page, "Short, please.", DONE.format(1))
+        await ask(page, "Short, please.", DONE.format(2))
         assert "In short." in await page.text(".turn:last-child .words")
 
     visit(look, lambda request: slow(), "In short.")
@@ -208,7 +212,6 @@ def test_whoever_is_at_the_end_stays_there_and_nobody_else_is_moved(visit):
             await page.wait_for(many.format(so_far + 30))
             assert await page.evaluate(top) == 0
             await page.click("#anew")
-            await page.click("dialog button")
             await page.wait_for("document.querySelectorAll('.turn').length === 0")
 
     visit(look, lambda request: slow(), lambda request: slow())
@@ -269,6 +272,106 @@ def test_a_reply_that_is_tried_again_is_shown_once(visit):
         )
 
     visit(look, broken, "A whole answer.")
+
+
+# runs that outlive the page
+
+
+def test_a_page_that_is_loaded_again_and_another_tab_show_what_happens_meanwhile(visit, browser, demo):
+    held = Held("One, ", "two.")
+    shown = "[...document.querySelectorAll('#chat .said p, #chat .words')].map(each => each.innerText).filter(Boolean)"
+
+    async def look(page):
+        await ask(page, "A gift shop?", DONE.format(1))
+        await ask(page, "Count.", "document.querySelectorAll('.turn').length === 2")
+        held.free()
+        await page.wait_for("document.querySelector('.turn:last-child .words')?.innerText === 'One,'")
+        url = await page.evaluate("location.href")
+        await page.go(url)
+        tab = await browser[1].open(url)
+        for each in (page, tab):
+            await each.send("Page.bringToFront")  # nothing is drawn in one that nobody sees
+            await each.wait_for("document.querySelector('.turn:last-child .words')?.innerText === 'One,'")
+            await each.becomes("document.querySelector('.turn .foot button')?.innerText", "Show gift-shop")
+            await each.becomes("document.querySelector('#spec-name').innerText", "gift-shop")
+        held.free()
+        for each in (page, tab):
+            await each.send("Page.bringToFront")  # nothing is drawn in one that nobody sees
+            await each.wait_for("document.querySelector('.turn:last-child .words')?.innerText === 'One, two.'")
+            assert (await each.evaluate(shown))[-2:] == ["Count.", "One, two."]
+            assert await each.evaluate("document.querySelectorAll('.turn').length") == 2
+        await ask(page, "Delete demo-app.", ASKED)
+        await tab.go(await tab.evaluate("location.href"))
+        await tab.wait_for(ASKED)
+        assert await tab.evaluate("document.querySelector('.send').disabled")
+        await tab.click(".approve")
+        await tab.wait_for("document.querySelector('.turn:last-child .part:last-child .words')?.innerText === 'It is gone.'")
+        assert application(demo, "demo-app") is None
+        tab.check()
+        await tab.close()
+
+    visit(look, WRITTEN, held, calls(("delete_application", {"app_name": "demo-app"})), "It is gone.")
+
+
+def test_a_killed_server_takes_neither_an_answer_nor_a_question_with_it(browser, demo, tmp_path):
+    runner, started = browser
+    busy = tmp_path / "busy"
+    busy.touch()
+    program = tmp_path / "model.sh"
+    program.write_text(f"cat > {tmp_path}/asked; while [ -e {busy} ]; do sleep 0.05; done")
+    env = {"TREADLE_PLATFORM_SERVER": demo.url, "TREADLE_PLATFORM_TOKEN": demo.token("alice")}
+
+    def serve(model):
+        server = start(tmp_path, "serve", "--no-token", "--port", "0", "-m", model, **env)
+        return server, int(server.stdout.readline().strip().rstrip("/").rpartition(":")[2])
+
+    async def look(cable, servers):
+        page = await started.open(f"{cable.url}/platform/")
+        await page.wait_for("document.querySelectorAll('.chip').length === 3")
+        await ask(page, "How are you?", "new URLSearchParams(location.search).get('run') !== null")
+        await page.click("#new-spec")
+        await edit(page, SPEC)
+        await page.click("#deploy")
+        await page.wait_for("document.querySelector('#outcome .approval') !== null")
+        await saved(tmp_path / "asked")  # the model is at work
+        servers[0].kill()
+        await page.wait_for("document.querySelector('.doing').innerText === 'Connection lost; trying again…'")
+        again, cable.port = await asyncio.to_thread(serve, script(tmp_path, "All is well."))
+        servers.append(again)
+        await page.wait_for("document.querySelector('.turn .words')?.innerText === 'All is well.'")
+        assert await page.evaluate("document.querySelectorAll('.turn').length") == 1
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelector('#outcome .approval') !== null")
+        assert "gift-shop would be a new application" in await page.text("#outcome .preview")
+        assert (await page.evaluate("document.querySelector('#text').value")).strip() == SPEC.strip()
+        await page.click("#outcome .approve")
+        await page.wait_for("document.querySelector('#outcome .notice.good') !== null")
+        assert application(demo, "gift-shop") is not None
+        await page.go(await page.evaluate("location.href"))
+        await page.wait_for("document.querySelector('#outcome .notice.good') !== null")
+        assert await page.text(".turn .words") == "All is well."
+        await page.close()
+
+    first, port = serve(f"command:sh {program}")
+    servers = [first]
+    try:
+        with Cable(port) as cable:
+            runner.run(look(cable, servers))
+    finally:
+        busy.unlink()
+        for server in servers:
+            server.kill()
+            server.communicate()
+
+
+def test_a_run_that_is_not_there_begins_anew_quietly(visit):
+    async def look(page):
+        await page.becomes("location.search", "")
+        assert await page.evaluate("document.querySelectorAll('.turn').length") == 0
+        assert [problem for problem in page.problems if "404" not in problem] == []
+        page.problems.clear()
+
+    visit(look, at="?run=nothing")
 
 
 # what a person is asked
@@ -353,6 +456,8 @@ def test_a_decision_that_comes_too_late_is_said_in_the_question(visit):
         await page.wait_for("document.querySelector('.approval [role=alert]').innerText.includes('not those that were approved')")
         assert not await page.evaluate("document.querySelector('.approve').disabled")
         assert await page.text(".doing") == "Waiting for you."
+        assert [problem for problem in page.problems if "409" not in problem] == []
+        page.problems.clear()
 
     visit(look, calls(("delete_application", {"app_name": "demo-app"})))
 
@@ -607,9 +712,6 @@ def test_nobody_signed_in_and_no_model_are_said_with_what_to_do(browser, demo, t
     async def no_model():
         raise SettingsError("No model is set up. Start Ollama.")
 
-    def routes(host):
-        return assistant.routes(replace(host, model=no_model))
-
     async def run(url):
         page = await started.open(url)
         await page.wait_for("document.querySelector('#notices .notice') !== null")
@@ -620,10 +722,10 @@ def test_nobody_signed_in_and_no_model_are_said_with_what_to_do(browser, demo, t
         assert (await page.text("#who"), await page.text("#model")) == (demo.url, "no model")
         await ask(page, "Hello?", "document.querySelector('.turn .notice.bad') !== null")
         assert "No model is set up. Start Ollama." in await page.text(".turn .notice.bad")
-        page.check()
+        assert [problem for problem in page.problems if "status of 50" not in problem] == []
         await page.close()
 
-    with Serving(tmp_path, [replace(assistant, routes=routes)]) as server:
+    with Serving(tmp_path, [assistant], lent=replace(host(tmp_path), model=no_model)) as server:
         runner.run(run(f"{server.url}/platform/"))
 
 

@@ -1,44 +1,17 @@
 """The assistant over HTTP: the contract of the original, and what the panel needs. Real servers on both sides."""
 
-import asyncio
 import json
 
-import aiohttp
 import pytest
 from msgspec.structs import replace
 
-from assistants.platform.stage import SPEC
+from assistants.platform.stage import SPEC, application, ask, run_of
 from server.running import Serving
 from treadle import Scripted, Traits
 from treadle.assistants.platform import assistant
 from treadle.testing import calls
 
 SHOWN = f"Here:\n```yaml\n{SPEC}```"
-
-
-@pytest.fixture
-def serve(demo, tmp_path, monkeypatch):
-    """The page's server for this platform, with these replies; nobody is signed in but who says so."""
-    monkeypatch.setenv("TREADLE_PLATFORM_SERVER", demo.url)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("TREADLE_PLATFORM_TOKEN", "IDP_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "quotas.md").write_text("# Quotas\n\nEvery team may have ten buckets.\n")
-    (tmp_path / "own.toml").write_text(f'[assistants.platform]\ndocuments = ["{tmp_path / "docs"}"]\n')
-    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
-    return lambda *replies: Serving(tmp_path, [replace(assistant, panel=None)], Scripted(*replies))  # the page is tested by itself
-
-
-def ask(server, method, path, body=None, token="", **more):
-    headers = {"authorization": f"Bearer {token}"} if token else {}
-
-    async def asked():
-        asking = aiohttp.ClientSession(headers=headers)
-        async with asking as session, session.request(method, server.url + path, json=body, **more) as answer:
-            return answer.status, await (answer.json() if "json" in answer.content_type else answer.text())
-
-    return asyncio.run(asked())
 
 
 def test_chat_answers_with_what_clients_of_the_original_know(serve, demo):
@@ -74,8 +47,6 @@ def test_nobody_goes_on_with_another_ones_run(serve, demo):
         run_id = ask(server, "POST", "/api/ai/chat", {"message": "Hello"}, demo.token("alice"))[1]["run_id"]
         for token in (demo.token("bob"), "", "wrong"):
             assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": run_id}, token)[0] == 404
-            path = f"/api/platform/approvals/{run_id}/call_1"
-            assert ask(server, "POST", path, {"approved": True, "digest": "x"}, token)[0] == 404
         assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": "nothing"}, demo.token("alice"))[0] == 404
 
 
@@ -100,59 +71,80 @@ def test_what_would_change_is_shown_and_done_when_it_is_approved(serve, demo):
         (approval,) = waiting["approvals"]
         assert waiting["stopped"] == "waiting"
         assert "my-app would be a new application" in approval["preview"]
-        path = f"/api/platform/approvals/{waiting['run_id']}/{approval['call_id']}"
+        path = f"/api/runs/{waiting['run_id']}/approvals/{approval['call_id']}"
         assert ask(server, "POST", path, {"approved": True, "digest": "0" * 64}, token)[0] == 409
-        status, done = ask(server, "POST", path, {"approved": True, "digest": approval["digest"]}, token)
-        assert (status, done["message"], done["stopped"]) == (200, "It is deployed.", "answered")
+        assert ask(server, "POST", path, {"approved": True, "digest": approval["digest"]}, token)[0] == 202
+        done = run_of(server, waiting["run_id"], token)
+        assert done["entries"][-1]["text"] == "It is deployed."
+        assert [each["by"] for each in done["entries"] if each["kind"] == "approved"] == ["alice"]
         assert ask(server, "POST", path, {"approved": True, "digest": approval["digest"]}, token)[0] == 409
-    assert deployed(demo, "my-app")
-
-
-def deployed(demo, name):
-    async def asked():
-        headers = {"authorization": f"Bearer {demo.token('admin')}", "accept": "application/json"}
-        async with aiohttp.ClientSession(headers=headers) as session, session.get(f"{demo.url}/api/applications/{name}") as answer:
-            return answer.status == 200
-
-    return asyncio.run(asked())
+    assert application(demo, "my-app")
 
 
 @pytest.mark.parametrize("approved", [True, False])
 def test_a_button_deploys_what_is_shown_without_any_model(serve, demo, approved):
     token = demo.token("alice")
     with serve(ValueError("no model is needed")) as server:
-        waiting = ask(server, "POST", "/api/platform/deploy", {"spec": SPEC}, token)[1]
-        (approval,) = waiting["approvals"]
-        path = f"/api/platform/approvals/{waiting['run_id']}/{approval['call_id']}"
+        status, begun = ask(server, "POST", "/api/runs", button(SPEC), token)
+        assert status == 202
+        (approval,) = run_of(server, begun["run_id"], token)["approvals"]
+        path = f"/api/runs/{begun['run_id']}/approvals/{approval['call_id']}"
         said = {"approved": approved, "digest": approval["digest"], "reason": "Not now."}
-        _, done = ask(server, "POST", path, said, token)
-    assert ("success" in done["message"]) == approved
-    assert ("Not now." in done["message"]) != approved
-    assert deployed(demo, "my-app") == approved
+        assert ask(server, "POST", path, said, token)[0] == 202
+        done = run_of(server, begun["run_id"], token)
+    assert done["run"]["status"] == "answered"
+    assert ["Deployed 'my-app'" in each["result"]["content"] for each in done["entries"] if each["kind"] == "returned"] == (
+        [True] if approved else []
+    )
+    assert bool(application(demo, "my-app")) == approved
+
+
+def button(spec, **more):
+    call = {"name": "deploy_application", "arguments": {"spec_content": spec}}
+    return {"assistant": "platform", "message": "Deploy it.", "call": call, **more}
 
 
 def test_a_button_for_a_broken_spec_says_what_is_wrong(serve, demo):
     with serve("x") as server:
-        reply = ask(server, "POST", "/api/platform/deploy", {"spec": "metadata: {}"}, demo.token("alice"))[1]
-    assert (reply["stopped"], reply["approvals"]) == ("answered", [])
-    assert "The spec has errors" in reply["message"]
+        begun = ask(server, "POST", "/api/runs", button("metadata: {}"), demo.token("alice"))[1]
+        done = run_of(server, begun["run_id"], demo.token("alice"))
+    assert (done["run"]["status"], done["approvals"]) == ("answered", [])
+    (returned,) = [each["result"] for each in done["entries"] if each["kind"] == "returned"]
+    assert (returned["problem"], "The spec has errors" in returned["content"]) == ("raised", True)
+
+
+def test_what_is_said_after_a_button_is_answered_by_the_model(serve, demo):
+    token = demo.token("alice")
+    with serve("It is still broken.") as server:
+        run_id = ask(server, "POST", "/api/runs", button("metadata: {}"), token)[1]["run_id"]
+        run_of(server, run_id, token)
+        assert ask(server, "POST", "/api/runs", button(SPEC, run_id=run_id), token)[0] == 422
+        assert ask(server, "POST", "/api/runs", {"message": "And now?", "run_id": run_id}, token)[0] == 202
+        assert run_of(server, run_id, token)["entries"][-1]["text"] == "It is still broken."
 
 
 def test_what_happens_is_streamed_as_it_happens(serve, demo):
+    events = {"accept": "text/event-stream"}
+    body = {"assistant": "platform", "message": "How many buckets may I have?"}
     with serve(calls(("list_applications", {}), ("get_workflow", {"workflow_id": "x"})), SHOWN) as server:
-        status, text = ask(server, "POST", "/api/platform/chat", {"message": "Apps?"}, demo.token("alice"))
-    events = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
-    kinds = [event["event"] for event in events]
+        status, text = ask(server, "POST", "/api/runs", body, demo.token("alice"), headers=events)
+        told = [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+        kept = run_of(server, told[0]["run_id"], demo.token("alice"))
+    kinds = [event["event"] for event in told]
     assert (status, kinds[0], kinds[-1]) == (200, "run_started", "reply")
     assert kinds.count("call_returned") == 2
     assert "text_arrived" in kinds
-    assert events[-1]["generated_spec"].strip() == SPEC.strip()
+    data = told[-1]["data"]
+    assert (data["generated_spec"].strip(), data["citations"], data["findings"]) == (SPEC.strip(), ["docs/quotas.md"], [])
+    assert kept["replies"] == [data]
 
 
-def test_a_stream_that_fails_says_so_at_its_end(serve, demo):
+def test_nobody_has_tokens_sent_to_another_platform(serve, demo, monkeypatch):
+    monkeypatch.setenv("TREADLE_PLATFORM_TOKEN", demo.token("admin"))
+    body = {"assistant": "platform", "message": "Hello?", "context": {"server": "http://127.0.0.1:9"}}
     with serve("x") as server:
-        text = ask(server, "POST", "/api/platform/chat", {"message": "x", "run_id": "nothing"}, demo.token("alice"))[1]
-    assert json.loads(text.removeprefix("data: "))["event"] == "error"
+        assert ask(server, "POST", "/api/runs", body)[0] == 422
+        assert ask(server, "POST", "/api/runs", {**body, "context": {"server": demo.url}})[0] == 202
 
 
 def test_a_spec_is_written_and_checked(serve, demo):
@@ -182,11 +174,8 @@ def test_the_status_says_what_there_is(serve, demo):
         ("/api/ai/chat", [], 400),
         ("/api/ai/chat", {"message": "x" * 100_001}, 413),
         ("/api/ai/chat", {"message": "x", "conversation_history": [{"role": "tool", "content": ""}]}, 400),
-        ("/api/platform/chat", {}, 400),
         ("/api/ai/generate-spec", {"description": ""}, 400),
         ("/api/platform/validate", {"spec": None}, 400),
-        ("/api/platform/approvals/x/y", {"approved": "yes"}, 400),
-        ("/api/platform/approvals/x/y", {"approved": True, "digest": ""}, 400),
     ],
 )
 def test_what_cant_be_read_is_refused_with_a_sentence(serve, path, body, status):

@@ -3,39 +3,24 @@
 This module only says what it offers; everything it needs is imported when it is used.
 """
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from treadle import Assistant, Command, Host, Limits, Panel, Plan, Toolset, allow, ask, later
+from treadle import Assistant, Command, Limits, Panel, allow, ask, later
 
 _NAME = "treadle.assistants.platform"
 
 
-def _toolsets(host: Host) -> Sequence[Toolset]:
-    from treadle.assistants.platform.local import local_tools
-
-    return local_tools(host)
-
-
-def _lead(host: Host) -> Plan:
-    from treadle.assistants.platform.plan import plan
-
-    return plan
-
-
 def _part(name: str, summary: str, more: str = "", arguments: str = "") -> Command:
-    run: Callable[[Namespace, Host], int | Awaitable[int]] = later(f"{_NAME}.command:{name}")
-    options: Callable[[ArgumentParser], object] = later(f"{_NAME}.command:{arguments or name + '_arguments'}")
-    return Command(name, summary, run, options, more)
+    options = later(f"{_NAME}.command:{arguments or name + '_arguments'}")
+    return Command(name, summary, later(f"{_NAME}.command:{name}"), options, more)
 
 
 assistant = Assistant(
     name="platform",
     title="Platform",
     summary="Answers about a running platform and acts on it, with your own rights.",
-    configure=lambda host: {"instructions": later(f"{_NAME}.local:instructions_for")(host)},
-    toolsets=_toolsets,
+    configure=later(f"{_NAME}.session:configure"),
+    toolsets=later(f"{_NAME}.session:toolsets"),
     policy=(
         allow("*", effect="read"),
         ask("deploy_application", reason="This changes what runs."),
@@ -58,5 +43,7 @@ assistant = Assistant(
     ),
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Platform", Path(__file__).parent / "panel"),
-    lead=_lead,
+    lead=later(f"{_NAME}.session:plan"),
+    caller=later(f"{_NAME}.session:caller"),
+    reply=later(f"{_NAME}.session:reply"),
 )

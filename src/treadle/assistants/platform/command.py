@@ -6,13 +6,14 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from treadle import Host, Kept, RunResult, SettingsError, Slash, Talk, Terminal, exit_code, typed
-from treadle.assistants.platform.desk import Desk
-from treadle.assistants.platform.documents import Documents
+from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Terminal, exit_code, typed
+from treadle.assistants.platform import assistant
+from treadle.assistants.platform.documents import Documents, open_documents
 from treadle.assistants.platform.generate import as_json
-from treadle.assistants.platform.said import last_question
 from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
-from treadle.assistants.platform.settled import own_token, settled
+from treadle.assistants.platform.session import generate as write_spec
+from treadle.assistants.platform.settled import settled
+from treadle.assistants.platform.shapes import Json
 from treadle.files import read_named
 
 MOST_BYTES = 1_000_000  # of a spec
@@ -51,27 +52,27 @@ def demo_arguments(parser: ArgumentParser) -> None:
 
 async def ask(args: Namespace, host: Host) -> int:
     """One question."""
-    async with _desk(args, host) as (desk, _):
-        talk = await _talk(desk, host)
-        result = await talk.ask(typed(args.words))
-        await _after(desk, host, result)
+    async with _session(args, host) as (session, _):
+        result = await host.talking(session, session.agent(await host.model())).ask(typed(args.words))
+        await _after(session, result)
     return exit_code(result)
 
 
 async def chat(args: Namespace, host: Host) -> int:
     """A conversation."""
-    async with _desk(args, host) as (desk, documents):
-        talk = await _talk(desk, host)
+    async with _session(args, host) as (session, documents):
+        talk = host.talking(session, session.agent(await host.model()))
         last: list[str] = []
 
         async def after(result: RunResult[str]) -> None:
             last.extend(filter(None, [spec_in(result.text)]))
-            await _after(desk, host, result)
+            await _after(session, result)
 
         terminal = host.shown_at
         state = await documents.state()
         known = f" {state.documents} documents are known." if state.documents else ""
-        terminal.note(f"Talking to {settled(args.server).server} {await _as_whom(desk)}.{known} /help lists what can be typed.")
+        whose = _as_whom((await session.caller()).deps)
+        terminal.note(f"Talking to {session.host.about['server']} {whose}.{known} /help lists what can be typed.")
         save = Slash("write the spec that was shown last into a file", lambda name: _save(terminal, last, name), "FILE")
         return await talk.converse({"/save": save}, after)
 
@@ -82,8 +83,8 @@ async def generate(args: Namespace, host: Host) -> int:
         raise SettingsError("--json prints everything and --output writes the spec: leave one of them out.")
     if args.output and not args.force and _is_there(args.output):
         raise SettingsError(f"{args.output} is there already; choose another name, or replace it with --force.")
-    async with _desk(args, host) as (desk, _):
-        made = await desk.generate(typed(args.words))
+    async with _session(args, host) as (session, _):
+        made = await write_spec(session.host, typed(args.words))
     terminal = host.shown_at
     if args.json:
         host.show(as_json(made))
@@ -125,35 +126,27 @@ async def demo(args: Namespace, host: Host) -> int:
 
 
 @asynccontextmanager
-async def _desk(args: Namespace, host: Host) -> AsyncGenerator[tuple[Desk, Documents]]:
-    """The person's desk and its documents, indexed anew where they have changed."""
-    settings, terminal = settled(args.server), host.shown_at
-    documents = Documents(settings, host.home.folder)
-    try:
+async def _session(args: Namespace, host: Host) -> AsyncGenerator[tuple[AssistantSession, Documents]]:
+    """The assistant on the platform that is meant, and its documents, indexed anew where they have changed."""
+    settings = settled(args.server)
+    async with open_documents(host, settings) as documents:
         for sentence in await documents.refresh():
-            terminal.note(sentence)
-        yield Desk(host, settings, own_token(settings.server), documents), documents
-    finally:
-        await documents.close()
+            host.shown_at.note(sentence)
+        yield AssistantSession(assistant, host, {"server": settings.server}), documents
 
 
-async def _talk(desk: Desk, host: Host) -> Talk:
-    return host.talking(desk.agent(await host.model()), Kept(await desk.name(), desk.credentials, {"server": desk.server}))
-
-
-async def _as_whom(desk: Desk) -> str:
-    user = await desk.user()
+def _as_whom(user: Json) -> str:
     if not user:
         return "without being signed in: set TREADLE_PLATFORM_TOKEN"
     return f"as {user.get('username', 'somebody')} ({user.get('team', '?')}, {user.get('role', '?')})"
 
 
-async def _after(desk: Desk, host: Host, result: RunResult[str]) -> None:
+async def _after(session: AssistantSession, result: RunResult[str]) -> None:
     """Beneath an answer: what it goes by, and what is wrong with the spec in it."""
-    reply, terminal = await desk.reply(result, last_question(result.history)), host.shown_at
-    if reply.citations:
-        terminal.note(f"See: {', '.join(reply.citations)}")
-    _show(terminal, reply.findings)
+    reply, terminal = await session.reply(result), session.host.shown_at
+    if reply["citations"]:
+        terminal.note(f"See: {', '.join(reply['citations'])}")
+    _show(terminal, reply["findings"])
 
 
 def _show(terminal: Terminal, findings: tuple[Finding, ...]) -> None:

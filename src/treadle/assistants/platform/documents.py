@@ -5,14 +5,15 @@ Nothing is opened where no folder is named. What can't be found out never keeps 
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle import TreadleError
+from treadle import Host, TreadleError
 from treadle.assistants.platform.settled import PlatformSettings
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Documents:
             return []
         from treadle.passages import index_folders
 
+        self._fresh_until = time.monotonic() + FRESH
         there, missing = _folders(self._settings.documents)
         try:
             report = await index_folders(self._opened(), there)
@@ -64,7 +66,6 @@ class Documents:
                 return
             for sentence in await self.refresh():
                 log.info("%s", sentence)
-            self._fresh_until = time.monotonic() + FRESH
 
     async def about(self, question: str) -> "list[Found]":
         """The passages that fit a question, the best first."""
@@ -98,6 +99,25 @@ class Documents:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._store = Passages(self._path, embedder_of(self._settings.embeddings))
         return self._store
+
+
+_open: dict[tuple[Path, PlatformSettings, asyncio.AbstractEventLoop], tuple[Documents, int]] = {}  # those in use, and by how many
+
+
+@asynccontextmanager
+async def open_documents(host: Host, settings: PlatformSettings) -> AsyncGenerator[Documents]:
+    """The documents of a platform, for one person. All who use them at the same time share them."""
+    key = host.home.folder, settings, asyncio.get_running_loop()
+    documents, users = _open.get(key) or (Documents(settings, host.home.folder), 0)
+    _open[key] = documents, users + 1
+    try:
+        yield documents
+    finally:
+        users = _open[key][1] - 1
+        _open[key] = documents, users
+        if not users:
+            del _open[key]
+            await documents.close()
 
 
 def _folders(names: Sequence[str]) -> tuple[list[Path], list[Path]]:

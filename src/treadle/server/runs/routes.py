@@ -64,14 +64,14 @@ class Service:
         self._live = runs.live
 
     @get("/api/runs", errors={404: "`before` names no run"})
-    async def listed(self, query: RunsAsked) -> Listed:
+    async def listed(self, request: Request, query: RunsAsked) -> Listed:
         """The runs, newest first."""
         before = await self._before(query.before) if query.before else None
         wanted = Wanted(query.search, query.status, query.assistant, before, query.limit + 1)
         found = await self._home.journal.listed(wanted)
         runs = found[: query.limit]
         following = "{!r},{}".format(*place_in_list(runs[-1])) if len(found) > query.limit else ""
-        return Listed(runs, bool(following), following)
+        return Listed(await self._runs.shown_to(runs, _visitor(request)), bool(following), following)
 
     async def _before(self, said: str) -> tuple[float, str]:
         at, comma, run_id = said.partition(",")
@@ -95,6 +95,7 @@ class Service:
     async def shown(self, request: Request, run_id: str) -> Shown:
         """A run, with all its entries."""
         info = await self._info(run_id)
+        await self._runs.check_shown(run_id, _visitor(request))
         return shown(info, await journals_of(self._home, run_id), await self._runs.replies(run_id, _visitor(request)))
 
     @get(
@@ -106,6 +107,7 @@ class Service:
         """What happens in a run, as server-sent events."""
         place = place_of(request.headers.get("last-event-id", "") or query.after)
         await self._runs.settled()
+        await self._runs.check_shown(run_id, _visitor(request))
 
         async def data() -> Any:
             return next(reversed(await self._runs.replies(run_id, _visitor(request))), None)
@@ -131,9 +133,9 @@ class Service:
         return Begins(way.turn.run_id, "open")
 
     @post("/api/runs/{run_id}/cancel", errors={**MISSING, 409: "it is over, or isn't under way here"}, returns="how it stands now")
-    async def cancel(self, run_id: str) -> Begins:
+    async def cancel(self, request: Request, run_id: str) -> Begins:
         """Stop a run that is under way, or that waits for a person."""
-        await self._runs.cancel(run_id)
+        await self._runs.cancel(run_id, _visitor(request))
         return Begins(run_id, (await self._info(run_id)).status)
 
     @post("/api/runs/{run_id}/fork", errors=GOES_ON, links=("get_api_runs_run_id", "post_api_runs_run_id_resume"))
@@ -144,10 +146,11 @@ class Service:
         return Made(await self._runs.fork(run_id, asked, _visitor(request)))
 
     @get("/api/approvals")
-    async def waiting(self) -> Waiting:
+    async def waiting(self, request: Request) -> Waiting:
         """What waits for a person."""
         found: list[Waits] = []
-        for info in await self._home.journal.listed(Wanted(status="waiting", limit=MOST_WAITING)):
+        waiting = await self._home.journal.listed(Wanted(status="waiting", limit=MOST_WAITING))
+        for info in await self._runs.shown_to(waiting, _visitor(request)):
             for approval in waiting_in(await journals_of(self._home, info.run_id)):
                 said: dict[str, Any] = {name: getattr(masked(approval, _REDACTOR), name) for name in approval.__struct_fields__}
                 found.append(Waits(**said, root=info.run_id, assistant=info.agent, title=info.title))

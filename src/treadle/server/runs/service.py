@@ -19,10 +19,10 @@ from treadle.app.agent import Agent
 from treadle.app.assistant import Assistant, Host
 from treadle.app.jobs import Jobs
 from treadle.app.runs import Runs
-from treadle.app.session import AssistantSession
+from treadle.app.session import AssistantSession, on_behalf_of
 from treadle.app.workers.order import is_workers
 from treadle.app.workers.submit import queue_again
-from treadle.core.entries import Entry, Finished, Resumed
+from treadle.core.entries import Entry, Finished, Resumed, Said
 from treadle.core.errors import RunNotFound, TreadleError
 from treadle.core.log import log
 from treadle.core.media import Attachment, attachment_from_base64
@@ -48,9 +48,10 @@ from treadle.server.runs.live import Live, Turn, UnderWay
 from treadle.server.runs.replay import told, waiting_in
 from treadle.server.runs.taking_up import lock_of, wait_for
 from treadle.server.wires.answer import waiting_calls
-from treadle.stores.journal import Wanted
+from treadle.stores.journal import RunInfo, Wanted
 
 MOST_TAKEN_UP = 1_000
+NOT_YOURS = "There is no such run of yours."
 MOST_TRIES = 5  # times that a run is taken up without anybody asking for it and without coming any further
 
 
@@ -59,6 +60,11 @@ class Visitor(Struct, frozen=True):
 
     turnstile: Turnstile | None = None
     headers: Mapping[str, str] = {}
+
+    @property
+    def shows_anything(self) -> bool:
+        """Whether they show something that an assistant may know them by. What the server knows them by isn't among it."""
+        return "authorization" in self.headers or bool(self.headers.get("cookie"))
 
 
 class Made(Struct, frozen=True):
@@ -120,9 +126,7 @@ class HostedRuns:
             entries = await entries_of(self.home, run_id)
             if is_ours(opened_in(entries)) and _tries(entries) < MOST_TRIES:
                 begun = self._begun(run_id, entries)
-                made = await self._made(begun, Visitor())
-                if (await made.session.caller()).user == opened_in(entries).user:  # else only they can go on with it
-                    await self._resumed(run_id, begun, made, entries, None)
+                await self._resumed(run_id, begun, await self._made(begun, Visitor()), entries, None)
         except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
             log.warning("Run %s couldn't be taken up again: %s", run_id, getattr(error, "detail", error))
 
@@ -130,6 +134,8 @@ class HostedRuns:
 
     async def begin(self, asked: TurnAsked, by: Visitor) -> UnderWay:
         """A turn: of a new run, or of one that is there."""
+        if asked.run_id and asked.call is not None:
+            raise HTTPException(422, "A call is made in a run of its own; leave `run_id` out.")
         if asked.run_id:
             return await self._go_on(asked, by)
         if asked.assistant not in self._assistants:
@@ -142,7 +148,7 @@ class HostedRuns:
     async def _go_on(self, asked: TurnAsked, by: Visitor) -> UnderWay:
         await self.settled()
         entries = await entries_of(self.home, asked.run_id)
-        begun = self._changed(self._begun(asked.run_id, entries), asked)
+        begun = replace(self._changed(self._begun(asked.run_id, entries), asked), call=None)
         if asked.assistant not in ("", begun.assistant):
             raise HTTPException(409, f"Run {asked.run_id} is with {begun.assistant}; begin another to ask {asked.assistant}.")
         self._check_idle(asked.run_id)
@@ -206,7 +212,12 @@ class HostedRuns:
         )
 
     async def _resumed(self, run_id: str, begun: Begun, made: Made, entries: Sequence[Entry], place: Place | None) -> UnderWay:
-        agent, kept = made.agent, await self._kept(made, entries)
+        agent = made.agent
+        try:
+            kept = await self._kept(made, entries)
+        except BaseException:
+            await _closed(made)
+            raise
         journals = await journals_of(self.home, run_id)
         cut = _after_last_end(entries)
         return await self._begin(
@@ -230,26 +241,51 @@ class HostedRuns:
 
     async def _made(self, begun: Begun, by: Visitor) -> Made:
         """The assistant that a run goes by, for whoever asks."""
-        await self._models.check(begun.model)
-        model, close = await self._models.named(begun.model), list[Callable[[], object]]()
+        if begun.call is None:
+            await self._models.check(begun.model)
+            model = await self._models.named(begun.model)
+        else:
+            model = one_call(begun.call.name, begun.call.arguments)
+        close = list[Callable[[], object]]()
 
         async def same() -> Model:
             return model
 
         host = replace(self._host, model=same, at_end=close.append, headers=by.headers)
         session = AssistantSession(self._assistants[begun.assistant], host, begun.about)
-        agent = session.agent(model if begun.call is None else one_call(begun.call.name, begun.call.arguments), **begun.asked)
-        return Made(session, agent, close)
+        return Made(session, session.agent(model, **begun.asked), close)
 
     async def _kept(self, made: Made, entries: Sequence[Entry]) -> dict[str, Any]:
         """On whose behalf a run goes on; one that is there has to be theirs."""
         caller = await made.session.caller()
         if entries and opened_in(entries).user != caller.user:
-            raise RunNotFound("There is no such run of yours.")
-        return {"user": caller.user, "credentials": caller.credentials}
+            raise RunNotFound(NOT_YOURS)
+        return on_behalf_of(caller)
+
+    async def check_shown(self, run_id: str, by: Visitor) -> None:
+        """A run that somebody isn't shown isn't found either."""
+        if by.shows_anything and not await self.shown_to([await self.home.journal.info(await self._root(run_id))], by):
+            raise RunNotFound(NOT_YOURS)
+
+    async def shown_to(self, runs: Sequence[RunInfo], by: Visitor) -> list[RunInfo]:
+        """Those of these runs that are somebody's; all of them where nothing that they show says that the home isn't theirs."""
+        if not by.shows_anything:
+            return list(runs)
+        known = {name: await self._known_as(name, by) for name in {run.agent for run in runs}}
+        return [run for run in runs if known[run.agent] in (None, run.user)]
+
+    async def _known_as(self, assistant: str, by: Visitor) -> str | None:
+        """Who somebody is to an assistant; None where that is the same person as for the server."""
+        says = self._assistants[assistant].caller if assistant in self._assistants else None
+        if says is None:
+            return None
+        caller, own = await says(replace(self._host, headers=by.headers)), await says(self._host)
+        return None if caller.credentials == own.credentials else caller.user
 
     def _begun(self, run_id: str, entries: Sequence[Entry]) -> Begun:
-        return begun_of(run_id, opened_in(entries), self._assistants, is_job=self._jobs.has(run_id))
+        """How a run was begun. A call that somebody wanted to have made is that of its first turn."""
+        begun = begun_of(run_id, opened_in(entries), self._assistants, is_job=self._jobs.has(run_id))
+        return begun if sum([isinstance(entry, Said) for entry in entries]) <= 1 else replace(begun, call=None)
 
     def _changed(self, begun: Begun, asked: GoneOn | TurnAsked | ForkAsked) -> Begun:
         """How a run goes on, where it is said that something is to be otherwise."""
@@ -277,16 +313,18 @@ class HostedRuns:
 
     # stopping and forking
 
-    async def cancel(self, run_id: str) -> None:
+    async def cancel(self, run_id: str, by: Visitor) -> None:
         """Stop a run that is under way here, or end one that waits for a person."""
         await self.settled()
         await entries_of(self.home, run_id)
+        await self.check_shown(run_id, by)
         async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
             if not await self.live.cancel(run_id):
                 await Runs(self.home).cancel(run_id)
 
     async def fork(self, run_id: str, asked: ForkAsked, by: Visitor) -> str:
         """A new run from the first entries of another; with a message it goes on at once."""
+        await self.check_shown(run_id, by)
         entries = await entries_of(self.home, run_id)
         at = len(entries) if asked.at is None else asked.at
         if not 1 <= at <= len(entries):
@@ -327,8 +365,8 @@ class HostedRuns:
                 waits = True
                 try:
                     if not self._was_answered(entries, await journals_of(self.home, root)):
-                        await self._kept(made, entries)
-                        await self._answer(run_id, call_id, said, made.agent if root == run_id else None)
+                        user = (await self._kept(made, entries))["user"]
+                        await self._answer(run_id, call_id, said, user, made.agent if root == run_id else None)
                     waits = bool(waiting_in(await journals_of(self.home, root)))
                 finally:
                     if waits:  # for something else, or because this can't be taken
@@ -338,7 +376,7 @@ class HostedRuns:
     async def _answer_for_workers(self, run_id: str, call_id: str, said: CallAnswered, root: str) -> None:
         """The same for a run that workers carry out: where nothing else waits, it is queued, and one of them goes on with it."""
         if not self._was_answered(await entries_of(self.home, root), await journals_of(self.home, root)):
-            await self._answer(run_id, call_id, said)
+            await self._answer(run_id, call_id, said, self._host.user)
         if not waiting_in(await journals_of(self.home, root)):
             await queue_again(self.home, root)
 
@@ -353,9 +391,9 @@ class HostedRuns:
             run_id = parent
         return run_id
 
-    async def _answer(self, run_id: str, call_id: str, said: CallAnswered, agent: Agent[Any] | None = None) -> Approval:
+    async def _answer(self, run_id: str, call_id: str, said: CallAnswered, by: str, agent: Agent[Any] | None = None) -> Approval:
         """Without the run's agent, its tools aren't known: edited arguments are then checked when it goes on."""
-        answer, digest = said.answer(self._host.user, said.arguments), said.digest if said.runs else ""
+        answer, digest = said.answer(by, said.arguments), said.digest if said.runs else ""
         if agent is None:
             return await Runs(self.home).answer(run_id, call_id, answer, digest=digest)
         return await agent.answer(run_id, call_id, answer, digest=digest, journal=self.home.services())

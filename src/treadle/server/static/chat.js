@@ -156,6 +156,7 @@ export class Chat {
   #again(turn) {
     const { path, more } = this.#how;
     turn.answer.clear();
+    turn.isFresh = true;
     const body = { message: turn.message, run_id: turn.before, ...more() };
     this.#go(turn, this.#posting(typeof path === "function" ? path() : path, body));
   }
@@ -227,11 +228,17 @@ export class Chat {
   }
 
   #drawn(turn, event) {
-    const { event: kind, stopped, message } = event;
+    const { event: kind, stopped } = event;
     if (kind === "reply") this.#answered(turn, event);
     else if (kind === "waits") this.#waits(turn);
     else if (kind !== "run_ended") turn.answer.take(event);
-    else if (stopped === "answered" || stopped === "limit") turn.answer.settle(message);
+    else if (stopped === "answered" || stopped === "limit") this.#ended(turn, event);
+  }
+
+  /** A turn is over, and more follows. */
+  #ended(turn, event) {
+    turn.answer.settle(event.message);
+    if (event.data) turn.answer.foot.replaceChildren(...this.#how.below(event));
   }
 
   /** Another turn that a stream tells of: after the present one, or in place of all turns of its run where they count no more. */
@@ -270,6 +277,7 @@ export class Chat {
   #waits(turn) {
     turn.isAnswered = true;
     turn.answer.end("Waiting for you.");
+    [...turn.boxes.values()].find(({ node }) => node.isConnected)?.focus();
   }
 
   /** What went wrong, in the answer; or it stays open, where the question says so itself. */

@@ -6,8 +6,16 @@ import { ask } from "./treadle.js";
 /** Where a run is. */
 export const pathOf = (runId) => `/api/runs/${encodeURIComponent(runId)}`;
 
-/** What brings the events of a run, from its beginning on. */
-export const eventsOf = (runId) => ({ signal }) => following({ runId }, { signal });
+/** What brings the events of a run, from its beginning on. `replies` is what came with the answers of the turns that are over. */
+export function eventsOf(runId, replies = []) {
+  return async function* events({ signal }) {
+    let turns = 0;
+    for await (const event of following({ runId }, { signal })) {
+      if (event.event === "reset") turns = 0;
+      yield event.event === "run_ended" && event.run_id === runId ? { ...event, data: replies[turns++] } : event;
+    }
+  };
+}
 
 /**
  * What a `Chat` needs for that. `more()` gives what is posted with a message besides, at once or later: assistant, model, context.

@@ -91,17 +91,20 @@ export class Reading {
   }
 }
 
-/** The turns of a journal whose last turn is over, for `Chat.recall`; `approvals` are what waits at its end. */
-export function turnsOf(entries, approvals = []) {
+/**
+ * The turns of a journal whose last turn is over, for `Chat.recall`; `approvals` are what waits at its end, `data` is what came with
+ * each answer.
+ */
+export function turnsOf(entries, approvals = [], data = []) {
   const turns = [], reading = new Reading();
-  let events = [];
+  let events = [], ends = 0;
   for (const entry of entries) {
     if (entry.kind === "said") turns.push({ message: entry.text, replies: [] });
     else if (entry.kind === "opened") continue;
     events = entry.kind === "said" ? [] : [...events, ...reading.eventsOf(entry)];
     if (entry.kind === "finished") {
       if (!turns.length) turns.push({ message: null, replies: [] });
-      turns.at(-1).replies.push({ ...replyOf(entry), events });
+      turns.at(-1).replies.push({ ...replyOf(entry), events, data: data[ends++] });
       events = [];
     }
   }

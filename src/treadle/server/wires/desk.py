@@ -8,7 +8,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from treadle.app.assistant import Assistant, Host
+from treadle.app.session import AssistantSession, on_behalf_of
 from treadle.core.calls import Call
 from treadle.core.entries import Entry, Finished, Opened
 from treadle.core.errors import ApprovalError, RunNotFound, TreadleError, UnknownModel
@@ -49,7 +52,8 @@ class Desk:
         """The turn that is asked for: begun, gone on with, or the answer there was."""
         try:
             assistant, chosen, model = await self.meant(asked.model)
-            maker = Maker(assistant, self._host, chosen, model or await self._host.model(), asked, told)
+            caller = await AssistantSession(assistant, self._host).caller()
+            maker = Maker(assistant, self._host, chosen, model or await self._host.model(), asked, replace(told, caller=caller))
             batch = batch_of(asked.messages)
             again = None if batch is None else await self._gone_on(maker, batch)
             return await self._begun(maker) if again is None else again
@@ -100,7 +104,7 @@ class Desk:
         for data in asked.media.values():
             await asyncio.to_thread(self._host.home.blobs.put, data)
         worker = await maker.worker(tainted=any(message.role == "tools" for message in asked.before))
-        how: dict[str, Any] = {**self._how, "history": asked.before, "origin": maker.origin}
+        how: dict[str, Any] = {**self._how(maker), "history": asked.before, "origin": maker.origin}
 
         def begin(watch: Watcher) -> Going:
             return worker.agent.run(prompt, run_id=run_id, watchers=[watch, counting], **how)
@@ -141,7 +145,7 @@ class Desk:
         except RunNotFound:
             return []
         opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-        is_theirs = opened.user == self._host.user and opened.origin.get("face") == WIRE
+        is_theirs = opened.user == maker.caller.user and opened.origin.get("face") == WIRE
         return entries if is_theirs and opened.origin.get("assistant") == maker.assistant.name else []
 
     async def _brought(self, maker: Maker, batch: Batch, calls: Mapping[str, Call], entries: list[Entry]) -> Turn | None:
@@ -190,7 +194,7 @@ class Desk:
         used = replay(entries).spent.usage
 
         def begin(watch: Watcher) -> Going:
-            return worker.agent.resume(run_id, watchers=[watch, counting], **self._how)
+            return worker.agent.resume(run_id, watchers=[watch, counting], **self._how(maker))
 
         counting = self._counting(worker, run_id, used)
         return self._entered(maker, Turn(worker, run_id, begin, start=start))
@@ -198,9 +202,8 @@ class Desk:
     def _counting(self, worker: Worker, run_id: str, used: Usage = Usage()) -> Watcher:  # noqa: B008 - it is frozen
         return self._figures.watch(run_id, used, lambda: effects_of(worker.agent.setup.toolset))
 
-    @property
-    def _how(self) -> dict[str, Any]:
-        return {"journal": self._host.home.services(), "user": self._host.user}
+    def _how(self, maker: Maker) -> dict[str, Any]:
+        return {"journal": self._host.home.services(), **on_behalf_of(maker.caller)}
 
     def _entered(self, maker: Maker, turn: Turn) -> Turn:
         """A turn under way."""

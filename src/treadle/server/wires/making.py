@@ -13,6 +13,7 @@ from treadle.app.output import output_of
 from treadle.core.calls import Call, Result
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Model, Toolset
+from treadle.engine.setup import Caller
 from treadle.guard.policy import policy_of
 from treadle.server.closing import close_one
 from treadle.server.place import Place
@@ -48,10 +49,11 @@ async def _closed(opened: Sequence[Callable[[], object]], place: Place) -> None:
 
 
 class Told(Struct, frozen=True):
-    """What a request tells besides its body: where this server is, and what counts the runs of whoever asks."""
+    """What a request tells besides its body: where this server is, what counts the runs of whoever asks, and who that is."""
 
     address: str = ""
     turnstile: Turnstile | None = None
+    caller: Caller = Caller()
 
 
 class Maker:
@@ -60,6 +62,7 @@ class Maker:
     def __init__(self, assistant: Assistant, host: Host, chosen: str, model: Model, asked: Asked, told: Told) -> None:
         self.assistant = assistant
         self.asked = asked
+        self.caller = told.caller
         self._turnstile = told.turnstile
         self._host = host
         self._chosen = chosen

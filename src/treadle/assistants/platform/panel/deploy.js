@@ -1,28 +1,51 @@
-// Deploying the spec: the person is shown what would change, says yes or no, and is told what came of it. No model is needed.
+// Deploying the spec: the person is shown what would change, says yes or no, and is told what came of it. No model is needed. It is
+// a run like any other, which goes on though the page is left, and is shown again when it is back.
 
 import { boxFor } from "/static/approval.js";
-import { ask, element } from "/static/treadle.js";
+import { pathOf } from "/static/durable.js";
+import { following } from "/static/following.js";
+import { element } from "/static/treadle.js";
+import { remember } from "./address.js";
 import { hold } from "./editor.js";
 
+const LOOKING = "Looking at what would change…", LOST = "Connection lost; trying again…";
 const place = document.getElementById("outcome"), button = document.getElementById("deploy");
-let isUnderWay = false;
+let isUnderWay = false, how = null;
 
 /** Whether a spec is being deployed, or somebody is asked whether it is to be. */
 export function isDeploying() {
   return isUnderWay;
 }
 
-/** Have the button work. `check()` finds the errors, `goTo(line, column)` shows one, `asking(words)` asks the assistant. */
-export function deploying({ spec, name, check, goTo, ask: asking }) {
+/** No deployment belongs to what is shown now. */
+export function forgetDeployment() {
+  remember("deploy", null);
+  place.replaceChildren();
+}
+
+/**
+ * Have the button work. `check()` finds the errors, `goTo(line, column)` shows one, `show(spec)` shows a spec, `ask(words)` asks the
+ * assistant; `about()` says whom runs are begun with.
+ */
+export function deploying(given) {
+  how = given;
   button.addEventListener("click", () => guarded(async () => {
-    const [error] = await check();
+    const [error] = await how.check();
     if (error) {
       tell("bad", "It has errors and would be refused. Mend them first.");
-      return goTo(error.line, error.column);
+      return how.goTo(error.line, error.column);
     }
-    tell("busy", "Looking at what would change…");
-    await answered(await ask("/api/platform/deploy", { spec: spec() }), name(spec()), asking);
+    tell("busy", LOOKING);
+    const spec = how.spec(), call = { name: "deploy_application", arguments: { spec_content: spec } };
+    await carried({ path: "/api/runs", body: { ...(await how.about()), message: `Deploy ${how.name(spec) || "the spec"}.`, call } });
   }));
+}
+
+/** Show a deployment again, with its spec. */
+export async function restoreDeployment(runId, spec) {
+  if (!await how.show(spec)) return;
+  remember("deploy", runId);
+  guarded(() => carried({ runId }));
 }
 
 async function guarded(act) {
@@ -42,23 +65,43 @@ function under(on) {
   hold(on);
 }
 
-/** What the server says: a question, which is asked and answered, or what came of it. */
-async function answered(reply, name, asking) {
-  const [asked] = reply.approvals;
-  if (!asked) return came(reply.message, name, asking);
-  const { said, after } = await decided(asked);
-  if (said.approved === false) tell("", "Not deployed.");
-  else await came(after.message, name, asking);
-  button.disabled = false;
-  button.focus();
+/** What happens in the run, to its end: a question is asked, and what comes of it is told. */
+async function carried(source) {
+  const { reply, result } = await ended(source), [asked] = reply.approvals ?? [];
+  if (reply.stopped === "open") return stranded(reply);
+  if (reply.stopped === "failed") return tell("bad", reply.reason);
+  if (asked) return came(await decided(asked));
+  came(result);
 }
 
-/** The person's decision, once the server has it. */
+/** The end of a run's turn, and what its call brought. */
+async function ended(source, begun = () => {}) {
+  let result = null, reply = null;
+  for await (const event of following(source)) {
+    begun();
+    if (event.event === "error") throw new Error(event.error);
+    if (event.run_id) remember("deploy", event.run_id);
+    if (event.event === "lost") tell("busy", LOST);
+    else if (event.event === "back") tell("busy", LOOKING);
+    else if (event.event === "call_returned") result = event.result;
+    else if (event.event === "reply") reply = event;
+  }
+  return { reply, result };
+}
+
+/** What came of the person's decision. What keeps it from being taken is said in the box. */
 function decided(asked) {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    const path = `${pathOf(asked.run_id)}/approvals/${encodeURIComponent(asked.call_id)}`;
     const box = boxFor(asked, async (said) => {
-      const path = `/api/platform/approvals/${encodeURIComponent(asked.run_id)}/${encodeURIComponent(asked.call_id)}`;
-      resolve({ said, after: await ask(path, { ...said, digest: asked.digest }) });
+      let hasBegun = false;
+      try {
+        const { reply, result } = await ended({ path, body: { ...said, digest: asked.digest } }, () => (hasBegun = true));
+        resolve(said.approved === false ? { problem: "denied" } : result ?? { problem: reply.stopped, content: reply.reason });
+      } catch (error) {
+        if (!hasBegun) throw error;
+        reject(error);
+      }
     });
     place.replaceChildren(box.node);
     box.focus();
@@ -66,22 +109,26 @@ function decided(asked) {
   });
 }
 
-/** The platform answers with a value where it did something, and with a sentence where it didn't. */
-function came(message, name, asking) {
-  const value = valueOf(message);
-  if (!value) return tell("bad", message);
-  tell("good", [value.message ?? "It was deployed.", ...(value.warnings ?? [])].join("\n"));
-  place.firstChild.append(element("button", { type: "button", class: "quiet", onclick: () => asking(`How is ${name} doing?`) },
-    "Ask how it is doing"));
+function came(result) {
+  if (result?.problem === "denied") tell("", "Not deployed.");
+  else if (!result || result.problem) tell("bad", result?.content || "Nothing came of it.");
+  else deployed(result.structured ? JSON.parse(result.content) : { message: result.content });
+  button.disabled = false;
+  button.focus();
 }
 
-function valueOf(message) {
-  try {
-    const value = JSON.parse(message);
-    return value !== null && typeof value === "object" ? value : null;
-  } catch {
-    return null;
-  }
+function deployed({ message, warnings = [] }) {
+  const words = `How is ${how.name(how.spec())} doing?`;
+  tell("good", [message ?? "It was deployed.", ...warnings].join("\n"));
+  place.firstChild.append(
+    element("button", { type: "button", class: "quiet", onclick: () => how.ask(words) }, "Ask how it is doing"));
+}
+
+/** Nobody carries it on. */
+function stranded({ run_id: runId, reason }) {
+  const go = () => guarded(() => carried({ path: `${pathOf(runId)}/resume`, body: {} }));
+  tell("warn", reason);
+  place.firstChild.append(element("button", { type: "button", class: "quiet", onclick: go }, "Resume"));
 }
 
 function tell(kind, words) {

@@ -1,28 +1,41 @@
-// The panel of the platform assistant: joins the conversation and the spec, and draws what belongs to neither: who one is, which
-// model answers, and the address.
+// The panel of the platform assistant: joins the conversation and the spec. Which run is which is in the address, so that both are
+// there again when the page is.
 
 import { Chat } from "/static/chat.js";
-import { sure } from "/static/sure.js";
+import { eventsOf, inRuns, pathOf } from "/static/durable.js";
+import { turnsOf } from "/static/journal.js";
 import { ask, element, question } from "/static/treadle.js";
+import { remember, remembered } from "./address.js";
+import { restoreDeployment } from "./deploy.js";
+import { earlier } from "./earlier.js";
 import { nameIn, openSpec, specPane } from "./spec.js";
 import { drawStanding } from "./standing.js";
 
 const byId = (id) => document.getElementById(id);
 const WELCOME = "Ask about applications, workflows and resources, or have a spec written. "
   + "Nothing is deployed or deleted before you approve it.";
+const standing = drawStanding();
+let loads = 0;
 
+const before = earlier({ open: (runId) => open(runId).catch(complain) });
 const talk = new Chat(byId("chat"), {
-  path: "/api/platform/chat",
-  approvals: ({ run_id, call_id }) => `/api/platform/approvals/${encodeURIComponent(run_id)}/${encodeURIComponent(call_id)}`,
+  ...inRuns(about),
   label: "Your question",
-  welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME)],
+  welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME), before.node],
   below,
-  changed: () => (byId("anew").hidden = talk.isEmpty),
+  changed,
+  known: (runId) => remember("run", runId),
+  missed: open,
 });
 
+/** Whom runs are begun with, and on which platform. */
+async function about() {
+  return { assistant: "platform", context: await standing };
+}
+
 /** What stands below an answer: where it is from, and its spec, which is shown beside it. */
-function below({ generated_spec: spec, findings, citations }) {
-  const made = citations.length ? [sources(citations)] : [];
+function below({ data }) {
+  const { generated_spec: spec, findings, citations = [] } = data ?? {}, made = citations.length ? [sources(citations)] : [];
   if (!spec) return made;
   openSpec(spec, { findings });
   const again = () => openSpec(spec, { findings, isWanted: true });
@@ -35,8 +48,30 @@ function sources(citations) {
   return element("p", { class: "sources" }, "From ", named);
 }
 
-async function anew() {
-  if (await sure("Begin a new conversation? This one is no longer shown.", "Begin anew")) talk.clear();
+function changed() {
+  byId("anew").hidden = talk.isEmpty;
+  if (talk.isEmpty) before.load();
+}
+
+/** Show a run: as its journal tells it; one that is under way as it happens; a deployment beside the conversation. */
+async function open(runId) {
+  const mine = ++loads, { run, origin, entries, approvals, replies } = await ask(pathOf(runId));
+  if (mine !== loads) return;
+  if (origin.call) return restoreDeployment(runId, origin.call.arguments.spec_content ?? "");
+  if (run.status === "open") talk.follow(runId, eventsOf(runId, replies));
+  else talk.recall(turnsOf(entries, approvals, replies), runId);
+  remember("run", runId);
+  changed();
+}
+
+function begin() {
+  loads++;
+  remember("run", null);
+  talk.clear();
+}
+
+function complain({ message }) {
+  byId("notices").append(element("p", { class: "notice bad", role: "alert" }, message));
 }
 
 async function loadQuestions() {
@@ -44,8 +79,18 @@ async function loadQuestions() {
   talk.questions(assistants.find(({ name }) => name === "platform")?.questions ?? []);
 }
 
-specPane({ ask: (words) => talk.ask(words) });
-byId("anew").addEventListener("click", anew);
-talk.fill(question());
-drawStanding();
+/** What is in the address. A run that isn't there any more, or is somebody else's, is as good as none. */
+async function start() {
+  const came = question();
+  for (const name of ["run", "deploy"]) {
+    const runId = remembered(name);
+    if (runId) await open(runId).catch((error) => (error.status === 404 ? remember(name, null) : complain(error)));
+  }
+  changed();
+  if (!talk.isRunning) talk.fill(came);
+}
+
+specPane({ ask: (words) => talk.ask(words), about });
+byId("anew").addEventListener("click", begin);
 loadQuestions();
+start();

@@ -4,7 +4,7 @@
 import { inline } from "/static/inline.js";
 import { sure } from "/static/sure.js";
 import { ask, element } from "/static/treadle.js";
-import { deploying, isDeploying } from "./deploy.js";
+import { deploying, forgetDeployment, isDeploying } from "./deploy.js";
 import { chooseAll, goTo, mark, onWriting, write, written } from "./editor.js";
 import { describe, describing, unexplained } from "./generate.js";
 
@@ -18,11 +18,12 @@ export function nameIn(spec) {
   return /^metadata:.*\n(?:[ \t].*\n|\n)*?[ \t]+name:[ \t]*["']?([\w.-]+)/m.exec(spec)?.[1] ?? "";
 }
 
-/** Show a spec. What somebody has changed is replaced only where they want that. */
+/** Show a spec, and say whether it is shown: what somebody has changed is replaced only where they want that. */
 export async function openSpec(spec, { findings = null, isWanted = false } = {}) {
-  const isNew = spec.trim() !== written().trim();
-  if (isNew && (isWanted ? await mayReplace() : isFree())) put(spec, findings);
+  const isNew = spec.trim() !== written().trim(), may = !isNew || (isWanted ? await mayReplace() : isFree());
+  if (isNew && may) put(spec, findings);
   show(isWanted);
+  return may;
 }
 
 /** Whether nothing is lost when something else is shown. */
@@ -39,7 +40,7 @@ function put(spec, findings) {
   isEdited = false;
   write(spec);
   unexplained();
-  byId("outcome").replaceChildren();
+  forgetDeployment();
   told("");
   draw();
   if (findings) drawFindings(findings);
@@ -154,14 +155,14 @@ async function replace(spec, findings) {
   return may;
 }
 
-/** Have the pane work. `ask` asks the assistant something. */
-export function specPane({ ask: asking }) {
+/** Have the pane work. `ask` asks the assistant something, `about` says whom runs are begun with. */
+export function specPane({ ask: asking, about }) {
   onWriting(changed);
   byId("new-spec").addEventListener("click", anew);
   byId("spec-close").addEventListener("click", close);
   byId("copy").addEventListener("click", copy);
   byId("download").addEventListener("click", download);
-  deploying({ spec: written, name: nameIn, check, goTo, ask: asking });
+  deploying({ spec: written, name: nameIn, check, goTo, show: (spec) => openSpec(spec, { isWanted: true }), ask: asking, about });
   describing({ replace });
   draw();
 }

@@ -5,13 +5,14 @@ import { ask, element } from "/static/treadle.js";
 
 const byId = (id) => document.getElementById(id);
 
-/** Ask, and draw it. */
+/** Ask, and draw it; gives the context of conversations. */
 export async function drawStanding() {
   const [me, status] = await Promise.all([settled("/api/platform/me"), settled("/api/ai/status")]);
   if (me.value) drawPerson(me.value);
   if (status.value) drawModel(status.value);
   byId("notices").replaceChildren(...[...problems(me, status)].map((words) =>
     element("div", { class: "notice warn", role: "status" }, element("p", {}, words))));
+  return me.value && { server: me.value.server };
 }
 
 async function settled(path) {

@@ -1,0 +1,15 @@
+// The runs that are shown, in the page's address: `run` is the conversation, `deploy` the deployment beside it.
+
+/** The run of this name; "" where none is shown. */
+export function remembered(name) {
+  return new URLSearchParams(location.search).get(name) ?? "";
+}
+
+/** Have the address name a run, or none. */
+export function remember(name, runId) {
+  const url = new URL(location.href);
+  url.searchParams.delete("question");
+  if (runId) url.searchParams.set(name, runId);
+  else url.searchParams.delete(name);
+  if (url.href !== location.href) history.replaceState(null, "", url);
+}
