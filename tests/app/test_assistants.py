@@ -128,7 +128,7 @@ def test_whoever_makes_the_agent_may_say_more_and_tools_are_added():
         agent = agent_of(made, host, model, toolsets=[Functions([smell], name="more")], instructions="Smell.", name="nose")
         asyncio.run(agent.run("Well?"))
     assert agent.name == "nose"
-    assert model.requests[0].instructions == "Smell."
+    assert model.requests[0].instructions == "Look.\n\nSmell."
     assert [spec.name for spec in model.requests[0].tools] == ["look", "smell"]
 
 
