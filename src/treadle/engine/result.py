@@ -99,6 +99,11 @@ class RunResult(Generic[OutputT]):
         return next((entry.text for entry in reversed(self.entries) if isinstance(entry, Said)), "")
 
     @property
+    def turn(self) -> int:
+        """Which turn of the run this is, from 1 on."""
+        return sum(isinstance(entry, Said) for entry in self.entries)
+
+    @property
     def ends(self) -> int:
         """How often a turn of the run has ended, this end included: with the run's id, which of its ends this is."""
         return sum(isinstance(entry, Finished) for entry in self.entries)

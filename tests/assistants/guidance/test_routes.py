@@ -215,6 +215,20 @@ def test_without_a_model_the_state_answers_and_says_so(serve):
     assert [each["type"] for each in events] == ["done"]
 
 
+def test_what_is_said_to_a_run_that_goes_on_is_kept_too_and_a_fork_keeps_nothing(serve):
+    with serve("One.", "Two.", "Three.") as server:
+        ask = Client(server)
+        project_id, session_id = ask.begun()
+        context = {"project_id": project_id, "session_id": session_id}
+        begun = ask.events("/api/runs", {"assistant": "guidance", "message": "first", "context": context})
+        ask.events("/api/runs", {"message": "second", "run_id": begun[-1]["run_id"]})
+        _, fork = ask("POST", f"/api/runs/{begun[-1]['run_id']}/fork", {"at": 4})
+        ask.events("/api/runs", {"message": "third", "run_id": fork["run_id"]})
+        assert ask("GET", f"/api/runs/{fork['run_id']}")[1]["replies"][-1]["guidance_message"] == "Three."
+        kept = ask("GET", f"/chat-sessions/{session_id}/messages")[1]
+    assert [each["content"] for each in kept] == ["first", "One.", "second", "Two."]
+
+
 # a yes or no in the conversation
 
 
@@ -289,7 +303,7 @@ def test_a_yes_to_two_changes_makes_neither(serve):
     with serve(two, "One at a time, then.") as server:
         ask = Client(server)
         project_id, session_id = ask.begun()
-        assert "one by one" in ask.says(session_id, "Both.")["content"]
+        assert "Approve or deny each" in ask.says(session_id, "Both.")["content"]
         assert "was not made" in ask.says(session_id, "yes")["content"]
         assert ask("GET", f"/projects/{project_id}/problem-spec")[1]["version"] == 1
 
@@ -337,9 +351,10 @@ def test_a_yes_after_a_week_makes_nothing(serve, tmp_path):
         project_id, session_id = ask.begun()
         asked = ask.says(session_id, "Budget weight 80.")
         _, other = ask("POST", "/chat-sessions", {"project_id": project_id})
-        context = {"project_id": project_id, "session_id": other["id"]}
+        said = {"content": "Budget weight 80.", "message_metadata": {"run_id": "old"}}
+        _, message = ask("POST", f"/chat-sessions/{other['id']}/messages", said)
+        context = {"project_id": project_id, "session_id": other["id"], "message_id": message["id"]}
         asyncio.run(week_ago(asked["message_metadata"]["run_id"], context))
-        ask("POST", f"/chat-sessions/{other['id']}/messages", {"content": "Budget.", "message_metadata": {"run_id": "old"}})
         kept = ask("GET", f"/chat-sessions/{other['id']}/messages")[1]
         assert kept[-1]["content"] == asked["content"]
         assert ask.says(other["id"], "yes")["content"].endswith("was not made.\n\nToo late.")

@@ -33,7 +33,7 @@ class NothingSaid(TreadleError):
     """A conversation in which there is nothing to answer yet."""
 
 
-class Stopped(TreadleError):
+class AnswerCancelled(TreadleError):
     """A run that was cancelled before it was answered."""
 
 
@@ -111,5 +111,5 @@ async def _withdraw(host: Host, asked: "ChatMessage") -> None:
 async def _kept(store: "Store", host: Host, reply: SessionReply) -> "ChatMessage":
     message = await kept_answer(store, host, reply.result)
     if message is None:
-        raise Stopped("The answer was stopped, or its project deleted, before it was complete.")
+        raise AnswerCancelled("The answer was stopped, or its project deleted, before it was complete.")
     return message

@@ -44,17 +44,17 @@ def without_model(state: State, why: str) -> str:
     return f"{head} Done so far: {done}.\n\n{steps}"
 
 
-def question(words: str, approvals: Sequence[Approval]) -> str:
-    """What is said about changes that wait: what each would do, and how it is decided. One can be decided by a yes or no."""
+def question(words: str, approvals: Sequence[Approval], *, typed: bool = True) -> str:
+    """What is said about changes that wait: what each would do, and how it is decided. One can be by a typed yes or no."""
     shown = [
         each.preview or f"{each.name} would be called with {msgspec.json.encode(each.arguments).decode()}" for each in approvals
     ]
-    asks = ASKS if len(approvals) == 1 and not approvals[0].unclear else ASKS_EACH
+    asks = ASKS if typed and len(approvals) == 1 and not approvals[0].unclear else ASKS_EACH
     return "\n\n".join([*([words] if words else []), *[f"```\n{each}\n```" for each in shown], asks])
 
 
 ASKS = "Shall this be done? Answer yes or no."
-ASKS_EACH = "These have to be decided one by one, on the page of this project or with `treadle approve`."
+ASKS_EACH = "Approve or deny each on the page of approvals, or with `treadle approve`."
 WITHDRAWN = "The change that waited for an answer was not made."
 NO_PROJECT = "No project is open. `treadle guide` names and opens one, and so does its page."
 NO_QUESTION = "Where does the project stand, and what should I do next?"

@@ -11,12 +11,12 @@ from treadle.assistants.guidance.stages import State
 
 if TYPE_CHECKING:
     from treadle import RunResult
-    from treadle.assistants.guidance.session import Context
+    from treadle.assistants.guidance.session import GuidanceContext
 
 VERSION = 1
 
 
-def recommended(context: "Context", state: State, result: "RunResult[Any]") -> dict[str, Any]:
+def recommended(context: "GuidanceContext", state: State, result: "RunResult[Any]") -> dict[str, Any]:
     """What to run, by what the model checked last, or else as usual."""
     looks = [record.arguments for record in result.calls if record.name == "check_run" and not record.problem]
     checked: dict[str, Any] = looks[-1] if looks else {}

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 
 from treadle import AssistantSession, ContextNotFound, Host, Message, ModelError, RunNotFound, TreadleError, UnknownModel
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.architect import NothingSaid, Stopped, reply, stream_reply
+from treadle.assistants.guidance.architect import AnswerCancelled, NothingSaid, reply, stream_reply
 from treadle.assistants.guidance.bodies import (
     Detail,
     GuidanceAsked,
@@ -62,7 +62,7 @@ STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
     (ChangedMeanwhile, 409),
     (BadValue, 422),
     (NothingSaid, 400),
-    (Stopped, 409),
+    (AnswerCancelled, 409),
     (TreadleError, 500),
 )
 

@@ -53,7 +53,7 @@ MESSAGES = 5  # of the conversation that a turn knows of
 RECENT = 50  # messages among which those are looked for
 
 
-class Context(Struct, frozen=True):
+class GuidanceContext(Struct, frozen=True):
     """What a conversation is about.
 
     message_id  the person's message, where it is in the chat session already
@@ -88,10 +88,10 @@ class Guided(Struct, frozen=True):
     approvals: tuple[Approval, ...] = ()
 
 
-def context_of(host: Host) -> Context:
+def context_of(host: Host) -> GuidanceContext:
     """The context of a host, as a value."""
     try:
-        return msgspec.convert(dict(host.about), Context)
+        return msgspec.convert(dict(host.about), GuidanceContext)
     except msgspec.ValidationError as error:
         raise ContextNotFound(f'The context of guidance is {{"project_id": ID, "session_id": ID}}: {error}.') from error
 
@@ -149,16 +149,17 @@ async def begin(host: Host, run_id: str, message: str) -> Sequence[Message]:
         await _check(store, user, context)
         if not context.keeps:
             return ()
+        await recover(host, store, context.session_id)
         before = await store.list_messages(user, context.session_id, RECENT)
         if not context.message_id:
-            await store.add_message(user, context.session_id, "user", message, {"run_id": run_id}, message_id=question_id(run_id))
+            await _keep_question(store, host, context, run_id, message)
             return history_of(before)
         await store.update_message_metadata(user, context.message_id, {"run_id": run_id, "stopped": ""})
         place = next((number for number, each in enumerate(before) if each.id == context.message_id), len(before))
         return history_of(before[:place])
 
 
-async def _check(store: "Store", user: str, context: Context) -> None:
+async def _check(store: "Store", user: str, context: GuidanceContext) -> None:
     """The project and the chat session are the person's own, and belong together."""
     try:
         await store.get_project(user, context.project_id)
@@ -183,27 +184,40 @@ async def reply(host: Host, result: RunResult[Any]) -> Guided | None:
         return None
     try:
         async with open_projects(host) as store:
-            kept = await kept_answer(store, host, result) if context.keeps else None
+            context = replace(context, kept=context.keeps and await _began_here(store, host, context, result.run_id))
+            kept = await kept_answer(store, host, result) if context.kept else None
             return _read(kept) if kept else await _made(store, host, context, result)
     except NotThere:
         return None  # the project was deleted meanwhile
 
 
+async def _began_here(store: "Store", host: Host, context: GuidanceContext, run_id: str) -> bool:
+    """Whether a run began with a message of its chat session: a fork of it has the same context, and didn't."""
+    said = await _found(store, host, context.message_id or _question_id(run_id, 1))
+    return said is not None and said.metadata.get("run_id") == run_id
+
+
 async def kept_answer(store: "Store", host: Host, result: RunResult[Any]) -> "ChatMessage | None":
     """The message that the answer of a turn is kept as."""
+    return await _found(store, host, _answer_id(result.run_id, result.ends))
+
+
+async def _found(store: "Store", host: Host, message_id: str) -> "ChatMessage | None":
     try:
-        return await store.get_message(user_of(host), _answer_id(result.run_id, result.ends))
+        return await store.get_message(user_of(host), message_id)
     except NotThere:
         return None
 
 
-async def _made(store: "Store", host: Host, context: Context, result: RunResult[Any]) -> Guided:
+async def _made(store: "Store", host: Host, context: GuidanceContext, result: RunResult[Any]) -> Guided:
     waiting = result.approvals or await Runs(host.home).approvals(result.run_id) if result.stopped == "waiting" else ()
     guided = await _guided(store, host, context, result, [_masked(each) for each in waiting])
     if not context.keeps:
         return guided
+    if result.turn > 1:  # it was asked something else, which no `begin` has heard of
+        await _keep_question(store, host, context, result.run_id, result.prompt, result.turn)
     if result.stopped == "cancelled":
-        await _mark_cancelled(store, user_of(host), context, result)
+        await _mark_cancelled(store, host, context, result)
     elif result.stopped != "waiting" or waiting:  # else it was decided meanwhile
         return _read(await keep(store, host, context.session_id, guided, result.ends))
     return guided
@@ -211,10 +225,15 @@ async def _made(store: "Store", host: Host, context: Context, result: RunResult[
 
 async def keep(store: "Store", host: Host, session_id: str, guided: Guided, end: int = 0) -> "ChatMessage":
     """Keep an answer as a message; that of a run with which of its ends it is. One that failed is the system's."""
-    metadata = {"agent_name": ARCHITECT, "run_end": end, **msgspec.to_builtins(guided)}
+    metadata: dict[str, Any] = {"agent_name": ARCHITECT, "run_end": end, **msgspec.to_builtins(guided)}
     content, role = metadata.pop("guidance_message"), "system" if guided.stopped == "failed" else "agent"
     message_id = _answer_id(guided.run_id, end) if end else ""
     return await store.add_message(user_of(host), session_id, role, content, metadata, message_id=message_id)
+
+
+async def _keep_question(store: "Store", host: Host, context: GuidanceContext, run_id: str, message: str, turn: int = 1) -> None:
+    said = _question_id(run_id, turn)
+    await store.add_message(user_of(host), context.session_id, "user", message, {"run_id": run_id}, message_id=said)
 
 
 def is_answer(message: "ChatMessage") -> bool:
@@ -223,13 +242,13 @@ def is_answer(message: "ChatMessage") -> bool:
     return message.id == _answer_id(str(metadata.get("run_id")), metadata.get("run_end", 0))
 
 
-async def _mark_cancelled(store: "Store", user: str, context: Context, result: RunResult[Any]) -> None:
-    """A turn that was cancelled has no answer: what was kept of it last says so."""
-    changes = {"stopped": "cancelled", "approvals": []}
-    try:
-        await store.update_message_metadata(user, _answer_id(result.run_id, result.ends - 1), changes)
-    except NotThere:
-        await store.update_message_metadata(user, context.message_id or question_id(result.run_id), {"stopped": "cancelled"})
+async def _mark_cancelled(store: "Store", host: Host, context: GuidanceContext, result: RunResult[Any]) -> None:
+    """A turn that was cancelled has no answer: the question that waited says so, or else the message that it began with."""
+    asked = await _found(store, host, _answer_id(result.run_id, result.ends - 1))
+    first = context.message_id if result.turn == 1 else ""
+    waited = asked is not None and asked.metadata["stopped"] == "waiting"
+    message_id = asked.id if asked is not None and waited else first or _question_id(result.run_id, result.turn)
+    await store.update_message_metadata(user_of(host), message_id, {"stopped": "cancelled", "approvals": []})
 
 
 async def recover(host: Host, store: "Store", session_id: str) -> None:
@@ -253,9 +272,9 @@ async def session_of_run(host: Host, run_id: str, session_id: str) -> AssistantS
     return session
 
 
-def question_id(run_id: str) -> str:
-    """The id of the message that a run began with."""
-    return sha256(f"{run_id} question".encode()).hexdigest()[:32]
+def _question_id(run_id: str, turn: int) -> str:
+    """The id of the message that a turn begins with: whoever keeps it a second time finds it there."""
+    return sha256(f"{run_id} question {turn}".encode()).hexdigest()[:32]
 
 
 def _answer_id(run_id: str, end: int) -> str:
@@ -265,11 +284,13 @@ def _answer_id(run_id: str, end: int) -> str:
 # what an answer is
 
 
-async def _guided(store: "Store", host: Host, context: Context, result: RunResult[Any], approvals: Sequence[Approval]) -> Guided:
+async def _guided(
+    store: "Store", host: Host, context: GuidanceContext, result: RunResult[Any], approvals: Sequence[Approval]
+) -> Guided:
     state = await state_of(store, user_of(host), context.project_id)  # a change may just have been made
     stage, query = stage_of(state), result.prompt
     kind = kind_of("" if query == NO_QUESTION else query, stage)
-    words = question(result.text, approvals) if approvals else _words(state, result)
+    words = question(result.text, approvals, typed=context.keeps) if approvals else _words(state, result)
     return Guided(
         guidance_message=f"{WITHDRAWN}\n\n{words}" if context.withdrawn and result.ends == 1 else words,
         suggested_actions=actions_in(result.text, stage),

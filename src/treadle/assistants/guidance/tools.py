@@ -223,7 +223,11 @@ def guidance_tools(store: "Store", user: str, project_id: str, session_id: str =
     terms: dict[str, Any] = {"retry": "checkable", "reconcile": able.was_changed, "sequential": True}
     spec = tool(able.change_problem_spec, preview=able.to_change_spec, **terms)
     world = tool(able.change_world_model, preview=able.to_change_world, **terms)
-    return Functions([*[tool(each, effect="read", cache=KEPT) for each in reads], spec, world], name=f"guidance-{token_hex(6)}")
+    return Functions([*[_read(each) for each in reads], spec, world], name=f"guidance-{token_hex(6)}")
+
+
+def _read(function: Callable[..., Any]) -> Callable[..., Any]:
+    return tool(function, effect="read", cache=KEPT)
 
 
 def _plain(value: ProblemSpec | WorldModel) -> dict[str, Any]:
