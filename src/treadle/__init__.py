@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from treadle.app.mcp_servers import mcp_toolsets
     from treadle.app.models import model_of, spec_of
     from treadle.app.runs import Runs
-    from treadle.app.settings import Settings, assistant_settings, settings_of
+    from treadle.app.settings import Settings, settings_of
     from treadle.app.talk import Kept, Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
@@ -113,7 +113,6 @@ _HOMES = {
     "agent_of": "app.assistants",
     "allow": "guard.policy",
     "ask": "guard.policy",
-    "assistant_settings": "app.settings",
     "carry_out": "app.work",
     "deny": "guard.policy",
     "exit_code": "app.talk",
@@ -203,7 +202,6 @@ __all__ = [
     "agent_of",
     "allow",
     "ask",
-    "assistant_settings",
     "carry_out",
     "deny",
     "exit_code",

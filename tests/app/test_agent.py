@@ -88,7 +88,6 @@ PUBLIC = [
     "agent_of",
     "allow",
     "ask",
-    "assistant_settings",
     "carry_out",
     "deny",
     "exit_code",

@@ -6,7 +6,7 @@ whatever is heavy is imported by the functions it names. How they are found and 
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,9 +22,10 @@ from treadle.loop.limits import Limits
 if TYPE_CHECKING:
     from treadle.app.agent import Agent
     from treadle.app.home import Home  # its stores take longer to import than all of this
+    from treadle.app.settled import Settings
     from treadle.app.talk import Kept, Talk
     from treadle.app.work import Work
-    from treadle.models.led import Plan
+    from treadle.models.led import Plan, Program
 
 
 class Terminal(Protocol):
@@ -91,6 +92,13 @@ class Host(Struct, frozen=True):
             return Path.cwd()
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.folder
+
+    @property
+    def settings(self) -> "Settings":
+        """What counts in that folder, read anew; an assistant's own settings are `settings.assistant(NAME)`."""
+        from treadle.app.settings import settings_of  # nothing is read before somebody asks
+
+        return settings_of(Path.cwd() if self.folder is None else self.folder)
 
     @property
     def shown_at(self) -> Terminal:
@@ -168,7 +176,11 @@ class Assistant(Struct, frozen=True):
     questions     what a newcomer may ask it
     routes        makes its HTTP routes: Starlette's, at the paths they say
     work          gives what it does as jobs
-    lead          gives the plan that leads a model which doesn't call tools by itself
+    lead          gives the plan that leads a model which doesn't call tools by itself, or a `Program`, which leads every model
+    parts         gives further parts of its agent, as `Agent` takes them, where they depend on whose host it is
+    settings      a struct whose fields, each with a default, are its keys under `[assistants.NAME]` in `treadle.toml`; the
+                  description of a field's `Meta` says what it has to be, `extra={"project": …}` what a project's file may do
+    variables     variables of the environment that it reads besides `TREADLE_NAME_KEY`, which stand for those keys
     """
 
     name: str
@@ -183,5 +195,8 @@ class Assistant(Struct, frozen=True):
     routes: Callable[[Host], Sequence[Any]] | None = None
     panel: Panel | None = None
     work: Callable[[], Sequence["Work"]] | None = None
-    lead: Callable[[Host], "Plan"] | None = None
+    lead: Callable[[Host], "Plan | Program"] | None = None
     instruct: Callable[[Host], Instructions] | None = None
+    parts: Callable[[Host], Mapping[str, Any]] | None = None
+    settings: type[Struct] | None = None
+    variables: tuple[str, ...] = ()

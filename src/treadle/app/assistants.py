@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from treadle.app.agent import Agent, Results
 from treadle.app.assistant import Assistant, Command, Host
@@ -19,6 +19,7 @@ from treadle.app.models import model_of
 from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
 from treadle.app.settings import settings_of, user_settings
+from treadle.app.ways import NATIVE, able
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options, merge_options
@@ -116,10 +117,14 @@ def agent_of(
         "policy": assistant.policy,
         "limits": assistant.limits,
         "approver": host.approver,
+        **({} if assistant.parts is None else assistant.parts(host)),
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    return settled_agent(host.workspace, _led(assistant, host, model), limits=limits, options=options, parts=parts, host=host)
+    led = _led(assistant, host, model, more.get("dialect", ""))
+    if led is not model:
+        parts["dialect"] = NATIVE  # a plan's calls are in no dialect
+    return settled_agent(host.workspace, led, limits=limits, options=options, parts=parts, host=host)
 
 
 def settled_agent(
@@ -177,15 +182,16 @@ def instructed(own: Instructions, added: str) -> Instructions:
     return both
 
 
-def _led(assistant: Assistant, host: Host, model: str | Model) -> str | Model:
+def _led(assistant: Assistant, host: Host, model: str | Model, dialect: str) -> str | Model:
+    """The model, led by the assistant's plan where it doesn't call by itself; by a program, whatever it can do."""
     if assistant.lead is None:
         return model
-    found = model_of(model)
-    if found.traits.native_calls:
-        return found
-    from treadle.models.led import Led
+    from treadle.models.led import Led, Program
 
-    return Led(found, assistant.lead(host))
+    found, plan = model_of(model), assistant.lead(host)
+    if isinstance(plan, Program):
+        return Led(found if found.traits.holds else able(found, dialect or host.settings.model.dialect), plan.plan)
+    return model if found.traits.native_calls else Led(found, plan)
 
 
 def commands(found: Iterable[Installed]) -> tuple[dict[str, Offer], list[str]]:
@@ -247,6 +253,8 @@ def _flaw(point: "EntryPoint", value: object) -> str:
         return f"it calls itself {value.name!r}; the name in the package's entry point has to be the same."
     if NAME.fullmatch(value.name) is None:
         return "a name is one word of up to 40 small letters, digits and hyphens, a letter first."
+    if value.settings is not None and any(field.required for field in fields(value.settings)):
+        return "its settings need a default each."
     return ""
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from server.running import Serving
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.library import Library
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settings import CoursesSettings
 from wire import WireServer
 from wire import model as wired
 

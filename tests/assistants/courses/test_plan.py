@@ -11,7 +11,7 @@ from treadle import Scripted, Traits
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.plan import blocks_of, number_in, without_marks
 from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.tutor import Tutor
 from treadle.guard.trust import as_data
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from treadle import Host, ModelError, Scripted, Traits, open_home
 from treadle.assistants.guidance.command import make_sample
 from treadle.assistants.guidance.guide import Guide
-from treadle.assistants.guidance.settled import GuidanceSettings
+from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.store import open_store
 
 SMALL = Traits(native_calls=False)

@@ -6,6 +6,7 @@ This module only says what it offers; everything it needs is imported when it is
 from pathlib import Path
 
 from treadle import Assistant, Command, Limits, Panel, allow, later
+from treadle.assistants.courses.settings import CoursesSettings
 
 _NAME = "treadle.assistants.courses"
 _READ = "Text, Markdown, PDF, DOCX, HTML, subtitles and notebooks are read. What has changed since is looked for, too."
@@ -48,4 +49,5 @@ assistant = Assistant(
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Courses", Path(__file__).parent / "panel"),
     lead=later(f"{_NAME}.local:local_plan"),
+    settings=CoursesSettings,
 )

@@ -11,9 +11,8 @@ import msgspec
 
 from treadle import Host, Kept, RunResult, SettingsError, Slash, Terminal, exit_code, typed
 from treadle.assistants.courses.catalogue import Course
-from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.library import Library, library_of
 from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.settled import settled
 from treadle.assistants.courses.shelf import is_there
 from treadle.assistants.courses.sources import Source
 from treadle.assistants.courses.tools import nothing, outline
@@ -223,7 +222,7 @@ def _not_there(name: str, others: Sequence[Course]) -> SettingsError:
 
 @asynccontextmanager
 async def _library(host: Host) -> AsyncGenerator[Library]:
-    async with Library(host.home.folder, settled()) as library:
+    async with library_of(host) as library:
         yield library
 
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle import SettingsError, TreadleError
+from treadle import Host, SettingsError, TreadleError
 from treadle.assistants.courses.catalogue import Catalogue, Course, catalogue_of
 from treadle.assistants.courses.material.opened import LARGEST, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.shelf import Place, Shelf
 from treadle.passages import Found, Passage, Passages, Progress, Report, embedder_of, folder_names, index_folders
 
@@ -42,6 +42,11 @@ class Searched(Struct, frozen=True):
     courses: tuple[Course, ...] = ()
     unknown: bool = False
     near: tuple[Course, ...] = ()
+
+
+def library_of(host: Host) -> "Library":
+    """The material of the person whose host it is, by their settings."""
+    return Library(host.home.folder, host.settings.assistant("courses"))
 
 
 class Library:

@@ -5,11 +5,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from treadle import Host, LateTools, Request, RunContext, Toolset
-from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.library import library_of
 from treadle.assistants.courses.plan import Plan as Steps
 from treadle.assistants.courses.plan import plan_of
 from treadle.assistants.courses.prompts import told
-from treadle.assistants.courses.settled import settled
 from treadle.assistants.courses.sources import Looks
 from treadle.assistants.courses.tools import course_tools
 
@@ -19,7 +18,7 @@ def local_tools(host: Host) -> Sequence[Toolset]:
 
     @asynccontextmanager
     async def tools() -> AsyncGenerator[Toolset]:
-        async with Library(host.home.folder, settled()) as library:
+        async with library_of(host) as library:
             await library.look()
             yield course_tools(library, Looks())
 
@@ -30,7 +29,7 @@ def instructions_for(host: Host) -> Callable[[RunContext[Any]], Awaitable[str]]:
     """What the model is told: which courses this person has."""
 
     async def instructions(_: RunContext[Any]) -> str:
-        async with Library(host.home.folder, settled()) as library:
+        async with library_of(host) as library:
             return told([course.name for course in (await library.catalogue()).courses])
 
     return instructions
@@ -40,7 +39,7 @@ def local_plan(host: Host) -> Callable[[Request], Awaitable[Steps]]:
     """How a small model is led through what this person has added."""
 
     async def plan(request: Request) -> Steps:
-        async with Library(host.home.folder, settled()) as library:
+        async with library_of(host) as library:
             return plan_of(await library.catalogue())(request)
 
     return plan

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
 from treadle import Host
-from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.library import library_of
 from treadle.assistants.courses.operations import (
     CHAT,
     COURSES,
@@ -29,7 +29,6 @@ from treadle.assistants.courses.operations import (
     SearchAsked,
 )
 from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.settled import settled
 from treadle.assistants.courses.sources import source_of
 from treadle.assistants.courses.tutor import Reply, Tutor
 from treadle.passages import Passage
@@ -43,7 +42,7 @@ class Service:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._library = Library(host.home.folder, settled())
+        self._library = library_of(host)
         self._sessions = Sessions(host.home.folder)
         host.at_end(self._library.close)
 

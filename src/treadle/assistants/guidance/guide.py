@@ -31,7 +31,7 @@ from treadle.assistants.guidance.kinds import Kind, actions_in, kind_of
 from treadle.assistants.guidance.plan import plan
 from treadle.assistants.guidance.prompts import NO_QUESTION, told, without_model
 from treadle.assistants.guidance.recommend import recommended
-from treadle.assistants.guidance.settled import GuidanceSettings
+from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.stages import Progress, Stage, State, progress_of, stage_of
 from treadle.assistants.guidance.store.errors import NotThere
 from treadle.assistants.guidance.tools import guidance_tools, state_of

@@ -4,18 +4,22 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from treadle import Host
-from treadle.assistants.guidance.settled import settled
+from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.store import open_store
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
 
 
+FILE = "guidance.db"
+
+
 class Opened:
     """A store, once somebody asks for it."""
 
     def __init__(self, host: Host) -> None:
-        self.settings = settled(host.home.folder)
+        self.settings: GuidanceSettings = host.settings.assistant("guidance")
+        self._address = self.settings.database or str(host.home.folder / FILE)
         self._store: Store | None = None
         self._opening = asyncio.Lock()
 
@@ -23,7 +27,7 @@ class Opened:
         """The store."""
         async with self._opening:
             if self._store is None:
-                self._store = await open_store(self.settings.database)
+                self._store = await open_store(self._address)
         return self._store
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from treadle import Assistant, Command, Host, Limits, Panel, Plan, Toolset, allow, ask, later
+from treadle.assistants.platform.settings import PlatformSettings
 
 _NAME = "treadle.assistants.platform"
 
@@ -59,4 +60,6 @@ assistant = Assistant(
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Platform", Path(__file__).parent / "panel"),
     lead=_lead,
+    settings=PlatformSettings,
+    variables=("TREADLE_PLATFORM_TOKEN",),
 )

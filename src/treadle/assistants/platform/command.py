@@ -12,7 +12,7 @@ from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.generate import as_json
 from treadle.assistants.platform.said import last_question
 from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
-from treadle.assistants.platform.settled import own_token, settled
+from treadle.assistants.platform.settings import own_token, platform_settings
 from treadle.files import read_named
 
 MOST_BYTES = 1_000_000  # of a spec
@@ -71,7 +71,10 @@ async def chat(args: Namespace, host: Host) -> int:
         terminal = host.shown_at
         state = await documents.state()
         known = f" {state.documents} documents are known." if state.documents else ""
-        terminal.note(f"Talking to {settled(args.server).server} {await _as_whom(desk)}.{known} /help lists what can be typed.")
+        terminal.note(
+            f"Talking to {platform_settings(host, args.server).server} {await _as_whom(desk)}.{known} "
+            "/help lists what can be typed."
+        )
         save = Slash("write the spec that was shown last into a file", lambda name: _save(terminal, last, name), "FILE")
         return await talk.converse({"/save": save}, after)
 
@@ -100,7 +103,7 @@ async def generate(args: Namespace, host: Host) -> int:
 
 def validate(args: Namespace, host: Host) -> int:
     """Check specs, by line."""
-    terminal, types = host.shown_at, {*PROVIDED, *settled().types}
+    terminal, types = host.shown_at, {*PROVIDED, *platform_settings(host).types}
     found = {name: check(_read(name), types) for name in args.files}
     if args.json:
         told = {name: {"valid": each.ok, "findings": each.findings} for name, each in found.items()}
@@ -127,7 +130,7 @@ async def demo(args: Namespace, host: Host) -> int:
 @asynccontextmanager
 async def _desk(args: Namespace, host: Host) -> AsyncGenerator[tuple[Desk, Documents]]:
     """The person's desk and its documents, indexed anew where they have changed."""
-    settings, terminal = settled(args.server), host.shown_at
+    settings, terminal = platform_settings(host, args.server), host.shown_at
     documents = Documents(settings, host.home.folder)
     try:
         for sentence in await documents.refresh():

@@ -34,7 +34,7 @@ from treadle.assistants.platform.prompts import told
 from treadle.assistants.platform.said import last_question
 from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
 from treadle.assistants.platform.server import Platform
-from treadle.assistants.platform.settled import PlatformSettings
+from treadle.assistants.platform.settings import PlatformSettings
 from treadle.assistants.platform.shapes import Json
 from treadle.assistants.platform.tools import PlatformTools
 from treadle.routes import Decision

@@ -9,14 +9,14 @@ from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.prompts import told
 from treadle.assistants.platform.said import last_question
 from treadle.assistants.platform.server import Platform
-from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
+from treadle.assistants.platform.settings import PlatformSettings, own_token, platform_settings
 from treadle.assistants.platform.shapes import Json
 from treadle.assistants.platform.tools import PlatformTools
 
 
 def local_tools(host: Host) -> Sequence[Toolset]:
     """Their tools, with their own token: on the platform that the run began on, where it is taken up again."""
-    settings = settled(host.about.get("server", ""))
+    settings = platform_settings(host, host.about.get("server", ""))
     return (PlatformTools(_platform(host, settings), settings),)
 
 
@@ -24,7 +24,7 @@ def instructions_for(host: Host) -> Callable[[RunContext[Any]], Awaitable[str]]:
     """What the model is told: who they are, and what the documents say of their question."""
 
     async def instructions(ctx: RunContext[Any]) -> str:
-        settings = settled(host.about.get("server", ""))
+        settings = platform_settings(host, host.about.get("server", ""))
         documents = Documents(settings, host.home.folder)
         try:
             await documents.refresh()

@@ -33,7 +33,7 @@ from treadle.assistants.platform.operations import (
     SpecWanted,
 )
 from treadle.assistants.platform.score import PROVIDED, check
-from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
+from treadle.assistants.platform.settings import PlatformSettings, own_token, platform_settings
 from treadle.routes import Described, body_of, streamed, together
 
 
@@ -155,7 +155,7 @@ def _token(request: Request, own: str) -> str:
 
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, for the platform that was settled."""
-    service = Service(host, settled())
+    service = Service(host, platform_settings(host))
     return together(
         [
             Described("/api/ai/chat", service.chat, CHAT, "POST"),
