@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from treadle.assistants.courses.settled import CoursesSettings
 
 from bench.courses.asked import SEEN, UNSEEN, Place, Question
 from treadle.app.assistant import Host
@@ -22,7 +23,6 @@ from treadle.app.models import model_of
 from treadle.assistants.courses.command import SAMPLE
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.settled import CoursesSettings
 from treadle.assistants.courses.tutor import Reply, Tutor
 from treadle.core.entries import Judged
 from treadle.core.seams import Model

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from treadle.assistants.courses.settled import CoursesSettings
 
 from bench.courses.questions import ANSWERED, NOT_ANSWERED, Asked
 from bench.report import table
 from treadle.assistants.courses.catalogue import Catalogue
 from treadle.assistants.courses.command import SAMPLE
 from treadle.assistants.courses.library import FILE, Library
-from treadle.assistants.courses.settled import CoursesSettings
 from treadle.passages import Found, Passages, Report, embedder_of
 
 RESULTS = Path(__file__).parents[1] / "results" / "courses-retrieval.md"

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from msgspec import Struct
+from treadle.assistants.guidance.settled import GuidanceSettings
 
 from bench.guidance.questions import QUESTIONS, Question
 from treadle.app.assistant import Host
@@ -15,7 +16,6 @@ from treadle.app.home import close_home, open_home
 from treadle.app.models import model_of
 from treadle.assistants.guidance.command import make_sample
 from treadle.assistants.guidance.guide import Guide, Guided
-from treadle.assistants.guidance.settled import GuidanceSettings
 from treadle.assistants.guidance.store import open_store
 from treadle.core.seams import Model
 from treadle.models.http import close_all

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from treadle.assistants.platform.settled import PlatformSettings
 
 from bench.platform.questions import DOCUMENTS, SEEN, UNSEEN, Question
 from treadle.app.assistant import Host
@@ -21,7 +22,6 @@ from treadle.assistants.platform.demo import start_demo
 from treadle.assistants.platform.desk import Desk, Reply
 from treadle.assistants.platform.documents import Documents
 from treadle.assistants.platform.score import check
-from treadle.assistants.platform.settled import PlatformSettings
 from treadle.core.seams import Model
 from treadle.models.http import close_all
 from treadle.models.llamacpp.child import close_children

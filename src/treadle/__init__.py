@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from treadle.engine.setup import Answer, Approval
     from treadle.guard.policy import allow, ask, deny
     from treadle.loop.limits import Limits
-    from treadle.models.led import Led, Move, Plan, Question
+    from treadle.models.led import Led, Move, Plan, Program, Question
     from treadle.models.one_call import one_call
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
@@ -81,6 +81,7 @@ _HOMES = {
     "Panel": "app.assistant",
     "Plan": "models.led",
     "Preview": "core.calls",
+    "Program": "models.led",
     "Question": "models.led",
     "Recorded": "models.recorded",
     "ReplyEnded": "core.requests",
@@ -169,6 +170,7 @@ __all__ = [
     "Panel",
     "Plan",
     "Preview",
+    "Program",
     "Question",
     "Recorded",
     "ReplyEnded",

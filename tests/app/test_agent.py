@@ -55,6 +55,7 @@ PUBLIC = [
     "Panel",
     "Plan",
     "Preview",
+    "Program",
     "Question",
     "Recorded",
     "ReplyEnded",

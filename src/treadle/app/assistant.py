@@ -49,6 +49,10 @@ class Terminal(Protocol):
         ...
 
 
+def _with_about(about: dict[str, Any]) -> dict[str, Any]:
+    return {"about": about}
+
+
 def _nothing_ends(close: Callable[[], object]) -> None:
     """For faces that end with their process, which takes everything with it."""
 
@@ -64,6 +68,7 @@ class Host(Struct, frozen=True):
     at_end    takes what has to be closed when the face ends: a function, or one that gives an awaitable
     watcher   tells them what happens in a run, as it happens
     origin    what the face needs to lend the same model again, when a job goes on another day
+    remember  gives the origin of a run, by which the face can take it up again, from what the assistant has to know then
     detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
     talk      holds a conversation with an agent, as `Kept` says; None where nobody can type
     about     what the assistant kept with the run that is taken up again now: `Kept.about`
@@ -79,6 +84,7 @@ class Host(Struct, frozen=True):
     at_end: Callable[[Callable[[], object]], None] = _nothing_ends
     watcher: Watcher | None = None
     origin: dict[str, Any] = {}
+    remember: Callable[[dict[str, Any]], dict[str, Any]] = _with_about
     detach: Callable[[Sequence[str]], None] | None = None
     talk: "Callable[[Agent[Any], Kept], Talk] | None" = None
     about: dict[str, Any] = {}

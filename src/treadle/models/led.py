@@ -28,8 +28,8 @@ class Move(Struct, frozen=True):
 class Question(Struct, frozen=True):
     """What a plan asks the model, whose words it is sent. `shape` is a JSON schema to hold them to, where that works.
 
-    `before` is what was said before it, and `used` hears what it used. Where the model calls one of `tools`, its calls are the move,
-    and the plan sees what came of them with the next request.
+    `before` is what was said before it, and `used` hears what it used. Where the model calls one of `tools`, its calls are the
+    move, and the plan sees what came of them with the next request.
     """
 
     text: str

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from treadle.assistants.reading.values import Block, Metadata
+from treadle.assistants.reading.values import Block, Metadata, Reading
 from treadle.routes import Answer, Operation
 
 # What is asked
@@ -110,8 +110,20 @@ class FilesListed(Struct, frozen=True):
     truncated: bool
 
 
+class Prepared(Struct, frozen=True):
+    """A reading for which no model has to be asked; or, without one, what to begin a run with: POST /api/runs."""
+
+    success: Literal[True]
+    reading: Reading | None
+    message: str
+    context: dict[str, Any]
+
+
 class FileTold(Struct, frozen=True, omit_defaults=True):
-    """A file. One that is still the same has its hash only, one that is gone not even that."""
+    """A file. One that is still the same has its hash only, one that is gone not even that.
+
+    `run_id` is the latest analysis of just this text, under way or over.
+    """
 
     success: Literal[True]
     gone: bool = False
@@ -119,6 +131,7 @@ class FileTold(Struct, frozen=True, omit_defaults=True):
     language: str | UnsetType | None = UNSET
     content_hash: str = ""
     text: str | UnsetType = UNSET
+    run_id: str = ""
 
 
 ANALYZE = Operation(
@@ -132,6 +145,22 @@ ANALYZE = Operation(
         503: Answer("the model can't be had; the sentence says what to do", ReadingRefused),
     },
     runs=True,
+)
+PREPARE = Operation(
+    "What is needed to have source code read as a run: nothing, where its reading is kept or no model can be had",
+    body=SourceAsked,
+    answers={
+        200: Answer("its reading, or what to begin a run with", Prepared),
+        400: Answer("something is missing, or can't be read", ReadingRefused),
+    },
+)
+RUN = Operation(
+    "The reading that a run came to",
+    answers={
+        200: Answer("the reading", Read),
+        404: Answer("there is no such run, or it is no analysis", ReadingRefused),
+        409: Answer("it isn't over, or was cancelled", ReadingRefused),
+    },
 )
 HEALTH = Operation("Whether a model can be had", answers={200: Answer("how it stands", Health)})
 SWITCHES = Operation("How answers are made", answers={200: Answer("the switches", SwitchesShown)})

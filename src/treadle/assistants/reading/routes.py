@@ -1,7 +1,7 @@
 """The reading assistant over HTTP: `/api/iris/…` as clients of the original know it, and the files of a folder for the panel."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,21 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute
 
-from treadle import Host, TreadleError
-from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
+from treadle import Host, RunNotFound, TreadleError
+from treadle.assistants.reading.analyse import Analysis, How, analyse, conclude, latest_run, run_read, without_asking
 from treadle.assistants.reading.files import LARGEST, Gone, load_from, source_from, walk
 from treadle.assistants.reading.operations import (
     ANALYZE,
     FILE,
     FILES,
     HEALTH,
+    PREPARE,
+    RUN,
     SET,
     SWITCHES,
     FileAsked,
     FileTold,
+    Prepared,
     SourceAsked,
     Switches,
     SwitchesSet,
@@ -32,8 +35,10 @@ from treadle.assistants.reading.operations import (
 from treadle.assistants.reading.outline.languages import language_of
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.program import Wanted, keep_source, question_about
 from treadle.assistants.reading.report import filed, summary
-from treadle.assistants.reading.source import hash_of
+from treadle.assistants.reading.source import Source, hash_of
+from treadle.assistants.reading.values import Reading
 from treadle.files import workspace_at
 from treadle.routes import Described, body_of, query_of, together
 
@@ -54,18 +59,46 @@ class Service:
 
     async def analyze(self, request: Request) -> JSONResponse:
         """Read the source code in the request."""
+        given = await self._given(request)
+        if isinstance(given, JSONResponse):
+            return given
+        asked, source = given
+        found = await _while_wanted(request, analyse(source, How(self._host, self._path(), asked.fresh)))
+        return _read(found.reading, asked.metadata or {}, await self._debugged(found))
+
+    async def prepare(self, request: Request) -> JSONResponse:
+        """The reading of the source code in the request, where no model has to be asked; else what to begin a run with."""
+        given = await self._given(request)
+        if isinstance(given, JSONResponse):
+            return given
+        asked, source = given
+        found = await without_asking(source, How(self._host, self._path(), asked.fresh))
+        about = {} if found else msgspec.to_builtins(await keep_source(self._host, source, self._path()))
+        prepared = Prepared(True, found.reading if found else None, question_about(source.filename), about)
+        return JSONResponse(msgspec.to_builtins(prepared))
+
+    async def run(self, request: Request) -> JSONResponse:
+        """The reading that a run came to."""
+        run_id = request.path_params["run_id"]
+        try:
+            found = await run_read(self._host, run_id)
+        except RunNotFound as error:
+            return _refused(str(error), 404)
+        if found is None:
+            return _refused(f"Run {run_id} is no analysis of a file.", 404)
+        if found.ended is None or found.status == "cancelled":
+            return _refused(f"Run {run_id} {'was cancelled' if found.ended else 'is not over yet'}.", 409)
+        return _read(await conclude(self._host, found.about, found.ended))
+
+    async def _given(self, request: Request) -> tuple[SourceAsked, Source] | JSONResponse:
+        """What is to be read, or why it can't be."""
         asked = _source(await body_of(request, dict[str, Any], most=MOST_BYTES))
         if isinstance(asked, JSONResponse):
             return asked
         try:
-            source = await source_from(asked.source_code, asked.filename, asked.language, self._outliner)
+            return asked, await source_from(asked.source_code, asked.filename, asked.language, self._outliner)
         except TreadleError as error:
             return _refused(str(error))
-        how = How(self._host.model, self._host.home.cache, self._path(), fresh=asked.fresh)
-        found = await _while_wanted(request, analyse(source, how))
-        answer = msgspec.to_builtins(found.reading)
-        answer["metadata"] = {**(asked.metadata or {}), **answer["metadata"], **await self._debugged(found)}
-        return JSONResponse({"success": True, **answer})
 
     def _path(self) -> Wanted:
         if self._switches.force_fast_path or self._switches.use_raw_source:
@@ -128,7 +161,9 @@ class Service:
         tag = hash_of(text)
         if asked.unless == tag:
             return _told(FileTold(True, content_hash=tag))
-        return _told(FileTold(True, path=asked.path, language=language_of(asked.path, text), content_hash=tag, text=text))
+        run_id = await latest_run(self._host, asked.path, tag)
+        language = language_of(asked.path, text)
+        return _told(FileTold(True, path=asked.path, language=language, content_hash=tag, text=text, run_id=run_id))
 
     def _load(self, path: str) -> bytes:
         return load_from(workspace_at(self._folder), path)
@@ -161,8 +196,15 @@ def _told(file: FileTold) -> JSONResponse:
     return JSONResponse(msgspec.to_builtins(file))
 
 
-def _refused(why: str) -> JSONResponse:
-    return JSONResponse({"success": False, "error": why}, 400)
+def _read(reading: Reading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any] = {}) -> JSONResponse:
+    """A reading; among how it was made is what was `sent` with the request."""
+    answer = msgspec.to_builtins(reading)
+    answer["metadata"] = {**sent, **answer["metadata"], **more}
+    return JSONResponse({"success": True, **answer})
+
+
+def _refused(why: str, status: int = 400) -> JSONResponse:
+    return JSONResponse({"success": False, "error": why}, status)
 
 
 def routes(host: Host) -> list[BaseRoute]:
@@ -174,6 +216,8 @@ def routes(host: Host) -> list[BaseRoute]:
             Described("/api/iris/health", service.health, HEALTH),
             Described("/api/iris/debug", service.switches, SWITCHES),
             Described("/api/iris/debug", service.set, SET, "POST"),
+            Described("/api/reading/readings", service.prepare, PREPARE, "POST"),
+            Described("/api/reading/readings/{run_id}", service.run, RUN),
             Described("/api/reading/files", service.files, FILES),
             Described("/api/reading/file", service.file, FILE),
         ]

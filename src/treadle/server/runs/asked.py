@@ -41,6 +41,9 @@ class TurnAsked(Struct, frozen=True, forbid_unknown_fields=True):
     model: ModelName = None
     instructions: Instructions = None
     attachments: Annotated[list[Attached], Meta(description="What is shown to the model besides.", max_length=MOST_ATTACHED)] = []
+    context: Annotated[
+        dict[str, Any], Meta(description="What a new run is about, as its assistant's page says it: kept with the run, no secrets.")
+    ] = {}
 
 
 class GoneOn(Struct, frozen=True, forbid_unknown_fields=True):

@@ -115,7 +115,7 @@ class HostedRuns:
             return await self._go_on(asked, turnstile)
         if asked.assistant not in self._assistants:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
-        begun = Begun(asked.assistant, asked.model or "", asked.instructions or "")
+        begun = Begun(asked.assistant, asked.model or "", asked.instructions or "", asked.context)
         with placed(turnstile) as place:
             shown = _shown_with(asked)
             return await self._said(new_run_id(), begun, await self._agent(begun), (), asked.message, place, shown)
