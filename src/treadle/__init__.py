@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
-    from treadle.core.errors import ModelError, RunFailed, RunNotFound, SettingsError, ToolProblem, TreadleError, UnknownModel
+    from treadle.core.errors import (
+        BadPrompt,
+        ModelError,
+        RunFailed,
+        RunNotFound,
+        SettingsError,
+        ToolProblem,
+        TreadleError,
+        UnknownModel,
+    )
     from treadle.core.events import OutputArrived, TextArrived
     from treadle.core.media import Audio, Document, Image
     from treadle.core.messages import History, Message, Text
@@ -51,6 +60,7 @@ _HOMES = {
     "Ask": "core.calls",
     "Assistant": "app.assistant",
     "Audio": "core.media",
+    "BadPrompt": "core.errors",
     "Call": "core.calls",
     "CallDone": "core.requests",
     "CallRecord": "engine.result",
@@ -140,6 +150,7 @@ __all__ = [
     "Ask",
     "Assistant",
     "Audio",
+    "BadPrompt",
     "Call",
     "CallDone",
     "CallRecord",

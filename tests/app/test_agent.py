@@ -25,6 +25,7 @@ PUBLIC = [
     "Ask",
     "Assistant",
     "Audio",
+    "BadPrompt",
     "Call",
     "CallDone",
     "CallRecord",

@@ -190,7 +190,8 @@ def _led(assistant: Assistant, host: Host, model: str | Model, dialect: str) -> 
 
     found, plan = model_of(model), assistant.lead(host)
     if isinstance(plan, Program):
-        return Led(found if found.traits.holds else able(found, dialect or host.settings.model.dialect), plan.plan)
+        is_held = found.traits.holds and not found.traits.native_calls  # a plan's questions are held to their own shapes
+        return Led(found if is_held else able(found, dialect or host.settings.model.dialect), plan.plan)
     return model if found.traits.native_calls else Led(found, plan)
 
 

@@ -4,15 +4,15 @@ An analysis that asks a model is a run like everybody else's; what needs no mode
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Host, Model, RunResult, Runs, UnknownModel, Usage, agent_of
+from treadle import Host, Model, Program, RunResult, Runs, UnknownModel, Usage, agent_of
 from treadle.assistants.reading.check import Settled
 from treadle.assistants.reading.paths import Asked
 from treadle.assistants.reading.program import (
@@ -60,7 +60,7 @@ async def analyse(source: Source, how: How) -> Analysis:
         return found
     model = await how.host.model()
     about, stages = await keep_source(how.host, source, how.path), list[Stage]()
-    result = await _run(how.host, model, about, stages)
+    result = await _run(how.host, model, about, source, stages)
     reading = await conclude(how.host, about, Ended.of(result, model.name, time.monotonic() - began))
     return Analysis(reading, source, tuple(stages))
 
@@ -97,23 +97,25 @@ async def _kept(host: Host, key: str) -> Reading | None:
 # the run
 
 
-async def _run(host: Host, model: Model, about: About, stages: list[Stage]) -> RunResult[Any]:
+async def _run(host: Host, model: Model, about: About, source: Source, stages: list[Stage]) -> RunResult[Any]:
     """Have it carried out here. Whoever leaves cancels it: a model's time costs something."""
     from treadle.assistants.reading import assistant
 
     async def same() -> Model:
         return model
 
+    def lead(host: Host) -> Program:
+        return analysis(host, about, source, stages)
+
     told: dict[str, Any] = msgspec.to_builtins(about)
-    lent = replace(host, model=same, about=told)
-    agent = agent_of(replace(assistant, lead=lambda host: analysis(host, about, stages)), lent, model, priced=True)
-    events = agent.stream(question_about(about.filename), journal=host.home.services(), user=host.user, origin=host.remember(told))
-    result: RunResult[Any] | None = None
-    async with aclosing(events) as heard:  # pyright: ignore[reportArgumentType]  # a generator
-        async for event in heard:
-            result = getattr(event, "result", None) if event.run_id else None
+    agent = agent_of(replace(assistant, lead=lead), replace(host, model=same, about=told), model, priced=True)
+    kept: dict[str, Any] = {"journal": host.home.services(), "user": host.user, "origin": host.remember(told)}
+    result: Any = None
+    async with aclosing(cast("AsyncGenerator[Any]", agent.stream(question_about(about.filename), **kept))) as events:
+        async for event in events:
+            result = getattr(event, "result", None)
     assert isinstance(result, RunResult), "the last event carries it"
-    return result
+    return cast("RunResult[Any]", result)
 
 
 class Ended(Struct, frozen=True):
@@ -174,7 +176,7 @@ class RunRead(Struct, frozen=True):
 async def run_read(host: Host, run_id: str) -> RunRead | None:
     """The analysis that a run is; None where it is none."""
     info = await host.home.journal.info(run_id)
-    entries: Sequence[dict[str, Any]] = [msgspec.to_builtins(entry) for entry in await host.home.journal.read(run_id)]
+    entries: list[dict[str, Any]] = [msgspec.to_builtins(entry) for entry in await host.home.journal.read(run_id)]
     about = about_of(entries[0].get("origin", {}).get("about") or {})
     if about is None:
         return None

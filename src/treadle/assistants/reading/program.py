@@ -13,24 +13,26 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle import (
+    BadPrompt,
     Functions,
     Host,
     Limits,
+    ModelError,
     Move,
     Options,
     Program,
     Question,
     Request,
-    SettingsError,
     Toolset,
     TreadleError,
     tool,
 )
-from treadle.assistants.reading.files import source_from
+from treadle.assistants.reading.files import NotReadable, source_from
+from treadle.assistants.reading.outline.values import Outline
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.paths import MOST_CALLS, Asked, PathSteps, View, fast, tool_calling, two_stage
 from treadle.assistants.reading.sketch import sketch
-from treadle.assistants.reading.source import Reads, Source, hash_of
+from treadle.assistants.reading.source import Reads, Source, hash_of, source_of
 from treadle.assistants.reading.values import Metadata, Reading, Stage
 
 KEPT = 30 * 24 * 3600.0  # seconds that sources and readings are kept
@@ -58,7 +60,7 @@ def about_of(context: Mapping[str, Any]) -> About | None:
     try:
         return msgspec.convert(context, About)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"What is to be read isn't said so that it can be understood: {error}.") from error
+        raise BadPrompt(f"What is to be read isn't said so that it can be understood: {error}.") from error
 
 
 def question_about(filename: str) -> str:
@@ -74,12 +76,17 @@ async def keep_source(host: Host, source: Source, path: Wanted) -> About:
 
 
 async def kept_source(host: Host, about: About) -> Source:
-    """The file that a run is about, outlined; `SettingsError` where it isn't kept any more."""
+    """The file that a run is about, outlined; `NotReadable` where it isn't kept any more."""
+    async with Outliner() as outliner:
+        found = await source_from(await _kept_text(host, about), about.filename, about.language, outliner)
+    return replace(found, notes=about.notes)
+
+
+async def _kept_text(host: Host, about: About) -> str:
     text = await host.home.cache.get(f"source-{about.source}", time.time())
     if text is None:
-        raise SettingsError(f"What {about.filename} said when it was to be read isn't kept any more; have it read again.")
-    async with Outliner() as outliner:
-        return replace(await source_from(text, about.filename, about.language, outliner), notes=about.notes)
+        raise NotReadable(f"What {about.filename} said when it was to be read isn't kept any more; have it read again.")
+    return text
 
 
 def analysis_tools(host: Host, about: About) -> Sequence[Toolset]:
@@ -91,9 +98,9 @@ def analysis_tools(host: Host, about: About) -> Sequence[Toolset]:
         :param start_line: the first line, from 1
         :param end_line: the last line
         """
-        return await Reads(await source()).refer_to_source_code(start_line, end_line)
+        plain = source_of(about.filename, await _kept_text(host, about), Outline(about.language, 0))
+        return await Reads(plain).refer_to_source_code(start_line, end_line)
 
-    source = _once(lambda: kept_source(host, about))
     return (Functions([tool(refer_to_source_code, effect="read")], name="reading"),)
 
 
@@ -108,27 +115,19 @@ def analysis_parts() -> dict[str, Any]:
     }
 
 
-def analysis(host: Host, about: About, stages: list[Stage] | None = None) -> Program:
-    """The program. `stages` hear what was asked, for the debug report."""
-    source = _once(lambda: kept_source(host, about))
+def analysis(host: Host, about: About, source: Source | None = None, stages: list[Stage] | None = None) -> Program:
+    """The program. `source` is what it is about, where that is at hand; `stages` hear what was asked, for the debug report."""
+    loaded = [] if source is None else [source]
 
     async def plan(request: Request) -> Steps:
         model = await host.model()
-        return _steps(await source(), about.path, View(model.traits, request), model.name, [] if stages is None else stages)
+        try:
+            loaded[:] = loaded or [await kept_source(host, about)]
+        except TreadleError as error:
+            raise ModelError(str(error)) from error  # so that the run ends, and says why
+        return _steps(loaded[0], about.path, View(model.traits, request), model.name, [] if stages is None else stages)
 
     return Program(plan)
-
-
-def _once(load: Callable[[], Any]) -> Callable[[], Any]:
-    """A function that loads something when it is first asked for."""
-    loaded: list[Source] = []
-
-    async def source() -> Source:
-        if not loaded:
-            loaded.append(await load())
-        return loaded[0]
-
-    return source
 
 
 def _steps(source: Source, wanted: Wanted, view: View, model: str, stages: list[Stage]) -> Steps:

@@ -73,9 +73,10 @@ class Service:
             return given
         asked, source = given
         found = await without_asking(source, How(self._host, self._path(), asked.fresh))
-        about = {} if found else msgspec.to_builtins(await keep_source(self._host, source, self._path()))
-        prepared = Prepared(True, found.reading if found else None, question_about(source.filename), about)
-        return JSONResponse(msgspec.to_builtins(prepared))
+        if found is not None:
+            return JSONResponse(msgspec.to_builtins(Prepared(True, found.reading, "", {})))
+        about: dict[str, Any] = msgspec.to_builtins(await keep_source(self._host, source, self._path()))
+        return JSONResponse(msgspec.to_builtins(Prepared(True, None, question_about(source.filename), about)))
 
     async def run(self, request: Request) -> JSONResponse:
         """The reading that a run came to."""
