@@ -121,10 +121,11 @@ def agent_of(
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    led = _led(assistant, host, model, more.get("dialect", ""))
+    led, is_program = _led(assistant, host, model, more.get("dialect", ""))
     if led is not model:
         parts["dialect"] = NATIVE  # a plan's calls are in no dialect
-    return settled_agent(host.workspace, led, limits=limits, options=options, parts=parts, host=host)
+    own_tools = None if is_program else host  # a program has no use for the person's own
+    return settled_agent(host.workspace, led, limits=limits, options=options, parts=parts, host=own_tools)
 
 
 def settled_agent(
@@ -182,17 +183,17 @@ def instructed(own: Instructions, added: str) -> Instructions:
     return both
 
 
-def _led(assistant: Assistant, host: Host, model: str | Model, dialect: str) -> str | Model:
-    """The model, led by the assistant's plan where it doesn't call by itself; by a program, whatever it can do."""
+def _led(assistant: Assistant, host: Host, model: str | Model, dialect: str) -> tuple[str | Model, bool]:
+    """The model, led by the plan where it does not call by itself, or by a program whatever it can do; and whether by a program."""
     if assistant.lead is None:
-        return model
+        return model, False
     from treadle.models.led import Led, Program
 
     found, plan = model_of(model), assistant.lead(host)
     if isinstance(plan, Program):
         is_held = found.traits.holds and not found.traits.native_calls  # a plan's questions are held to their own shapes
-        return Led(found if is_held else able(found, dialect or host.settings.model.dialect), plan.plan)
-    return model if found.traits.native_calls else Led(found, plan)
+        return Led(found if is_held else able(found, dialect or host.settings.model.dialect), plan.plan), True
+    return (model if found.traits.native_calls else Led(found, plan)), False
 
 
 def commands(found: Iterable[Installed]) -> tuple[dict[str, Offer], list[str]]:
