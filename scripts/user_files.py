@@ -28,7 +28,7 @@ MAY = {
     "assistants/guidance/store/database.py": "its own database",
     "assistants/platform/command.py": "writes a spec where the person who typed it says",
     "assistants/platform/demo/": "a platform of its own, for trying things out, in Treadle's own folder",
-    "assistants/platform/settled.py": "credentials of the person, in their home",
+    "assistants/platform/settings.py": "credentials of the person, in their home",
     "assistants/reading/report.py": "writes its own reports",
     "server/demo/": "samples and recordings that come with the package, and a folder of Treadle's own",
     "server/login.py": "a page that comes with the package",

@@ -24,7 +24,7 @@ from treadle.assistants.courses import assistant
 from treadle.assistants.courses.command import SAMPLE
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.session import Reply, reply_of
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settings import CoursesSettings
 from treadle.core.entries import Judged
 from treadle.core.seams import Model
 from treadle.models.http import close_all

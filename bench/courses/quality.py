@@ -18,7 +18,7 @@ from bench.report import table
 from treadle.assistants.courses.catalogue import Catalogue
 from treadle.assistants.courses.command import SAMPLE
 from treadle.assistants.courses.library import FILE, Library
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settings import CoursesSettings
 from treadle.passages import Found, Passages, Report, embedder_of
 
 RESULTS = Path(__file__).parents[1] / "results" / "courses-retrieval.md"

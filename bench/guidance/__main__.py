@@ -19,7 +19,6 @@ from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.command import make_sample
 from treadle.assistants.guidance.projects import open_projects
 from treadle.assistants.guidance.session import Guided
-from treadle.assistants.guidance.settled import DATABASE_VARIABLE
 from treadle.core.seams import Model
 from treadle.models.http import close_all
 from treadle.models.llamacpp.child import close_children
@@ -56,7 +55,7 @@ async def ask_all(name: str) -> list[Answered]:
     known: list[Answered] = []
     with tempfile.TemporaryDirectory() as place:
         home = open_home(Path(place) / "home")
-        os.environ[DATABASE_VARIABLE] = str(Path(place) / "projects.db")  # whatever is settled here
+        os.environ["TREADLE_GUIDANCE_DATABASE"] = str(Path(place) / "projects.db")  # whatever is settled here
         host = Host(home, same, "ann")
         async with open_projects(host) as store:
             project = await make_sample(store, "ann")

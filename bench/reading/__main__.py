@@ -8,7 +8,7 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 
 import msgspec
@@ -16,13 +16,15 @@ from msgspec import Struct
 
 from bench.reading.counting import Count, Counting
 from bench.reading.files import files
+from treadle import Agent, Led, Limits, Move, Options, Question, tool
 from treadle.app.models import model_of
+from treadle.app.ways import able
 from treadle.assistants.reading.files import open_source
 from treadle.assistants.reading.outline.compact import compact
 from treadle.assistants.reading.outline.seed_json import seed_json
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.paths import Asked, fast, tool_calling, two_stage
-from treadle.assistants.reading.source import Source
+from treadle.assistants.reading.paths import MOST_CALLS, Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.source import Reads, Source
 from treadle.core.errors import TreadleError
 from treadle.core.requests import Delta, ReplyEnded, Request, Usage
 from treadle.core.seams import Model
@@ -57,18 +59,36 @@ class Row(Struct, frozen=True):
     two_compact: Cost
 
 
-Way = Callable[[Model, Source], Awaitable[Asked]]
+Way = Callable[[View, Source], PathSteps]
 
 
-async def _two_json(model: Model, source: Source) -> Asked:
+def _two_json(view: View, source: Source) -> PathSteps:
     """Two stages as the original has them: the syntax tree is sent twice, as indented JSON."""
     tree = msgspec.json.encode(seed_json(source.text, source.language))
-    return await two_stage(model, source, msgspec.json.format(tree, indent=2).decode())
+    return two_stage(view, source, msgspec.json.format(tree, indent=2).decode())
+
+
+async def _asked(way: Way, model: Model, source: Source) -> Asked:
+    """What one path comes to, in a run that is kept nowhere."""
+    found: list[Asked] = []
+
+    def plan(request: Request) -> Generator[Question, str, Move]:
+        found.append((yield from way(View(model.traits, request), source)))
+        return Move(text="Done.")
+
+    tools, limits = [tool(Reads(source).refer_to_source_code, effect="read")], Limits(rounds=12, calls=MOST_CALLS, tries=3)
+    options = Options(temperature=0.1, max_tokens=2000)
+    is_held = model.traits.holds and not model.traits.native_calls
+    led = Led(model if is_held else able(model), plan)
+    result = await Agent(led, tools=tools, limits=limits, options=options, dialect="native").run("What is it for?")
+    if not found:
+        raise TreadleError(result.reason)
+    return found[-1]
 
 
 async def _counted(source: Source, way: Way, count: Count) -> Cost:
     model = Counting(source, count)
-    await way(model, source)
+    await _asked(way, model, source)
     return Cost(model.input + model.output)
 
 
@@ -105,7 +125,7 @@ class Metered:
 async def _live(source: Source, way: Way, model: Model) -> Cost:
     metered, began = Metered(model), time.perf_counter()
     try:
-        note = f"{len((await way(metered, source)).reads)} reads"
+        note = f"{len((await _asked(way, metered, source)).reads)} reads"
     except TreadleError as error:
         note = " ".join(str(error).split())[:60]
     usage = metered.usage

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from treadle.app.models import model_of, spec_of
     from treadle.app.runs import Runs
     from treadle.app.session import AssistantSession, SessionReply
-    from treadle.app.settings import Settings, assistant_settings, settings_of
+    from treadle.app.settings import Settings, settings_of
     from treadle.app.talk import Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import (
+        BadPrompt,
         ContextNotFound,
         ModelError,
         RunFailed,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from treadle.engine.setup import Answer, Approval, Caller
     from treadle.guard.policy import allow, ask, deny
     from treadle.loop.limits import Limits
-    from treadle.models.led import Led, Move, Plan, Question
+    from treadle.models.led import Led, Move, Plan, Program, Question
     from treadle.models.one_call import one_call
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
@@ -62,6 +63,7 @@ _HOMES = {
     "Assistant": "app.assistant",
     "AssistantSession": "app.session",
     "Audio": "core.media",
+    "BadPrompt": "core.errors",
     "Call": "core.calls",
     "CallDone": "core.requests",
     "CallRecord": "engine.result",
@@ -93,6 +95,7 @@ _HOMES = {
     "Panel": "app.assistant",
     "Plan": "models.led",
     "Preview": "core.calls",
+    "Program": "models.led",
     "Question": "models.led",
     "Recorded": "models.recorded",
     "ReplyEnded": "core.requests",
@@ -127,7 +130,6 @@ _HOMES = {
     "agent_of": "app.assistants",
     "allow": "guard.policy",
     "ask": "guard.policy",
-    "assistant_settings": "app.settings",
     "carry_out": "app.work",
     "deny": "guard.policy",
     "exit_code": "app.talk",
@@ -155,6 +157,7 @@ __all__ = [
     "Assistant",
     "AssistantSession",
     "Audio",
+    "BadPrompt",
     "Call",
     "CallDone",
     "CallRecord",
@@ -186,6 +189,7 @@ __all__ = [
     "Panel",
     "Plan",
     "Preview",
+    "Program",
     "Question",
     "Recorded",
     "ReplyEnded",
@@ -221,7 +225,6 @@ __all__ = [
     "agent_of",
     "allow",
     "ask",
-    "assistant_settings",
     "carry_out",
     "deny",
     "exit_code",

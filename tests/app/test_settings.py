@@ -11,9 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle import Settings, SettingsError, assistant_settings, settings_of
+from treadle import Settings, SettingsError, settings_of
+from treadle.app.assistant_keys import keys_of, rule_of, usual_of, variable_of
+from treadle.app.plugins import names
 from treadle.app.settings import Row, describe, user_settings
-from treadle.app.settled import KEYS, NAMED, SECTIONS, default_of
+from treadle.app.settled import KEYS, NAMED, SECTIONS
+from treadle.assistants.courses.settings import CoursesSettings
+from treadle.assistants.guidance.settings import GuidanceSettings
+from treadle.assistants.platform.settings import PlatformSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -57,7 +62,7 @@ def keys_of_structs():
 
 
 def test_every_key_has_its_rule_and_every_rule_its_key():
-    assert list(KEYS) == [*keys_of_structs(), "assistants.NAME"]
+    assert list(KEYS) == [*keys_of_structs()]
     assert list(SECTIONS) == [name for name in Settings.__struct_fields__ if name in SECTIONS]
 
 
@@ -72,23 +77,27 @@ SAYS = {
 }
 
 
+OWN = [f"assistants.{name}.{key}" for name in ("coding", "courses", "guidance", "platform", "reading") for key in keys_of(name)]
+
+
 def rows_of_the_page():
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.read_text().splitlines() if line.startswith("| `")]
     return {row[0].strip("`"): row[1:] for row in rows}
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", [*KEYS, *OWN])
 def test_the_page_names_every_key_its_default_and_who_may_say_it(key):
     default, words, says = rows_of_the_page()[key]
-    plain = msgspec.json.encode(default_of(key)).decode().replace(",", ", ")
-    nothing = default_of(key) in (None, "", {}) or key == "mcp.NAME.command"
+    usual = usual_of(key)
+    plain = msgspec.json.encode(usual).decode().replace(",", ", ")
+    nothing = usual in (None, "", {}) or key == "mcp.NAME.command"
     assert default.strip("`") == ("" if nothing else plain)
     assert words
-    assert says == SAYS[KEYS[key].rule]
+    assert says == SAYS[rule_of(key)]
 
 
 def test_the_page_names_no_other_key():
-    assert list(rows_of_the_page()) == list(KEYS)
+    assert list(rows_of_the_page()) == [*KEYS, *OWN]
 
 
 # the person
@@ -506,7 +515,7 @@ def test_a_file_that_cannot_be_opened_is_said_so(place, tmp_path):
 def test_every_value_is_described_with_its_source(told):
     settings = told("[limits]\nrounds = 30\n", "[limits]\nrounds = 10\ncost = 1\n[project]\nfacts = ['a']\n")
     rows = {row.key: row for row in describe(settings)}
-    assert [key for key in KEYS if ".NAME" not in key] == list(rows)
+    assert [*[key for key in KEYS if ".NAME" not in key], *OWN] == list(rows)
     assert rows["limits.rounds"] == Row("limits.rounds", 10, settings.project_file)
     assert rows["project.facts"].value == ("a",)
     assert rows["git.remote"] == Row("git.remote", "origin", "default")
@@ -544,41 +553,132 @@ def test_a_named_model_costs_no_settings():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False False\n"
 
 
-class Platform(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    server: str = "http://localhost"
-    roles: tuple[str, ...] = ()
+# assistants
 
 
-def test_an_assistant_is_told_what_the_person_settled_for_it(tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text('[assistants.platform]\nroles = ["admin"]\n')
-    assert assistant_settings("platform", Platform, user_file=own) == Platform(roles=("admin",))
-    assert assistant_settings("reading", Platform, user_file=own) == Platform()
+def test_an_assistant_is_told_what_the_person_settled_for_it(told):
+    settings = told('[assistants.platform]\ndeploy_roles = ["admin"]\n[assistants.courses]\nresults = 7\n')
+    assert settings.assistant("platform") == PlatformSettings(deploy_roles=("admin",))
+    assert settings.assistant("courses") == CoursesSettings(results=7)
+    assert settings.assistant("guidance") == GuidanceSettings()
+    assert settings.sources["assistants.courses.results"] == settings.user_file
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[assistants.platform]\nport = 1", r"assistants.platform.port in .*own.toml means nothing. There are: server, roles."),
-        ("[assistants.platform]\nrole = 1", r"assistants.platform.role in .* Did you mean assistants.platform.roles\?"),
-        ("[assistants.platform]\nserver = 1", r"\[assistants.platform\] in .* can't be used: .*server"),
+        ("[assistants.coding]\nport = 1", r"assistants.coding.port in .*own.toml means nothing. There are: workspaces."),
+        (
+            "[assistants.platform]\ndeploy_role = 1",
+            r"assistants.platform.deploy_role in .* Did you mean assistants.platform.deploy_roles",
+        ),
+        ("[assistants.platform]\nserver = 1", r"assistants.platform.server in .*own.toml must be an address .*, not 1\."),
+        (
+            "[assistants.platform]\ntypes = ['a', 1]",
+            r"must be a list of types of resources; assistants.platform.types\[1\] doesn't fit",
+        ),
+        ("[assistants.courses]\nresults = 51", r"assistants.courses.results in .* must be a whole number from 1 to 50, not 51\."),
+        ("[assistants.reading]\nresults = 51", r"assistants.reading.results in .* means nothing\."),
         ("[assistants]\nplatform = 1", "assistants.platform in .* must be a table"),
     ],
 )
-def test_what_an_assistant_cannot_use_is_said(tmp_path, text, said):
-    (tmp_path / "own.toml").write_text(text)
+def test_what_an_assistant_cannot_use_is_said_whoever_asks(told, text, said):
     with pytest.raises(SettingsError, match=said):
-        assistant_settings("platform", Platform, user_file=tmp_path / "own.toml")
+        told(text)
 
 
-def test_a_project_settles_nothing_for_an_assistant(told):
-    settings = told(project='[assistants.platform]\nserver = "http://elsewhere"')
-    assert settings.assistants == {}
-    assert "assistants.platform, which is for you alone to say" in settings.notes[0]
+def test_keys_that_do_not_go_together_are_said_too(told):
+    settings = told("[assistants.courses]\nsize = 100\noverlap = 60\n")
+    with pytest.raises(SettingsError, match=r"\[assistants.courses\] in .*own.toml can't be used: `overlap` may be half of `size`"):
+        settings.assistant("courses")
+
+
+def test_an_assistant_without_settings_has_none_to_give(told):
+    with pytest.raises(SettingsError, match="The assistant nobody has no settings"):
+        told().assistant("nobody")
+
+
+def test_a_project_settles_nothing_for_an_assistant_but_what_is_stricter(told):
+    own = '[assistants.guidance]\ndenied_tools = ["a"]\n[assistants.courses]\nrounds = 3\n'
+    project = (
+        '[assistants.platform]\nserver = "http://elsewhere"\n[assistants.guidance]\ndenied_tools = ["b"]\n'
+        "[assistants.courses]\nrounds = {}"
+    )
+    settings = told(own, project.format(2))
+    assert settings.assistant("platform") == PlatformSettings()
+    assert settings.assistant("guidance").denied_tools == ("a", "b")
+    assert settings.assistant("courses").rounds == 2
+    (note,) = settings.notes
+    assert "assistants.platform.server, which is for you alone to say" in note
+    looser = told(own, project.format(9))
+    assert looser.assistant("courses").rounds == 3
+    assert "assistants.courses.rounds, which would allow more than you do" in looser.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "key", "value"),
+    [
+        ("TREADLE_PLATFORM_SERVER", "http://localhost:9", "assistants.platform.server", "http://localhost:9"),
+        ("TREADLE_PLATFORM_PASSAGES", "7", "assistants.platform.passages", 7),
+        ("TREADLE_COURSES_FLOOR", "0.5", "assistants.courses.floor", 0.5),
+        ("TREADLE_GUIDANCE_DENIED_TOOLS", "a, b", "assistants.guidance.denied_tools", ("a", "b")),
+    ],
+)
+def test_a_variable_goes_before_the_files(told, monkeypatch, variable, text, key, value):
+    monkeypatch.setenv(variable, text)
+    own = '[assistants.platform]\nserver = "http://own"\npassages = 1\n[assistants.courses]\nfloor = 0.1\n'
+    settings = told(own)
+    row = next(row for row in describe(settings) if row.key == key)
+    assert (row.value, row.source) == (value, variable)
+    _, name, field = key.split(".")
+    assert variable_of(name, field) == variable
+    monkeypatch.setenv(variable, "")
+    assert told(own).sources.get(key) != variable
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        (
+            "TREADLE_PLATFORM_SEVER",
+            "x",
+            "TREADLE_PLATFORM_SEVER in the environment means nothing. Did you mean TREADLE_PLATFORM_SERVER?",
+        ),
+        (
+            "TREADLE_PLATFROM_SERVER",
+            "x",
+            "TREADLE_PLATFROM_SERVER in the environment means nothing. Did you mean TREADLE_PLATFORM_SERVER?",
+        ),
+        (
+            "TREADLE_READING_ANYTHING",
+            "x",
+            "TREADLE_READING_ANYTHING in the environment means nothing. Its assistant has no settings.",
+        ),
+        ("TREADLE_COURSES_RESULTS", "many", "TREADLE_COURSES_RESULTS in the environment must be a whole number from 1 to 50."),
+    ],
+)
+def test_a_variable_that_means_nothing_is_said(told, monkeypatch, variable, text, said):
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(SettingsError) as raised:
+        told()
+    assert str(raised.value) == said
+
+
+@pytest.mark.parametrize("variable", ["TREADLE_PLATFORM_TOKEN", "TREADLE_SOMETHING_ELSE"])
+def test_a_variable_that_somebody_else_reads_is_none_of_these(told, monkeypatch, variable):
+    monkeypatch.setenv(variable, "x")
+    assert told().assistants == {}
 
 
 def test_what_is_settled_for_an_assistant_is_described_without_secrets(told):
-    settings = told(own='[assistants.platform]\napi_key = "AKIAIOSFODNN7EXAMPLE"\nserver = "http://localhost"')
-    (row,) = [row for row in describe(settings) if row.key == "assistants.platform"]
-    assert row.value["server"] == "http://localhost"
+    settings = told(own='[assistants.platform]\ntypes = ["AKIAIOSFODNN7EXAMPLE", "queue"]')
+    (row,) = [row for row in describe(settings) if row.key == "assistants.platform.types"]
+    assert "queue" in row.value
     assert "AKIA" not in str(row.value)
+
+
+def test_every_installed_assistant_is_described_with_its_defaults(told):
+    rows = {row.key: row for row in describe(told())}
+    for name in names("assistants"):
+        for field, key in keys_of(name).items():
+            assert rows[f"assistants.{name}.{field}"] == Row(f"assistants.{name}.{field}", key.default, "default")

@@ -28,7 +28,7 @@ def path(built, tmp_path_factory):
     target = tmp_path_factory.mktemp("installed")
     command = [sys.executable, "-m", "pip", "install", *OFFLINE, "--target", str(target), str(built)]
     subprocess.run(command, check=True, env=environment(target, PIP_CONFIG_FILE=os.devnull))
-    return {"PYTHONPATH": str(target)}
+    return {"PYTHONPATH": os.pathsep.join([str(target), os.environ.get("PYTHONPATH", "")])}
 
 
 def test_its_command_is_there(tmp_path, path):
@@ -42,6 +42,19 @@ def test_its_command_refuses_what_is_no_date_and_no_place(tmp_path, path):
     assert ran.code == 2
     assert "argument DATE: 'tomorrow' is no date such as 2026-03-20" in ran.err
     assert "'here' is no place" in treadle(tmp_path, "almanac", "2026-03-20", "--at", "here", **path).err
+
+
+def test_its_settings_count_and_are_listed(tmp_path, path):
+    own = tmp_path / "own.toml"
+    own.write_text("[assistants.almanac]\nlatitude = 40.71\nlongitude = -74.01\n")
+    ran = treadle(tmp_path, "almanac", "2026-12-21", **path, TREADLE_CONFIG=str(own))
+    assert ran.out == treadle(tmp_path, "almanac", "2026-12-21", "--at", "40.71,-74.01", **path).out
+    assert f"assistants.almanac.latitude   40.71   {own}".split() in [
+        line.split() for line in treadle(tmp_path, "settings", **path, TREADLE_CONFIG=str(own)).out.splitlines()
+    ]
+    own.write_text("[assistants.almanac]\nlatitud = 40.71\n")
+    ran = treadle(tmp_path, "almanac", "2026-12-21", **path, TREADLE_CONFIG=str(own))
+    assert (ran.code, "Did you mean assistants.almanac.latitude" in ran.err) == (2, True)
 
 
 def test_it_is_listed(tmp_path, path):

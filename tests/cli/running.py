@@ -20,7 +20,7 @@ from treadle.models.repairs import memory
 
 TOOLBOX = str(Path(__file__).with_name("toolbox.py"))
 PATIENCE = 60  # seconds
-KEPT = ("PATH", "SYSTEMROOT", "COVERAGE_PROCESS_START", "VIRTUAL_ENV")
+KEPT = ("PATH", "PYTHONPATH", "SYSTEMROOT", "COVERAGE_PROCESS_START", "VIRTUAL_ENV")
 
 
 class Ran(NamedTuple):

@@ -170,6 +170,68 @@ def test_a_limit_that_is_settled_stops_a_run(typed, tmp_path):
     assert (ran.json["stopped"], ran.json["output"]) == ("limit", "That is all."), ran
 
 
+# what assistants have to settle for themselves
+
+
+def by_asking(typed, _):
+    return typed("ask", "What about yeast?", "-a", "courses", "--json").json["calls"][0]["result"]
+
+
+def by_command(typed, _):
+    return "\n".join(f"[{each['source']}]" for each in typed("courses", "search", "yeast and dough", "--json").json)
+
+
+def by_server(_, tmp_path):
+    with Serving(tmp_path, [making.assistant("courses")], lent=make_host()) as server:
+        body = json.dumps({"assistant": "courses", "message": "What about yeast?"}).encode()
+        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        lines = urllib.request.urlopen(urllib.request.Request(f"{server.url}/api/runs", body, headers)).read().decode().splitlines()
+    events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+    return next(event["result"]["content"] for event in events if event["event"] == "call_returned")
+
+
+def by_worker(typed, tmp_path):
+    async def ran():
+        async with agent_for(Order("courses", f"scripted:{tmp_path / 'script.json'}"), open_home(), "", Models()) as agent:
+            return (await agent.run("What about yeast?")).calls[0].result.content
+
+    return asyncio.run(ran())
+
+
+@pytest.mark.parametrize("face", [by_asking, by_command, by_server, by_worker], ids=lambda face: face.__name__)
+@pytest.mark.parametrize("most", [1, 3])
+def test_what_is_settled_for_an_assistant_counts_for_every_face(typed, tmp_path, face, most):
+    (tmp_path / "own.toml").write_text(f'[assistants.courses]\nembeddings = "none"\nresults = {most}\nfloor = 0\n')
+    call = asks(("search_course_content", {"query": "yeast and dough"}))
+    typed.set(TREADLE_MODEL=script(tmp_path, call, "Found."))
+    assert typed("courses", "demo").code == 0
+    typed.set(TREADLE_MODEL=script(tmp_path, call, "Found."))
+    assert len(re.findall(r"(?m)^\[", face(typed, tmp_path))) == most
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("ask", "Hi?", "-a", "platform"), ("platform", "ask", "Hi?"), ("courses", "list"), ("guide", "projects"), ("settings",)],
+    ids=lambda words: "-".join(words),
+)
+def test_a_misspelt_key_of_an_assistant_is_one_sentence_everywhere(typed, tmp_path, words):
+    (tmp_path / "own.toml").write_text('[assistants.guidance]\ndenied_tool = ["x"]\n')
+    ran = typed(*words)
+    assert ran.code != 0
+    assert "assistants.guidance.denied_tool in " in ran.err
+    assert "Did you mean assistants.guidance.denied_tools?" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_settings_lists_what_assistants_have_with_its_origin(typed, tmp_path):
+    (tmp_path / "own.toml").write_text("[assistants.courses]\nresults = 7\n")
+    typed.set(TREADLE_PLATFORM_SERVER="http://localhost:9")
+    rows = {row["key"]: (row["value"], row["from"]) for row in typed("settings", "--json").json["settings"]}
+    assert rows["assistants.courses.results"] == (7, str(tmp_path / "own.toml"))
+    assert rows["assistants.platform.server"] == ("http://localhost:9", "TREADLE_PLATFORM_SERVER")
+    assert rows["assistants.guidance.denied_tools"] == ([], "default")
+
+
 # Whoever makes an agent of their own passes these settings by. Each that does has a reason.
 OWN = {
     "app/agent.py": "the agent itself",

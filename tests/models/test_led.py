@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Generator
 
+from msgspec.structs import replace
+
 from treadle.app.agent import Agent
 from treadle.core.calls import Result
+from treadle.core.messages import person
 from treadle.core.requests import Options, Request, Traits, Usage
 from treadle.leading import state_of
 from treadle.models.led import Led, Move, Question
-from treadle.models.scripted import Answer, Scripted
+from treadle.models.scripted import Answer, Scripted, calls
 from treadle.tools.tool import tool
 
 Steps = Generator[Question, str, Move]
@@ -82,3 +85,25 @@ def test_what_a_plan_has_to_know_again_stays_in_the_history() -> None:
 
     result = asyncio.run(Agent(Led(Scripted(), counting), tools=[add]).run("Go."))
     assert (known, result.output) == ([None, {"tried": 1}, {"tried": 2}], "Done.")
+
+
+def test_a_question_may_have_a_past_and_tools_and_what_the_model_calls_is_the_move() -> None:
+    used: list[Usage] = []
+
+    def steps(request: Request) -> Steps:
+        rounds = tuple([message for message in request.history if message.role != "person"])
+        words = yield Question(
+            text="" if rounds else "Add.",
+            before=(person("Add."), *rounds) if rounds else (),
+            tools=request.tools,
+            used=used.append,
+        )
+        return Move(text=f"It says {words}")
+
+    call = replace(calls(("add", {"left": 1, "right": 2})), usage=Usage(requests=1, input_tokens=7))
+    model = Scripted(call, Answer("three", usage=Usage(requests=1, input_tokens=9)))
+    result = asyncio.run(Agent(Led(model, steps), tools=[add]).run("Go."))
+    assert result.output == "It says three"
+    assert [(each.name, each.arguments) for each in result.calls] == [("add", {"left": 1, "right": 2})]
+    assert [message.role for message in model.requests[1].history] == ["person", "model", "tools"]
+    assert ([each.input_tokens for each in used], result.usage.input_tokens) == ([7, 9], 16)

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from treadle.app.agent import Agent
     from treadle.app.home import Home  # its stores take longer to import than all of this
     from treadle.app.session import AssistantSession
+    from treadle.app.settled import Settings
     from treadle.app.talk import Talk
     from treadle.app.work import Work
     from treadle.core.messages import Message
     from treadle.engine.result import RunResult
-    from treadle.models.led import Plan
+    from treadle.models.led import Plan, Program
 
 
 class Terminal(Protocol):
@@ -53,6 +54,10 @@ class Terminal(Protocol):
         ...
 
 
+def _with_about(about: dict[str, Any]) -> dict[str, Any]:
+    return {"about": about}
+
+
 def _nothing_ends(close: Callable[[], object]) -> None:
     """For faces that end with their process, which takes everything with it."""
 
@@ -68,6 +73,7 @@ class Host(Struct, frozen=True):
     at_end    takes what has to be closed when the face ends: a function, or one that gives an awaitable
     watcher   tells them what happens in a run, as it happens
     origin    what the face needs to lend the same model again, when a job goes on another day
+    remember  gives the origin of a run, by which the face can take it up again, from what the assistant has to know then
     detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
     talk      holds a conversation with an assistant, at a terminal; None where nobody can type
     about     the context of the conversation: what it is about, such as a project; journaled as it is, so no secrets
@@ -84,6 +90,7 @@ class Host(Struct, frozen=True):
     at_end: Callable[[Callable[[], object]], None] = _nothing_ends
     watcher: Watcher | None = None
     origin: dict[str, Any] = {}
+    remember: Callable[[dict[str, Any]], dict[str, Any]] = _with_about
     detach: Callable[[Sequence[str]], None] | None = None
     talk: "Callable[[AssistantSession, Agent[Any]], Talk] | None" = None
     about: Mapping[str, Any] = {}
@@ -98,6 +105,13 @@ class Host(Struct, frozen=True):
             return Path.cwd()
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.folder
+
+    @property
+    def settings(self) -> "Settings":
+        """What counts in that folder, read anew; an assistant's own settings are `settings.assistant(NAME)`."""
+        from treadle.app.settings import settings_of  # nothing is read before somebody asks
+
+        return settings_of(Path.cwd() if self.folder is None else self.folder)
 
     @property
     def shown_at(self) -> Terminal:
@@ -171,9 +185,13 @@ class Assistant(Struct, frozen=True):
     summary       a sentence on what it is for
     instructions  what its model is told
     notes         a line for its model with the request of each round
-    configure     gives what depends on the host: any of `instructions`, `policy`, `limits`, `options` and `notes`, by name
+    configure     gives what depends on the host: any of `instructions`, `policy`, `limits`, `options` and `notes`, by name; and
+                  under `parts` what else `Agent` takes
     toolsets      makes its tools, for each run anew
-    lead          gives the plan that leads a model which doesn't call tools by itself
+    lead          gives the plan that leads a model which doesn't call tools by itself, or a `Program`, which leads every model
+    settings      a struct whose fields, each with a default, are its keys under `[assistants.NAME]` in `treadle.toml`; the
+                  description of a field's `Meta` says what it has to be, `extra={"project": …}` what a project's file may do
+    variables     variables of the environment that it reads besides `TREADLE_NAME_KEY`, which stand for those keys
     caller        says for whom it acts and with which credentials, where that isn't the host's person
     begin         hears of each message before its run begins, and gives the history of the conversation: for an assistant that
                   keeps conversations itself, each message of which is a run of its own
@@ -193,13 +211,16 @@ class Assistant(Struct, frozen=True):
     limits: Limits = Limits()
     options: Options = Options()
     notes: tuple[str, ...] = ()
+    parts: Mapping[str, Any] = {}
     questions: tuple[str, ...] = ()
     commands: tuple[Command, ...] = ()
     routes: Callable[[Host], Sequence[Any]] | None = None
     panel: Panel | None = None
     work: Callable[[], Sequence["Work"]] | None = None
-    lead: Callable[[Host], "Plan"] | None = None
+    lead: Callable[[Host], "Plan | Program"] | None = None
     configure: Callable[[Host], Mapping[str, Any]] | None = None
+    settings: type[Struct] | None = None
+    variables: tuple[str, ...] = ()
     caller: Callable[[Host], Awaitable[Caller]] | None = None
     begin: "Callable[[Host, str, str], Awaitable[Sequence[Message]]] | None" = None
     reply: "Callable[[Host, RunResult[Any]], Awaitable[Any]] | None" = None

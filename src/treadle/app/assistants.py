@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import fields, replace
 
 from treadle.app.agent import Agent, Results
 from treadle.app.assistant import Assistant, Command, Host
@@ -19,6 +19,7 @@ from treadle.app.models import model_of
 from treadle.app.plugins import names
 from treadle.app.reserved import COMMANDS, add_common_options
 from treadle.app.settings import settings_of, user_settings
+from treadle.app.ways import NATIVE, able
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Options, merge_options
@@ -121,10 +122,15 @@ def agent_of(
         "options": mine.options.suited(found.traits),
         "notes": mine.notes,
         "approver": host.approver,
+        **mine.parts,
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    return settled_agent(host.workspace, _led(mine, host, found), limits=limits, options=options, parts=parts, host=host)
+    led, is_program = _led(mine, host, found, more.get("dialect", ""))
+    if led is not found:
+        parts["dialect"] = NATIVE  # a plan's calls are in no dialect
+    own_tools = None if is_program else host  # a program has no use for the person's own
+    return settled_agent(host.workspace, led, limits=limits, options=options, parts=parts, host=own_tools)
 
 
 def settled_agent(
@@ -177,12 +183,17 @@ def instructed(own: Instructions, added: str) -> Instructions:
     return both
 
 
-def _led(assistant: Assistant, host: Host, model: Model) -> Model:
-    if assistant.lead is None or model.traits.native_calls:
-        return model
-    from treadle.models.led import Led
+def _led(assistant: Assistant, host: Host, model: Model, dialect: str) -> tuple[Model, bool]:
+    """The model, led by the plan where it does not call by itself, or by a program whatever it can do; and whether by a program."""
+    if assistant.lead is None:
+        return model, False
+    from treadle.models.led import Led, Program
 
-    return Led(model, assistant.lead(host))
+    plan = assistant.lead(host)
+    if isinstance(plan, Program):
+        is_held = model.traits.holds and not model.traits.native_calls  # a plan's questions are held to their own shapes
+        return Led(model if is_held else able(model, dialect or host.settings.model.dialect), plan.plan), True
+    return (model if model.traits.native_calls else Led(model, plan)), False
 
 
 def commands(found: Iterable[Installed]) -> tuple[dict[str, Offer], list[str]]:
@@ -244,6 +255,8 @@ def _flaw(point: "EntryPoint", value: object) -> str:
         return f"it calls itself {value.name!r}; the name in the package's entry point has to be the same."
     if NAME.fullmatch(value.name) is None:
         return "a name is one word of up to 40 small letters, digits and hyphens, a letter first."
+    if value.settings is not None and any(field.required for field in fields(value.settings)):
+        return "its settings need a default each."
     return ""
 
 

@@ -49,3 +49,12 @@ def load(group: str, name: str) -> Callable[..., Any] | None:
         except ImportError as error:
             raise SettingsError(f"The plug-in {name!r} ({point.value}) can't be loaded: {error}") from error
     return None
+
+
+def settings_type(assistant: str) -> type[Struct] | None:
+    """The struct whose fields are an assistant's keys in `treadle.toml`; None where it has none, or isn't installed."""
+    try:
+        kind = getattr(load("assistants", assistant), "settings", None)
+    except (Exception, SystemExit):  # noqa: BLE001 - whatever a stranger's module raises; `treadle assistants` says what it is
+        return None
+    return kind if isinstance(kind, type) and issubclass(kind, Struct) else None

@@ -1,22 +1,23 @@
 """`treadle.toml`, read: what the person settled, and what the project may add to it. Key by key, with where each comes from.
 
-What there is to settle and who may say it is `settled`; how a file is read is `toml`. Nothing is read before somebody asks.
+What there is to settle and who may say it is `settled`, for assistants `assistant_keys`; how a file is read is `toml`. Nothing is
+read before somebody asks.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 import msgspec
 from msgspec import Struct
 
-from treadle.app.settled import KEYS, NAMED, SECTIONS, DatabaseSettings, Rule, Said, Settings, default_of, pattern_of
+from treadle.app.assistant_keys import keys_of, rule_of, said_by_variables, usual_of
+from treadle.app.plugins import names
+from treadle.app.settled import NAMED, SECTIONS, DatabaseSettings, Rule, Said, Settings
 from treadle.app.toml import NAME, project_file, said_in
 from treadle.core.errors import SettingsError
 from treadle.tools.names import nearest
-
-T = TypeVar("T")
 
 VARIABLE = "TREADLE_CONFIG"
 DATABASE = "TREADLE_DATABASE"
@@ -58,13 +59,15 @@ def _settings(said: Said, own: Path, theirs: Said, project: Path | None) -> Sett
     values, sources = dict(said), dict.fromkeys(said, str(own))
     notes: dict[str, str] = {}
     for key, value in theirs.items():
-        mine = values.get(key, default_of(key))
-        taken = _taken(KEYS[pattern_of(key)].rule, value, mine)
+        rule, mine = rule_of(key), values.get(key, usual_of(key))
+        taken = _taken(rule, value, mine)
         if taken != mine:
             values[key] = taken
             sources[key] = f"{sources[key]}, {project}" if key in sources and isinstance(taken, tuple) else str(project)
-        if _is_refused(KEYS[pattern_of(key)].rule, value, taken):
+        if _is_refused(rule, value, taken):
             notes |= _note(key, own, project)
+    for key, (variable, value) in said_by_variables().items():
+        values[key], sources[key] = value, variable
     return Settings(
         **_sections(values),
         user_file=str(own),
@@ -76,12 +79,10 @@ def _settings(said: Said, own: Path, theirs: Said, project: Path | None) -> Sett
 
 def _check_assistants(said: Said, own: Path) -> None:
     """Refuse names of assistants that aren't installed. A project's aren't looked at: they don't count, and it may have others."""
-    named = [(key, key.partition(".")[2]) for key in said if key.startswith("assistants.")]
+    named = [(".".join(key.split(".")[:2]), key.split(".")[1]) for key in said if key.startswith("assistants.")]
     named += [(key, name) for key, value in said.items() if key.endswith(".assistants") for name in value]
     if not named:
         return
-    from treadle.app.plugins import names
-
     known = names("assistants")
     for key, name in named:
         if name not in known:
@@ -124,7 +125,7 @@ def _note(key: str, own: Path, project: Path | None) -> dict[str, str]:
     if section in SOURCES:
         what = f"{SOURCES[section]} {name}"
         return {what: f"{project} names {what}, which only you can: it is left out. To have it, name it in {own}."}
-    why = "which is for you alone to say" if KEYS[pattern_of(key)].rule == "user" else "which would allow more than you do"
+    why = "which is for you alone to say" if rule_of(key) == "user" else "which would allow more than you do"
     return {key: f"{project} sets {key}, {why}: it is left out. To have it, set it in {own}."}
 
 
@@ -132,7 +133,7 @@ def _sections(values: Said) -> dict[str, Any]:
     parts: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     for key, value in values.items():
         section, _, name = key.partition(".")
-        if section in NAMED:
+        if section in NAMED or section == "assistants":
             server, _, name = name.rpartition(".")
             parts[section].setdefault(server, {})[name] = value
         else:
@@ -140,22 +141,6 @@ def _sections(values: Said) -> dict[str, Any]:
     assistants = parts.pop("assistants")
     named = {section: {name: SECTIONS[section](**fields) for name, fields in parts.pop(section).items()} for section in NAMED}
     return {name: SECTIONS[name](**fields) for name, fields in parts.items()} | named | {"assistants": assistants}
-
-
-def assistant_settings(name: str, kind: type[T], *, user_file: Path | None = None) -> T:
-    """What the person settled for an assistant, under `[assistants.NAME]`. A project's file has no say in it."""
-    settings = user_settings(user_file)
-    said = settings.assistants.get(name, {})
-    known: tuple[str, ...] = getattr(kind, "__struct_fields__", tuple(said))
-    for key in said:
-        if key not in known:
-            near = [f"assistants.{name}.{each}" for each in nearest(key, known)]
-            hint = f" Did you mean {' or '.join(near)}?" if near else f" There are: {', '.join(known)}."
-            raise SettingsError(f"assistants.{name}.{key} in {settings.user_file} means nothing.{hint}")
-    try:
-        return msgspec.convert(said, kind)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"[assistants.{name}] in {settings.user_file} can't be used: {error}.") from error
 
 
 def database_url() -> str:
@@ -173,31 +158,27 @@ class Row(Struct, frozen=True):
 
 def describe(settings: Settings) -> list[Row]:
     """Every key, in order. Of headers and environments only the names are told."""
-    from treadle.guard.redaction import Redactor
-
     rows: list[Row] = []
     for section in SECTIONS:
-        if section == "assistants":
-            rows += _rows(section, Redactor().value(settings.assistants), settings.sources)
-        elif section in SOURCES:
-            for name, source in getattr(settings, section).items():
-                rows += _rows(f"{section}.{name}", _without_secrets(source), settings.sources)
-        elif section == "providers":
-            for name, provider in settings.providers.items():
-                shown = {**msgspec.to_builtins(provider), "headers": sorted(provider.headers)}
-                rows += _rows(f"providers.{name}", shown, settings.sources)
-        elif section == "prices":
-            for name, price in settings.prices.items():
-                rows += _rows(f"prices.{name}", msgspec.to_builtins(price), settings.sources)
-        elif section == "database":
-            rows += _rows(section, _without_password(settings.database), settings.sources)
-        else:
-            rows += _rows(section, msgspec.to_builtins(getattr(settings, section)), settings.sources)
+        for prefix, values in _described(settings, section):
+            rows += [
+                Row(f"{prefix}.{name}", value, settings.sources.get(f"{prefix}.{name}", DEFAULT)) for name, value in values.items()
+            ]
     return rows
 
 
-def _rows(prefix: str, values: Mapping[str, Any], sources: Mapping[str, str]) -> list[Row]:
-    return [Row(f"{prefix}.{name}", value, sources.get(f"{prefix}.{name}", DEFAULT)) for name, value in values.items()]
+def _described(settings: Settings, section: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tables of a section with their values, without secrets."""
+    if section == "assistants":
+        for name in filter(keys_of, names("assistants")):
+            yield f"assistants.{name}", _without_secrets(settings.assistant(name))
+    elif section in NAMED:
+        for name, table in getattr(settings, section).items():
+            yield f"{section}.{name}", _without_secrets(table)
+    elif section == "database":
+        yield section, _without_password(settings.database)
+    else:
+        yield section, msgspec.to_builtins(getattr(settings, section))
 
 
 def _without_password(database: DatabaseSettings) -> dict[str, Any]:
@@ -210,5 +191,5 @@ def _without_secrets(source: Struct) -> dict[str, Any]:
     from treadle.guard.redaction import Redactor
 
     values: dict[str, Any] = msgspec.to_builtins(source)
-    names = {field: sorted(values[field]) for field in ("headers", "env") if field in values}
-    return {**Redactor().value(values), **names}
+    tables = {field: sorted(values[field]) for field in ("headers", "env") if field in values}
+    return {**Redactor().value(values), **tables}

@@ -6,7 +6,11 @@ the person's alone to say.
 
 from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
 from msgspec import Meta, Struct
+
+from treadle.app.plugins import settings_type
+from treadle.core.errors import SettingsError
 
 Count = Annotated[int, Meta(ge=1, le=10**12)]
 Amount = Annotated[float, Meta(gt=0, le=10**12)]
@@ -175,11 +179,14 @@ class WorkerSettings(Struct, frozen=True):
 
 
 class AssistantSettings(Struct, frozen=True):
-    """What an assistant has to settle for itself is its own business: see `settings.assistant_settings`."""
+    """Each assistant has a struct of its own for its table: `Assistant.settings`. Its keys are in `assistant_keys`."""
 
 
 class Settings(Struct, frozen=True):
-    """Everything that was settled. `sources` says which file a key is from, `notes` what a project said that wasn't taken."""
+    """Everything that was settled. `notes` say what a project said that wasn't taken.
+
+    `sources` say which file or variable a key is from; `assistants` has what was said for each, without its defaults.
+    """
 
     model: ModelSettings = ModelSettings()
     limits: LimitSettings = LimitSettings()
@@ -207,6 +214,16 @@ class Settings(Struct, frozen=True):
         """What files say of a section, by key; nothing of what is a default."""
         values = getattr(self, section)
         return {key: getattr(values, key.partition(".")[2]) for key in self.sources if key.partition(".")[0] == section}
+
+    def assistant(self, name: str) -> Any:
+        """Return an assistant's settings, as the struct that it names: what files and variables say, else its defaults."""
+        kind = settings_type(name)
+        if kind is None:
+            raise SettingsError(f"The assistant {name} has no settings: it names no struct for them.")
+        try:
+            return msgspec.convert(self.assistants.get(name, {}), kind)
+        except msgspec.ValidationError as error:  # keys that don't go together; each by itself was checked
+            raise SettingsError(f"[assistants.{name}] in {self.user_file} can't be used: {error}.") from error
 
 
 Rule = Literal[
@@ -297,7 +314,6 @@ KEYS: dict[str, Key] = {
     "worker.per_user": Key("user", "a whole number from 1 up"),
     "worker.per_model": Key("user", "a whole number from 1 up"),
     "worker.per_minute": Key("user", "a whole number from 1 up"),
-    "assistants.NAME": Key("user", "a table; the assistant says of what"),
 }
 
 SECTIONS: dict[str, type[Struct]] = {
@@ -328,8 +344,6 @@ Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
 def pattern_of(key: str) -> str:
     """A key as the table has it: `mcp.github.url` is `mcp.NAME.url`."""
     parts = key.split(".")
-    if parts[0] == "assistants" and len(parts) == 2:
-        return "assistants.NAME"
     named = parts[0] in NAMED and (len(parts) == 3 or (parts[0] == "prices" and len(parts) > 3))  # a model's name may have dots
     return f"{parts[0]}.NAME.{parts[-1]}" if named else key
 
@@ -337,6 +351,4 @@ def pattern_of(key: str) -> str:
 def default_of(key: str) -> Any:
     """What a key is where nobody says anything."""
     section, _, name = key.partition(".")
-    if section == "assistants":
-        return {}
     return getattr(SECTIONS[section](), name.rpartition(".")[2])

@@ -12,6 +12,8 @@ from typing import Any, cast
 
 import msgspec
 
+from treadle.app.assistant_keys import keys_of
+from treadle.app.plugins import names
 from treadle.app.settled import KEYS, SECTIONS, Names, Said, pattern_of
 from treadle.core.errors import SettingsError
 from treadle.core.regular import NotRegular, open_regular
@@ -77,7 +79,8 @@ def said_in(path: Path) -> Said:
                         f"prices.{name}.{field}": _value(f"prices.{name}.{field}", value, path) for field, value in fields.items()
                     }
             case "assistants":
-                said |= {f"assistants.{name}": fields for name, fields in _tables(values, "assistants.", path)}
+                for name, fields in _tables(values, "assistants.", path):
+                    said |= _assistant(name, fields, path)
             case _:
                 said |= {f"{section}.{name}": _value(f"{section}.{name}", value, path) for name, value in values.items()}
     return said
@@ -148,6 +151,23 @@ def _provider(name: str, fields: dict[str, Any], path: Path) -> Said:
     return {f"providers.{name}.{field}": _value(f"providers.{name}.{field}", value, path) for field, value in fields.items()}
 
 
+def _assistant(name: str, fields: dict[str, Any], path: Path) -> Said:
+    """What is said for an assistant. Of one that isn't installed nothing is known; whether that matters is `settings`' business."""
+    if name not in names("assistants"):
+        return {f"assistants.{name}.{field}": value for field, value in fields.items()}
+    known, said = keys_of(name), dict[str, Any]()
+    for field, value in fields.items():
+        key = f"assistants.{name}.{field}"
+        if field not in known:
+            near = [f"assistants.{name}.{each}" for each in nearest(field, known)]
+            raise _nothing(key, path, near, [*known] or ["none"])
+        try:
+            said[key] = msgspec.convert(value, known[field].type)
+        except msgspec.ValidationError as error:
+            raise _unfit(key, known[field].what, value, path, str(error)) from error
+    return said
+
+
 def _value(key: str, value: Any, path: Path) -> Any:
     if pattern_of(key) not in KEYS:
         raise _unknown(key, path)
@@ -158,11 +178,11 @@ def _value(key: str, value: Any, path: Path) -> Any:
             return ", ".join(msgspec.convert(value, Names))  # as one text, of which `model_of` makes a fallback
         return msgspec.convert(value, kinds[name.rpartition(".")[2]])
     except msgspec.ValidationError as error:
-        raise _unfit(key, value, path, str(error)) from error
+        raise _unfit(key, KEYS[pattern_of(key)].what, value, path, str(error)) from error
 
 
-def _unfit(key: str, value: Any, path: Path, why: str) -> SettingsError:
-    what, within = KEYS[pattern_of(key)].what, _WITHIN.search(why)
+def _unfit(key: str, what: str, value: Any, path: Path, why: str) -> SettingsError:
+    within = _WITHIN.search(why)
     if within is not None:
         return SettingsError(f"{key} in {path} must be {what}; {key}{within[1]} doesn't fit.")
     return SettingsError(f"{key} in {path} must be {what}, not {_told(value)}.")
@@ -194,5 +214,9 @@ def _unknown(key: str, path: Path) -> SettingsError:
     ]
     near = [f"{prefix}{each}" for each in nearest(name, known or SECTIONS)]
     meant = near or [each for each in KEYS if each.rpartition(".")[2] == name]
-    hint = f" Did you mean {' or '.join(meant)}?" if meant else f" There are: {', '.join(known or SECTIONS)}."
+    return _nothing(key, path, meant, known or list(SECTIONS))
+
+
+def _nothing(key: str, path: Path, meant: list[str], known: list[str]) -> SettingsError:
+    hint = f" Did you mean {' or '.join(meant)}?" if meant else f" There are: {', '.join(known)}."
     return SettingsError(f"{key} in {path} means nothing.{hint}")

@@ -53,6 +53,7 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
         watcher=None if face.quiet else Teller(face.screen, says=False),
         origin={"base_url": args.base_url} if args.base_url else {},
         detach=detach,
+        remember=lambda about: replace(chosen, about=about).origin,
         talk=lambda session, agent: Talking(session, agent, chosen, face),
     )
 

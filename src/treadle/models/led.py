@@ -1,8 +1,8 @@
 """A model that is led: a plan says what comes next, and asks the model only for what code can't decide.
 
-For models too small to choose among tools. To the engine it is a model like any other: its calls are judged and journaled, its runs
-taken up again. A plan is pure; it sees the whole history with every request, so it keeps nothing but a move's
-state. What it has to know besides may be looked up first: then it is awaited.
+For models too small to choose among tools, and for work whose steps are fixed (`Program`). To the engine it is a model like any
+other: its calls are judged and journaled, its runs taken up again. A plan is pure; it sees the whole history with every request, so
+it keeps nothing but a move's state. What it has to know besides may be looked up first: then it is awaited.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
@@ -13,8 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.core.calls import Opaque, Written
-from treadle.core.messages import History, person
-from treadle.core.requests import CallDelta, CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Usage
+from treadle.core.messages import History, Message, person
+from treadle.core.requests import CallDelta, CallDone, Delta, Options, ReplyEnded, Request, TextDelta, ToolSpec, Usage
 from treadle.core.seams import Model
 
 WIRE = "led"  # whose data the state of a plan is
@@ -32,16 +32,29 @@ class Move(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """What a plan asks the model, whose words it is sent. `shape` is a JSON schema to hold them to, where that works."""
+    """What a plan asks the model, whose words it is sent. `shape` is a JSON schema to hold them to, where that works.
+
+    `before` is what was said before it, and `used` hears what it used. Where the model calls one of `tools`, its calls are the
+    move, and the plan sees what came of them with the next request.
+    """
 
     text: str
     instructions: str = ""
     options: Options = Options()
     shape: dict[str, Any] | None = None
+    before: tuple[Message, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    used: Callable[[Usage], object] | None = None
 
 
 Steps = Generator[Question, str, Move]
 Plan = Callable[[Request], Steps | Awaitable[Steps]]
+
+
+class Program(Struct, frozen=True):
+    """A plan that leads every model, also one that calls by itself: the steps of the work are fixed."""
+
+    plan: Plan
 
 
 class Led:
@@ -63,28 +76,32 @@ class Led:
             try:
                 asked = next(plan) if words is None else plan.send(words)
             except StopIteration as over:
-                move: Move = over.value
+                deltas = _moved(over.value)
                 break
-            words = await self._words(asked, spent)
-        if move.text:
-            yield TextDelta(move.text)
-        if move.state is not None:
-            yield Opaque(WIRE, msgspec.json.encode(move.state).decode())
-        for number, (name, arguments) in enumerate(move.calls):
-            call_id = f"led-{number}"
-            yield CallDelta(call_id, name)
-            yield CallDone(Written(call_id, name, msgspec.json.encode(arguments).decode()))
-        yield ReplyEnded("calls" if move.calls else "done", sum(spent, Usage()))
+            deltas = [delta async for delta in self._model.reply(self._request(asked))]
+            words = "".join([delta.text for delta in deltas if isinstance(delta, TextDelta)])
+            spent.append(sum([delta.usage for delta in deltas if isinstance(delta, ReplyEnded)], Usage()))
+            if asked.used is not None:
+                asked.used(spent[-1])
+            if asked.tools and any(isinstance(delta, CallDone) for delta in deltas):
+                break
+        for delta in deltas:
+            if not isinstance(delta, ReplyEnded):
+                yield delta
+        yield ReplyEnded("calls" if any(isinstance(delta, CallDone) for delta in deltas) else "done", sum(spent, Usage()))
 
-    async def _words(self, asked: Question, spent: list[Usage]) -> str:
-        """What the model says to a question of the plan's."""
-        said: list[str] = []
+    def _request(self, asked: Question) -> Request:
+        """A question of the plan's, as the model is asked it."""
+        history = History([*asked.before, *([person(asked.text)] if asked.text else ())])
         shape = asked.shape if self._model.traits.holds else None
-        options = asked.options.suited(self._model.traits)
-        request = Request(asked.instructions, History([person(asked.text)]), options=options, shape=shape)
-        async for delta in self._model.reply(request):
-            if isinstance(delta, TextDelta):
-                said.append(delta.text)
-            elif isinstance(delta, ReplyEnded):
-                spent.append(delta.usage)
-        return "".join(said)
+        return Request(asked.instructions, history, asked.tools, options=asked.options.suited(self._model.traits), shape=shape)
+
+
+def _moved(move: Move) -> list[Delta]:
+    deltas: list[Delta] = [TextDelta(move.text)] if move.text else []
+    if move.state is not None:
+        deltas.append(Opaque(WIRE, msgspec.json.encode(move.state).decode()))
+    for number, (name, arguments) in enumerate(move.calls):
+        call_id = f"led-{number}"
+        deltas += [CallDelta(call_id, name), CallDone(Written(call_id, name, msgspec.json.encode(arguments).decode()))]
+    return deltas

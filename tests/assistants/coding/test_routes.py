@@ -308,7 +308,8 @@ def test_settings_that_cant_be_read_are_told(tmp_path: Path, shop: Path, monkeyp
     settle(tmp_path, monkeypatch, '[assistants.coding]\nworkspaces = "all"\n')
     with served(tmp_path) as table:
         told = table.ask("GET", "/api/coding/workspaces")[1]
-    assert "[assistants.coding]" in told["problem"]
+    assert "assistants.coding.workspaces in " in told["problem"]
+    assert told["problem"].endswith("must be a list of folders, not that text.")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from treadle.assistants.courses import assistant
 from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.session import reply_of
 from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settings import CoursesSettings
 from wire import WireServer
 from wire import model as wired
 

@@ -10,7 +10,7 @@ import pytest
 from assistants.courses.stage import ASTRONOMY, SAILING, write
 from treadle import SettingsError, TreadleError
 from treadle.assistants.courses.library import Library
-from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.shelf import Place, Shelf
 from treadle.passages import HashedEmbedder
 
@@ -172,7 +172,7 @@ def test_a_killed_indexing_goes_on_where_it_was(tmp_path):
     using(home, lambda library: asyncio.sleep(0, library.shelf.add(material)))
     script = (
         "import asyncio, sys\nfrom pathlib import Path\nfrom treadle.assistants.courses.library import Library\n"
-        "from treadle.assistants.courses.settled import CoursesSettings\n"
+        "from treadle.assistants.courses.settings import CoursesSettings\n"
         "async def main():\n"
         "    async with Library(Path(sys.argv[1]), CoursesSettings()) as library:\n"
         "        await library.refresh(lambda told: print(told.done, flush=True))\n"

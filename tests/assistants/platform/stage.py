@@ -13,7 +13,7 @@ from treadle import Agent, RunResult, Scripted, open_home
 from treadle.assistants.platform import assistant
 from treadle.assistants.platform.demo import Running
 from treadle.assistants.platform.server import Platform
-from treadle.assistants.platform.settled import PlatformSettings
+from treadle.assistants.platform.settings import PlatformSettings
 from treadle.assistants.platform.tools import PlatformTools
 from treadle.testing import calls
 

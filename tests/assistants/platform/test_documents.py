@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from treadle.assistants.platform.documents import Documents
-from treadle.assistants.platform.settled import PlatformSettings
+from treadle.assistants.platform.settings import PlatformSettings
 
 QUOTAS = """\
 # Quotas

@@ -1,8 +1,8 @@
 """Outlines made by hand, for tests of what is done with them."""
 
-from treadle.assistants.reading.analyse import source_of
 from treadle.assistants.reading.outline.values import Imported, Node, Outline
 from treadle.assistants.reading.parts import parts_of
+from treadle.assistants.reading.source import source_of
 
 
 def node(kind, name, start, end, *children, uses=(), **more):

@@ -61,7 +61,7 @@ class Pretended:
         return [
             Route("/api/reading/files", self._files),
             Route("/api/reading/file", self._file),
-            Route("/api/iris/analyze", self._analyze, methods=["POST"]),
+            Route("/api/reading/readings", self._prepare, methods=["POST"]),
             Route("/api/iris/health", self._health),
         ]
 
@@ -79,11 +79,13 @@ class Pretended:
             return JSONResponse(told)
         return JSONResponse({**told, "path": name, "language": "python", "text": text})
 
-    async def _analyze(self, request: Request) -> JSONResponse:
+    async def _prepare(self, request: Request) -> JSONResponse:
         self.asked.append(await request.json())
         self.reached.set()
         await asyncio.to_thread(self.free.wait, PATIENCE)
-        return JSONResponse(self.said, 200 if self.said["success"] else 400)
+        if not self.said["success"]:
+            return JSONResponse(self.said, 400)
+        return JSONResponse({"success": True, "reading": self.said, "message": "", "context": {}})
 
     async def _health(self, request: Request) -> JSONResponse:
         return JSONResponse({"status": "ok", "agent_ready": self.no_model is None, "agent_error": self.no_model})

@@ -2,56 +2,71 @@
 
 import asyncio
 import json
+import sqlite3
 
 import pytest
 
 from assistants.reading.files import ANSWER, source
-from treadle import Scripted, UnknownModel
-from treadle.assistants.reading.analyse import How, analyse, source_of
+from treadle import Host, Scripted, UnknownModel
+from treadle.app.home import FILE, open_home
+from treadle.assistants.reading.analyse import How, analyse
 from treadle.assistants.reading.outline.values import Outline
+from treadle.assistants.reading.source import source_of
 from treadle.models.scripted import calls
-from treadle.stores.cache import MemoryCache
+from treadle.stores.journal import Wanted
 
 GOOD = json.dumps(ANSWER)
 
 
-def how(*replies, model=None, **more):
-    found = model or Scripted(*replies)
+@pytest.fixture
+def how(tmp_path):
+    """How to read with a model that replies so, in one home."""
 
-    async def give():
-        return found
+    def using(*replies, model=None, **more):
+        found = model or Scripted(*replies)
 
-    return How(give, **more)
+        async def give():
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+        return How(Host(open_home(tmp_path), give, "ann", folder=tmp_path), **more)
+
+    return using
 
 
 def read(file, using):
     return asyncio.run(analyse(file, using)).reading
 
 
+def runs_in(using):
+    return asyncio.run(using.host.home.journal.listed(Wanted()))
+
+
 def large():
     return source(lines=400)
 
 
-def test_a_small_file_takes_the_fast_path():
+def test_a_small_file_takes_the_fast_path(how):
     metadata = read(source(), how(GOOD)).metadata
     assert (metadata.execution_path, metadata.why) == ("fast-path", "the file is small")
     assert (metadata.model, metadata.language, metadata.tokens.requests) == ("scripted", "python", 1)
 
 
-def test_a_large_file_takes_the_tool():
+def test_a_large_file_takes_the_tool(how):
     ask = calls(("refer_to_source_code", {"start_line": 1, "end_line": 9}))
     metadata = read(large(), how(ask, GOOD)).metadata
     assert (metadata.execution_path, metadata.tool_call_count) == ("tool-calling", 1)
     assert metadata.tool_reads[0].start_line == 1
 
 
-def test_where_a_path_fails_two_stages_are_tried_and_that_is_said():
+def test_where_a_path_fails_two_stages_are_tried_and_that_is_said(how):
     metadata = read(large(), how("What?", "What?", '{"ranges_to_read": []}', GOOD)).metadata
     assert metadata.execution_path == "two-stage"
     assert "tool-calling failed" in metadata.why
 
 
-def test_where_everything_fails_there_is_a_sketch_and_it_says_so():
+def test_where_everything_fails_there_is_a_sketch_and_it_says_so(how):
     reading = read(large(), how("What?", "What?", "What?", "What?", "What?"))
     assert reading.metadata.execution_path == "sketch"
     assert "two-stage failed" in reading.metadata.why
@@ -60,19 +75,16 @@ def test_where_everything_fails_there_is_a_sketch_and_it_says_so():
     assert reading.responsibilities
 
 
-def test_without_a_model_there_is_a_sketch():
-    async def none():
-        raise UnknownModel("Set TREADLE_MODEL.")
-
-    metadata = read(source(), How(none)).metadata
+def test_without_a_model_there_is_a_sketch(how):
+    metadata = read(source(), how(model=UnknownModel("Set TREADLE_MODEL."))).metadata
     assert (metadata.execution_path, metadata.why) == ("sketch", "Set TREADLE_MODEL.")
 
 
-def test_no_model_is_asked_where_none_is_wanted():
+def test_no_model_is_asked_where_none_is_wanted(how):
     assert read(source(), how(path="sketch")).metadata.why == "no model was wanted"
 
 
-def test_an_empty_file_is_empty():
+def test_an_empty_file_is_empty(how):
     reading = read(empty(), how())
     assert (reading.file_intent, reading.metadata.execution_path) == ("Empty file", "empty")
 
@@ -82,33 +94,64 @@ def empty():
 
 
 @pytest.mark.parametrize("path", ["fast-path", "tool-calling"])
-def test_a_path_can_be_asked_for(path):
+def test_a_path_can_be_asked_for(how, path):
     assert read(source(), how(GOOD, path=path)).metadata.execution_path == path
 
 
-def test_two_stages_can_be_asked_for():
+def test_two_stages_can_be_asked_for(how):
     assert read(source(), how("{}", GOOD, path="two-stage")).metadata.execution_path == "two-stage"
 
 
-def test_an_answer_is_kept_by_content_model_and_path():
-    cache = MemoryCache()
-    assert not read(source(), how(GOOD, keeper=cache)).metadata.cached
-    assert read(source(filename="moved.py"), how(keeper=cache)).metadata.cached
-    assert not read(source(lines=51), how(GOOD, keeper=cache)).metadata.cached
-    assert not read(source(), how(keeper=cache, model=Scripted(GOOD, name="other"))).metadata.cached
-    assert not read(source(), how(GOOD, keeper=cache, path="fast-path")).metadata.cached
-    assert not read(source(), how(GOOD, keeper=cache, fresh=True)).metadata.cached
+def test_an_answer_is_kept_by_content_model_and_path(how):
+    assert not read(source(), how(GOOD)).metadata.cached
+    assert read(source(filename="moved.py"), how()).metadata.cached
+    assert not read(source(lines=51), how(GOOD)).metadata.cached
+    assert not read(source(), how(model=Scripted(GOOD, name="other"))).metadata.cached
+    assert not read(source(), how(GOOD, path="fast-path")).metadata.cached
+    assert not read(source(), how(GOOD, fresh=True)).metadata.cached
 
 
-def test_a_sketch_is_not_kept():
-    cache = MemoryCache()
-    assert read(source(), how(keeper=cache)).metadata.execution_path == "sketch"
-    assert read(source(), how(GOOD, keeper=cache)).metadata.execution_path == "fast-path"
+def test_a_sketch_is_not_kept(how):
+    assert read(source(), how()).metadata.execution_path == "sketch"
+    assert read(source(), how(GOOD)).metadata.execution_path == "fast-path"
 
 
-def test_what_another_version_kept_is_read_again():
-    class Old(MemoryCache):
-        async def get(self, key, now):
-            return '{"old": true}'
+def test_what_another_version_kept_is_read_again(how, tmp_path):
+    assert not read(source(), how(GOOD)).metadata.cached
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("UPDATE cache SET content = '{\"old\": true}'")
+    assert not read(source(), how(GOOD)).metadata.cached
 
-    assert not read(source(), how(GOOD, keeper=Old())).metadata.cached
+
+# the run
+
+
+def test_an_analysis_is_a_run_with_what_it_cost(how):
+    using = how(GOOD)
+    metadata = read(source(), using).metadata
+    (info,) = runs_in(using)
+    assert (info.run_id, info.agent, info.status, info.user) == (metadata.run_id, "reading", "answered", "ann")
+    assert "What is shop.py for" in info.title
+
+
+def test_without_a_model_there_is_no_run_and_none_for_what_is_kept(how):
+    assert read(source(), how(path="sketch")).metadata.run_id == ""
+    assert runs_in(how()) == []
+    first = read(source(), how(GOOD)).metadata
+    again = read(source(), how()).metadata
+    assert (again.cached, again.run_id) == (True, first.run_id)
+    assert len(runs_in(how())) == 1
+
+
+def test_all_paths_of_an_analysis_are_one_run(how):
+    using = how("What?", "What?", '{"ranges_to_read": []}', GOOD)
+    metadata = read(large(), using).metadata
+    assert (metadata.execution_path, metadata.tokens.requests) == ("two-stage", 4)
+    assert [info.run_id for info in runs_in(using)] == [metadata.run_id]
+
+
+def test_a_model_that_fails_leaves_a_failed_run_and_a_sketch(how):
+    using = how()
+    metadata = read(source(), using).metadata
+    assert (metadata.execution_path, metadata.why.startswith("the model's run failed (")) == ("sketch", True)
+    assert [info.status for info in runs_in(using)] == ["failed"]

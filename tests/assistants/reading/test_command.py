@@ -2,11 +2,12 @@
 
 import json
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
 
-from cli.running import Terminal, asks, script, treadle
+from cli.running import PATIENCE, Terminal, asks, script, start, treadle
 
 SHOP = '''"""Keeps a shop's shelf and knows its prices."""
 
@@ -52,6 +53,38 @@ def test_a_file_is_read(tmp_path, shop):
     assert ran.code == 0
     assert ran.out.startswith("Runs a shop.\n\n① Keeping the shelf  6-10\n  Puts things.\n")
     assert "fast-path by scripted:" in ran.err
+
+
+def test_a_reading_is_a_run_that_is_listed_shown_audited_and_counted(tmp_path, shop):
+    model = answers(tmp_path, ANSWER)
+    run_id = treadle(tmp_path, "read", str(shop), "--json", "-m", model).json["metadata"]["run_id"]
+    (listed,) = treadle(tmp_path, "runs", "--json").json
+    assert (listed["run_id"], listed["agent"], listed["status"]) == (run_id, "reading", "answered")
+    assert "What is shop.py for" in treadle(tmp_path, "show", run_id).out
+    assert run_id in treadle(tmp_path, "audit").out
+    assert "1 run, 1 request" in treadle(tmp_path, "stats").out
+    treadle(tmp_path, "read", str(shop), "-m", model)
+    treadle(tmp_path, "read", str(shop), "--no-model")
+    assert len(treadle(tmp_path, "runs", "--json").json) == 1, "what is kept and what is a sketch is no run"
+
+
+def test_a_reading_that_was_killed_is_resumed_by_the_usual_command(tmp_path, shop):
+    (tmp_path / "model.sh").write_text(
+        f"touch {tmp_path}/reached; while [ ! -e {tmp_path}/open ]; do sleep 0.05; done; cat {tmp_path}/said"
+    )
+    (tmp_path / "said").write_text(json.dumps(ANSWER))
+    with start(tmp_path, "read", str(shop), "-m", f"command:sh {tmp_path}/model.sh") as reading:
+        until = time.monotonic() + PATIENCE
+        while not (tmp_path / "reached").exists():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        reading.kill()
+    (tmp_path / "open").touch()
+    (open_run,) = treadle(tmp_path, "runs", "--json").json
+    assert open_run["status"] == "open"
+    shop.write_text("changed = True\n")
+    ran = treadle(tmp_path, "resume", open_run["run_id"], "--json")
+    assert (ran.code, ran.json["stopped"], ran.json["output"]["file_intent"]) == (0, "answered", "Runs a shop."), ran
 
 
 def test_its_source_is_shown_at_a_terminal(tmp_path, shop):

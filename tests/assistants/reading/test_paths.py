@@ -7,8 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from assistants.reading.files import ANSWER, source
-from treadle import Scripted
-from treadle.assistants.reading.paths import MOST_CALLS, Unusable, fast, tool_calling, two_stage
+from treadle import Agent, Led, Limits, Move, Scripted, tool
+from treadle.assistants.reading.paths import MOST_CALLS, Unusable, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.source import Reads
 from treadle.core.requests import Traits
 from treadle.models.scripted import calls
 
@@ -21,8 +22,16 @@ def reads(*spans):
 
 
 def run(path, *replies, of=None, **more):
-    model = Scripted(*replies, **more)
-    return asyncio.run(path(model, of or source())), model
+    model, file, found = Scripted(*replies, **more), of or source(), []
+
+    def plan(request):
+        found.append((yield from path(View(model.traits, request), file)))
+        return Move(text="Done.")
+
+    tools = [tool(Reads(file).refer_to_source_code, effect="read")]
+    agent = Agent(Led(model, plan), tools=tools, limits=Limits(rounds=12, calls=MOST_CALLS), dialect="native")
+    assert asyncio.run(agent.run("What is it for?")).output == "Done."
+    return found[0], model
 
 
 def last(request):
@@ -102,7 +111,7 @@ def test_an_answer_of_no_use_is_none(said):
 
 def test_two_stages_read_what_the_first_asks_for():
     wanted = {"ranges_to_read": [{"start_line": 9, "end_line": 30, "reason": "unclear"}, {"start_line": 80, "end_line": 99}, "x"]}
-    asked, model = run(lambda model, file: two_stage(model, file, '{"type": "module"}'), json.dumps(wanted), GOOD)
+    asked, model = run(lambda view, file: two_stage(view, file, '{"type": "module"}'), json.dumps(wanted), GOOD)
     assert (asked.path, [stage.name for stage in asked.stages]) == ("two-stage", ["stage_1_identification", "stage_2_analysis"])
     assert [(read.start_line, read.reason) for read in asked.reads] == [(9, "unclear")]
     assert '"9-30":"line 9\\n' in last(model.requests[1]).text
@@ -111,15 +120,11 @@ def test_two_stages_read_what_the_first_asks_for():
 
 def test_a_model_that_is_held_to_shapes_is_held_to_its_answer_from_the_outline_alone():
     held = Traits(native_calls=False, holds=True)
-    asked, model = run(tool_calling, json.dumps({"calls": [{"name": "give_answer", "arguments": ANSWER}]}), traits=held)
+    asked, model = run(tool_calling, GOOD, traits=held)
     assert [block.label for block in asked.settled.blocks] == LABELS
     assert "refer_to_source_code" not in model.requests[0].instructions
-    assert model.requests[0].shape["required"] == ["calls"]
-
-
-def test_a_failed_run_is_of_no_use():
-    with pytest.raises(Unusable, match="no reply left"):
-        run(fast)
+    assert model.requests[0].tools == ()
+    assert model.requests[0].shape["required"] == ["file_intent", "responsibilities"]
 
 
 def test_a_large_outline_is_cut_to_what_the_model_can_read():

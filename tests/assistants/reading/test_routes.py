@@ -145,3 +145,81 @@ def test_a_reading_that_nobody_waits_for_is_stopped(tmp_path, monkeypatch):
     with Serving(tmp_path, [assistant], Scripted(never)) as serving:
         asyncio.run(leave(serving.url))
         assert stopped.wait(20)
+
+
+# readings that are runs
+
+
+def begin(server, **body):
+    return call(server, "POST", "/api/reading/readings", {"filename": "shop.py", "language": "python", "source_code": SHOP, **body})
+
+
+def carried_out(server, prepared):
+    body = {"assistant": "reading", "message": prepared["message"], "context": prepared["context"]}
+
+    async def ask():
+        async with aiohttp.ClientSession() as session:
+            headers = {"accept": "text/event-stream"}
+            async with session.post(f"{server.url}/api/runs", json=body, headers=headers) as answer:
+                lines = (await answer.text()).splitlines()
+        return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+
+    return asyncio.run(ask())[-1]
+
+
+def test_an_analysis_is_begun_as_a_run_and_its_reading_is_that_runs(server):
+    status, prepared = begin(server)
+    assert (status, prepared["reading"]) == (200, None)
+    reply = carried_out(server, prepared)
+    assert (reply["event"], reply["stopped"]) == ("reply", "answered")
+    status, read = call(server, "GET", f"/api/reading/readings/{reply['run_id']}")
+    assert (status, read["success"], read["file_intent"]) == (200, True, "Runs a shop.")
+    assert (read["metadata"]["run_id"], read["metadata"]["execution_path"]) == (reply["run_id"], "fast-path")
+    assert (read["metadata"]["tokens"]["requests"], read["metadata"]["model"]) == (1, "scripted")
+
+
+def test_what_is_kept_needs_no_run(server):
+    reply = carried_out(server, begin(server)[1])
+    call(server, "GET", f"/api/reading/readings/{reply['run_id']}")
+    prepared = begin(server)[1]
+    assert (prepared["reading"]["metadata"]["cached"], prepared["reading"]["metadata"]["run_id"]) == (True, reply["run_id"])
+    assert begin(server, fresh=True)[1]["reading"] is None
+    assert len(call(server, "GET", "/api/runs")[1]["runs"]) == 1
+
+
+def test_a_file_says_which_run_has_read_it_as_it_is(server, tmp_path):
+    (tmp_path / "shop.py").write_text(SHOP)
+    assert "run_id" not in call(server, "GET", "/api/reading/file?path=shop.py")[1]
+    reply = carried_out(server, begin(server)[1])
+    assert call(server, "GET", "/api/reading/file?path=shop.py")[1]["run_id"] == reply["run_id"]
+    (tmp_path / "shop.py").write_text(f"{SHOP}\n# more\n")
+    assert "run_id" not in call(server, "GET", "/api/reading/file?path=shop.py")[1]
+
+
+def test_the_original_route_is_a_run_too(server):
+    metadata = analyze(server, filename="shop.py", language="python", source_code=SHOP)[1]["metadata"]
+    (run,) = call(server, "GET", "/api/runs")[1]["runs"]
+    assert (run["run_id"], run["agent"], run["status"]) == (metadata["run_id"], "reading", "answered")
+    shown = call(server, "GET", f"/api/runs/{run['run_id']}")[1]
+    assert shown["origin"]["about"]["filename"] == "shop.py"
+
+
+@pytest.mark.parametrize(("path", "status"), [("none", 404), ("chat", 404)])
+def test_what_is_no_analysis_has_no_reading(server, path, status):
+    if path == "chat":
+        body = {"assistant": "reading", "message": "Hello?"}
+        path = call(server, "POST", "/api/runs", body)[1]["run_id"]
+    assert call(server, "GET", f"/api/reading/readings/{path}")[0] == status
+
+
+@pytest.mark.parametrize("context", [{"source": "x"}, {"source": 5, "filename": "a"}])
+def test_a_context_that_says_nothing_is_refused(server, context):
+    status, refused = call(server, "POST", "/api/runs", {"assistant": "reading", "message": "Read.", "context": context})
+    assert (status, refused["success"]) == (400, False)
+    assert "isn't said so that it can be understood" in refused["error"]
+
+
+def test_a_run_about_what_is_not_kept_fails_with_a_sentence(server):
+    context = {"source": "x", "filename": "shop.py", "language": "python"}
+    reply = carried_out(server, {"message": "Read.", "context": context})
+    assert (reply["stopped"], "have it read again" in reply["reason"]) == ("failed", True)

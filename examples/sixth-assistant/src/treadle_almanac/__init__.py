@@ -3,6 +3,9 @@
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import date
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from treadle import Assistant, Command, Functions, Host, Limits, Panel, later, tool
 from treadle_almanac.sky import GREENWICH, moon_of, sun_of
@@ -28,18 +31,26 @@ def sun(day: date, latitude: float, longitude: float) -> str:
     return f"The sun on {day} at {latitude:g}, {longitude:g}: {sun_of(day, latitude, longitude)}."
 
 
+class AlmanacSettings(Struct, frozen=True):
+    """The keys under `[assistants.almanac]` in `treadle.toml`: where the sun is looked for."""
+
+    latitude: Annotated[float, Meta(ge=-90, le=90, description="a number of degrees from -90 to 90")] = GREENWICH[0]
+    longitude: Annotated[float, Meta(ge=-180, le=180, description="a number of degrees from -180 to 180")] = GREENWICH[1]
+
+
 # the command
 
 
 def _arguments(parser: ArgumentParser) -> None:
     parser.add_argument("day", metavar="DATE", type=_day, help="such as 2026-03-20")
-    parser.add_argument("--at", metavar="LAT,LON", type=_place, default=GREENWICH, help="where (default: Greenwich)")
+    parser.add_argument("--at", metavar="LAT,LON", type=_place, help="where (default: what is settled, else Greenwich)")
 
 
 def _run(args: Namespace, host: Host) -> int:
+    settings: AlmanacSettings = host.settings.assistant("almanac")
     show = print if host.terminal is None else host.terminal.line
     show(f"moon  {moon_of(args.day)}")
-    show(f"sun   {sun_of(args.day, *args.at)}")
+    show(f"sun   {sun_of(args.day, *(args.at or (settings.latitude, settings.longitude)))}")
     return 0
 
 
@@ -69,4 +80,5 @@ ALMANAC = Assistant(
     commands=(Command("almanac", "print the moon and the sun of a day", _run, _arguments),),
     routes=later("treadle_almanac.routes:routes"),
     panel=Panel("Almanac", Path(__file__).parent / "panel"),
+    settings=AlmanacSettings,
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle import Assistant, Command, Host, Limits, Panel, Toolset, allow, later
+from treadle.assistants.coding.settings import CodingSettings
 
 if TYPE_CHECKING:
     from treadle import Work
@@ -94,4 +95,5 @@ assistant = Assistant(
     routes=later("treadle.assistants.coding.routes:routes"),
     panel=Panel("Coding", Path(__file__).parent / "panel"),
     work=_work,
+    settings=CodingSettings,
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from treadle import Host, TreadleError
-from treadle.assistants.coding.settled import settled
+from treadle.assistants.coding.settings import CodingSettings
 from treadle.files.places import SAMPLES, NotAWorkspace, check_workspace
 
 log = getLogger("treadle.coding")
@@ -38,6 +38,7 @@ class Places:
     """The folders of one person. `is_local` says of each question whether it is from whoever runs the server for themselves."""
 
     def __init__(self, host: Host) -> None:
+        self._host = host
         self._home = host.home.folder
         self._own = host.folder  # that a face gave them, for themselves alone
 
@@ -53,7 +54,7 @@ class Places:
 
     def missing(self) -> list[str]:
         """Those that were named and aren't there, or are never worked in."""
-        return [named for named in settled().workspaces if _real(named) is None or not self._may_be(named)]
+        return [named for named in self._settings().workspaces if _real(named) is None or not self._may_be(named)]
 
     def opened(self, named: str, *, is_local: bool) -> Path:
         """The folder by this name, if it may be worked in. Raises `NotAllowed` or `NoFolder`."""
@@ -73,7 +74,10 @@ class Places:
         return [*self._named(), *self._given(), *self._samples()]
 
     def _named(self) -> list[Path]:
-        return [folder for folder in map(_real, filter(self._may_be, settled().workspaces)) if folder is not None]
+        return [folder for folder in map(_real, filter(self._may_be, self._settings().workspaces)) if folder is not None]
+
+    def _settings(self) -> CodingSettings:
+        return self._host.settings.assistant("coding")
 
     def _may_be(self, named: str) -> bool:
         """Whether what the settings name can be a workspace at all."""

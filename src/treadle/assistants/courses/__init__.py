@@ -6,6 +6,7 @@ This module only says what it offers; everything it needs is imported when it is
 from pathlib import Path
 
 from treadle import Assistant, Command, Limits, Options, Panel, allow, later
+from treadle.assistants.courses.settings import CoursesSettings
 
 _NAME = "treadle.assistants.courses"
 _READ = "Text, Markdown, PDF, DOCX, HTML, subtitles and notebooks are read. What has changed since is looked for, too."
@@ -49,6 +50,7 @@ assistant = Assistant(
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Courses", Path(__file__).parent / "panel"),
     lead=later(f"{_NAME}.session:plan"),
+    settings=CoursesSettings,
     begin=later(f"{_NAME}.session:begin"),
     reply=later(f"{_NAME}.session:reply"),
 )

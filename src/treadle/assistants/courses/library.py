@@ -18,7 +18,7 @@ from treadle import Host, SettingsError, TreadleError
 from treadle.assistants.courses.catalogue import Catalogue, Course, catalogue_of
 from treadle.assistants.courses.material.opened import LARGEST, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
-from treadle.assistants.courses.settled import CoursesSettings, settled
+from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.shelf import Place, Shelf
 from treadle.passages import Found, Passage, Passages, Progress, Report, embedder_of, folder_names, index_folders
 
@@ -200,7 +200,8 @@ _open: dict[tuple[Path, CoursesSettings, asyncio.AbstractEventLoop], tuple[Libra
 @asynccontextmanager
 async def open_library(host: Host) -> AsyncGenerator[Library]:
     """The material of a person. All who use it at the same time share it, and what one of them found out about it."""
-    key = host.home.folder, settled(), asyncio.get_running_loop()
+    settings: CoursesSettings = host.settings.assistant("courses")
+    key = host.home.folder, settings, asyncio.get_running_loop()
     library, users = _open.get(key) or (Library(*key[:2]), 0)
     _open[key] = library, users + 1
     try:

@@ -31,7 +31,7 @@ from treadle.assistants.courses.plan import Plan as Steps
 from treadle.assistants.courses.plan import plan_of
 from treadle.assistants.courses.prompts import INSTRUCTIONS, notes, told
 from treadle.assistants.courses.sessions import Exchange, Sessions
-from treadle.assistants.courses.settled import settled
+from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.sources import Source, sources_of
 from treadle.assistants.courses.tools import course_tools
 
@@ -65,7 +65,7 @@ def configure(host: Host) -> Mapping[str, Any]:
         except TreadleError:
             return INSTRUCTIONS  # the tools will say what is wrong; an answer without them is better than none
 
-    rounds = settled().rounds
+    rounds = _settings(host).rounds
     return {"instructions": instructions, "limits": replace(assistant.limits, rounds=rounds), "notes": notes(rounds)}
 
 
@@ -96,7 +96,7 @@ async def begin(host: Host, run_id: str, question: str) -> Sequence[Message]:
     session = host.about.get("session_id", "")
     if not session:
         return ()
-    sessions, most = Sessions(host.home.folder), settled().exchanges
+    sessions, most = Sessions(host.home.folder), _settings(host).exchanges
     if not await sessions.has(host.user, session):
         raise ContextNotFound(f"There is no conversation {session} of yours; leave it out to begin one.")
     before = [each for each in await sessions.exchanges(host.user, session) if each.answer]
@@ -119,6 +119,10 @@ async def exchanges(host: Host, session: str) -> list[Exchange]:
         if not each.answer:
             await mine.replies(each.run_id, await host.home.journal.read(each.run_id))
     return await sessions.exchanges(host.user, session)
+
+
+def _settings(host: Host) -> CoursesSettings:
+    return host.settings.assistant("courses")
 
 
 def _messages(exchange: Exchange) -> Sequence[Message]:

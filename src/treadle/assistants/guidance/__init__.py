@@ -6,6 +6,7 @@ This module only says what it offers; everything it needs is imported when it is
 from pathlib import Path
 
 from treadle import Assistant, Command, Limits, Panel, ask, later
+from treadle.assistants.guidance.settings import GuidanceSettings
 
 _NAME = "treadle.assistants.guidance"
 
@@ -41,6 +42,7 @@ assistant = Assistant(
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Guidance", Path(__file__).parent / "panel", only="It works on one of your projects, which its panel opens."),
     lead=later(f"{_NAME}.session:plan"),
+    settings=GuidanceSettings,
     begin=later(f"{_NAME}.session:begin"),
     reply=later(f"{_NAME}.session:reply"),
 )

@@ -6,11 +6,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from treadle import Host
-from treadle.assistants.guidance.settled import settled
+from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.store import open_store
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
+
+
+FILE = "guidance.db"
 
 
 class _Shared:
@@ -33,7 +36,8 @@ def user_of(host: Host) -> str:
 @asynccontextmanager
 async def open_projects(host: Host) -> "AsyncGenerator[Store]":
     """The store that the projects of a host's person are in."""
-    key = settled(host.home.folder).database, asyncio.get_running_loop()
+    settings: GuidanceSettings = host.settings.assistant("guidance")
+    key = settings.database or str(host.home.folder / FILE), asyncio.get_running_loop()
     shared = _open.setdefault(key, _Shared())
     shared.users += 1
     try:

@@ -38,7 +38,7 @@ from treadle.assistants.guidance.plan import without_project
 from treadle.assistants.guidance.projects import open_projects, user_of
 from treadle.assistants.guidance.prompts import INSTRUCTIONS, NO_QUESTION, WITHDRAWN, question, told, without_model
 from treadle.assistants.guidance.recommend import recommended
-from treadle.assistants.guidance.settled import settled
+from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.stages import Progress, Stage, State, progress_of, stage_of
 from treadle.assistants.guidance.store.errors import NotThere, StoreError
 from treadle.assistants.guidance.tools import guidance_tools, state_of
@@ -118,7 +118,8 @@ def configure(host: Host) -> Mapping[str, Any]:
 
 def toolsets(host: Host) -> Sequence[Toolset]:
     """The tools of the project, but for those that the settings don't allow; none without a project."""
-    context, settings = context_of(host), settled(host.home.folder)
+    context = context_of(host)
+    settings: GuidanceSettings = host.settings.assistant("guidance")
     if not context.project_id:
         return ()
 

@@ -6,6 +6,7 @@ This module only says what it offers; everything it needs is imported when it is
 from pathlib import Path
 
 from treadle import Assistant, Command, Limits, Panel, allow, ask, later
+from treadle.assistants.platform.settings import PlatformSettings
 
 _NAME = "treadle.assistants.platform"
 
@@ -44,6 +45,8 @@ assistant = Assistant(
     routes=later(f"{_NAME}.routes:routes"),
     panel=Panel("Platform", Path(__file__).parent / "panel"),
     lead=later(f"{_NAME}.session:plan"),
+    settings=PlatformSettings,
+    variables=("TREADLE_PLATFORM_TOKEN",),
     caller=later(f"{_NAME}.session:caller"),
     reply=later(f"{_NAME}.session:reply"),
 )

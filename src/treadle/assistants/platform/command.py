@@ -12,7 +12,7 @@ from treadle.assistants.platform.documents import Documents, open_documents
 from treadle.assistants.platform.generate import as_json
 from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
 from treadle.assistants.platform.session import generate as write_spec
-from treadle.assistants.platform.settled import settled
+from treadle.assistants.platform.settings import platform_settings
 from treadle.assistants.platform.shapes import Json
 from treadle.files import read_named
 
@@ -101,7 +101,7 @@ async def generate(args: Namespace, host: Host) -> int:
 
 def validate(args: Namespace, host: Host) -> int:
     """Check specs, by line."""
-    terminal, types = host.shown_at, {*PROVIDED, *settled().types}
+    terminal, types = host.shown_at, {*PROVIDED, *platform_settings(host).types}
     found = {name: check(_read(name), types) for name in args.files}
     if args.json:
         told = {name: {"valid": each.ok, "findings": each.findings} for name, each in found.items()}
@@ -128,7 +128,7 @@ async def demo(args: Namespace, host: Host) -> int:
 @asynccontextmanager
 async def _session(args: Namespace, host: Host) -> AsyncGenerator[tuple[AssistantSession, Documents]]:
     """The assistant on the platform that is meant, and its documents, indexed anew where they have changed."""
-    settings = settled(args.server)
+    settings = platform_settings(host, args.server)
     async with open_documents(host, settings) as documents:
         for sentence in await documents.refresh():
             host.shown_at.note(sentence)

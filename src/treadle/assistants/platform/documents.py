@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from treadle import Host, TreadleError
-from treadle.assistants.platform.settled import PlatformSettings
+from treadle.assistants.platform.settings import PlatformSettings
 
 if TYPE_CHECKING:
     from treadle.passages import Found, Passages

@@ -19,7 +19,7 @@ from treadle.assistants.platform.dialogue import PlatformReply, chat
 from treadle.assistants.platform.documents import Documents, open_documents
 from treadle.assistants.platform.generate import Generated, NoSpec
 from treadle.assistants.platform.score import PROVIDED, Finding, check
-from treadle.assistants.platform.settled import PlatformSettings, settled
+from treadle.assistants.platform.settings import PlatformSettings, platform_settings
 from treadle.routes import get, post, routes_of
 
 LONGEST = 100_000  # characters of one message
@@ -181,4 +181,4 @@ def _message(earlier: Earlier) -> Message:
 
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, for the platform that was settled."""
-    return routes_of(Service(host, settled()))
+    return routes_of(Service(host, platform_settings(host)))

@@ -18,7 +18,7 @@ from treadle.assistants.platform.prompts import told
 from treadle.assistants.platform.said import last_question
 from treadle.assistants.platform.score import PROVIDED, check, spec_in
 from treadle.assistants.platform.server import Platform
-from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
+from treadle.assistants.platform.settings import PlatformSettings, own_token, platform_settings
 from treadle.assistants.platform.shapes import Json
 from treadle.assistants.platform.tools import PlatformTools
 
@@ -28,8 +28,8 @@ PATIENCE = 5.0  # seconds for the platform to say who somebody is
 def settings_for(host: Host) -> PlatformSettings:
     """What counts in a conversation. Who comes over HTTP can't have tokens sent to a platform that the operator doesn't name."""
     named = str(host.about.get("server", ""))
-    settings = settled(named)
-    if named and host.headers and settings.server != settled().server:
+    settings = platform_settings(host, named)
+    if named and host.headers and settings.server != platform_settings(host).server:
         raise ContextNotFound("This server asks another platform; leave `server` out of the context.")
     return settings
 

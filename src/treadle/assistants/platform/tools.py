@@ -14,7 +14,7 @@ from treadle.assistants.platform.previews import mark_of, of_deleting, of_deploy
 from treadle.assistants.platform.said import last_spec
 from treadle.assistants.platform.score import Checked, check, spec_in
 from treadle.assistants.platform.server import Missing, NoSuchPath, Platform
-from treadle.assistants.platform.settled import PlatformSettings
+from treadle.assistants.platform.settings import PlatformSettings
 from treadle.assistants.platform.shapes import Json, filled
 
 KEPT = 30.0  # seconds that what was read is reused

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Assistant, Command, Host, Limits, Panel, Plan, Toolset
+from treadle import Assistant, Command, Host, Limits, Panel, Plan, Program, Toolset
 
 _INSTRUCTIONS = """\
 You tell developers what source files are for before they read them: why a file is there and what its parts do, never how.
@@ -34,15 +34,25 @@ def _routes(host: Host) -> Sequence[Any]:
 
 
 def _toolsets(host: Host) -> Sequence[Toolset]:
+    from treadle.assistants.reading.program import about_of, analysis_tools
     from treadle.assistants.reading.tools import toolset
 
-    return (toolset(host.workspace),)
+    about = about_of(host.about)
+    return (toolset(host.workspace),) if about is None else analysis_tools(host, about)
 
 
-def _lead(host: Host) -> Plan:
+def _lead(host: Host) -> Plan | Program:
     from treadle.assistants.reading.plan import plan
+    from treadle.assistants.reading.program import about_of, analysis
 
-    return plan
+    about = about_of(host.about)
+    return plan if about is None else analysis(host, about)
+
+
+def _configure(host: Host) -> dict[str, Any]:
+    from treadle.assistants.reading.program import about_of, analysis_parts
+
+    return {} if about_of(host.about) is None else {"parts": analysis_parts()}
 
 
 assistant = Assistant(
@@ -65,4 +75,5 @@ assistant = Assistant(
     routes=_routes,
     panel=Panel("Reading", Path(__file__).parent / "panel"),
     lead=_lead,
+    configure=_configure,
 )

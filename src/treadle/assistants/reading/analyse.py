@@ -1,53 +1,47 @@
-"""Reads one file: outlines it, picks a path, falls back where one fails, and keeps the answer.
+"""Reads one file: from what is kept, without a model, or as a run of `program`, whose answer is then kept.
 
-The order is fast path (small files), tool calling, two stages, sketch. Why a path was taken is always said.
+An analysis that asks a model is a run like everybody else's; what needs no model needs no run, and the reading says so.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Literal, Protocol
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Model, TreadleError, UnknownModel
+from treadle import Host, Model, Program, RunResult, Runs, UnknownModel, Usage, agent_of
 from treadle.assistants.reading.check import Settled
-from treadle.assistants.reading.outline.source import lines_of
-from treadle.assistants.reading.outline.values import Outline
-from treadle.assistants.reading.parts import parts_of
-from treadle.assistants.reading.paths import Asked, fast, tool_calling, two_stage
-from treadle.assistants.reading.sketch import sketch
+from treadle.assistants.reading.paths import Asked
+from treadle.assistants.reading.program import (
+    GROUP,
+    KEPT,
+    About,
+    Wanted,
+    about_of,
+    analysis,
+    keep_source,
+    kept_source,
+    question_about,
+    reading_of,
+    sketched,
+)
 from treadle.assistants.reading.source import Source, hash_of
-from treadle.assistants.reading.values import Metadata, Reading, Stage, Tokens
+from treadle.assistants.reading.values import Reading, Stage, Tokens
 
 VERSION = "1"  # of what is asked and how answers are mended; another one makes kept answers void
-KEPT = 30 * 24 * 3600.0  # seconds an answer is kept
-GROUP = "reading"
 EMPTY = "Empty file"
-
-Wanted = Literal["auto", "fast-path", "tool-calling", "two-stage", "sketch"]
-
-
-class Keeper(Protocol):
-    """Where answers are kept."""
-
-    async def get(self, key: str, now: float) -> str | None:
-        """What was kept, unless its time is over."""
-        ...
-
-    async def put(self, key: str, group: str, content: str, until: float) -> None:
-        """Keep it until then."""
-        ...
+LATEST = 5  # runs of a file among which the latest of a text is looked for
 
 
 class How(Struct, frozen=True):
-    """How to read. `model` gives the model, or raises `UnknownModel`; `keeper` None keeps nothing."""
+    """How to read: for whom, by which path, and whether to ask again where an answer is kept."""
 
-    model: Callable[[], Awaitable[Model]]
-    keeper: Keeper | None = None
+    host: Host
     path: Wanted = "auto"
-    fresh: bool = False  # ask again even where an answer is kept
+    fresh: bool = False
 
 
 class Analysis(Struct, frozen=True):
@@ -58,40 +52,40 @@ class Analysis(Struct, frozen=True):
     stages: tuple[Stage, ...] = ()
 
 
-def source_of(filename: str, text: str, outline: Outline, notes: Sequence[str] = ()) -> Source:
-    """A file that can be read."""
-    broken = ("Parts of it couldn't be parsed, so its outline may miss something.",) if outline.broken else ()
-    return Source(filename, outline.language, text, lines_of(text), outline, tuple(parts_of(outline)), (*notes, *broken))
-
-
 async def analyse(source: Source, how: How) -> Analysis:
     """Read a file."""
     began = time.monotonic()
+    found = await without_asking(source, how)
+    if found is not None:
+        return found
+    model = await how.host.model()
+    about, stages = await keep_source(how.host, source, how.path), list[Stage]()
+    result = await _run(how.host, model, about, source, stages)
+    reading = await conclude(how.host, about, Ended.of(result, model.name, time.monotonic() - began))
+    return Analysis(reading, source, tuple(stages))
+
+
+async def without_asking(source: Source, how: How) -> Analysis | None:
+    """The reading where no model has to be asked: of an empty file, a sketch, or what is kept; None where one has to be."""
     if not source.text.strip():
-        return _made(source, Asked("empty", Settled(EMPTY, ()), ()), "there is nothing in it", "", began)
+        return Analysis(reading_of(source, Asked("empty", Settled(EMPTY, ()), ()), "there is nothing in it"), source)
     if how.path == "sketch":
-        return _made(source, _sketched(source), "no model was wanted", "", began)
+        return Analysis(reading_of(source, sketched(source), "no model was wanted"), source)
     try:
-        model = await how.model()
+        model = await how.host.model()
     except UnknownModel as error:
-        return _made(source, _sketched(source), str(error), "", began)
-    key = _key(source, model.name, how.path)
-    kept = None if how.fresh else await _kept(key, how.keeper)
-    if kept is not None:
-        return Analysis(replace(kept, metadata=replace(kept.metadata, cached=True)), source)
-    asked, why = await _ask(model, source, how.path)
-    found = _made(source, asked, why, model.name, began)
-    if how.keeper is not None and asked.path != "sketch":
-        await how.keeper.put(key, GROUP, msgspec.json.encode(found.reading).decode(), time.time() + KEPT)
-    return found
+        return Analysis(reading_of(source, sketched(source), str(error)), source)
+    key = _key(hash_of(source.text), source.language, model.name, how.path)
+    kept = None if how.fresh else await _kept(how.host, key)
+    return None if kept is None else Analysis(replace(kept, metadata=replace(kept.metadata, cached=True)), source)
 
 
-def _key(source: Source, model: str, path: Wanted) -> str:
-    return hash_of(f"{VERSION}\0{hash_of(source.text)}\0{source.language}\0{model}\0{path}")
+def _key(text: str, language: str, model: str, path: Wanted) -> str:
+    return hash_of(f"{VERSION}\0{text}\0{language}\0{model}\0{path}")
 
 
-async def _kept(key: str, keeper: Keeper | None) -> Reading | None:
-    content = None if keeper is None else await keeper.get(key, time.time())
+async def _kept(host: Host, key: str) -> Reading | None:
+    content = await host.home.cache.get(key, time.time())
     if content is None:
         return None
     try:
@@ -100,57 +94,96 @@ async def _kept(key: str, keeper: Keeper | None) -> Reading | None:
         return None  # written by another version
 
 
-Ask = Callable[[Model, Source], Awaitable[Asked]]
+# the run
 
 
-async def _ask(model: Model, source: Source, wanted: Wanted) -> tuple[Asked, str]:
-    """The first path that works, and why it was that one."""
-    paths, why = _order(source, wanted)
-    failed: list[str] = []
-    for name, ask in paths:
-        try:
-            return await ask(model, source), "; ".join([*failed, why if not failed else f"so {name} was tried"])
-        except TreadleError as error:
-            failed.append(f"{name} failed ({_short(str(error))})")
-    return _sketched(source), "; ".join([*failed, "so this is a sketch"])
+async def _run(host: Host, model: Model, about: About, source: Source, stages: list[Stage]) -> RunResult[Any]:
+    """Have it carried out here. Whoever leaves cancels it: a model's time costs something."""
+    from treadle.assistants.reading import assistant
+
+    async def same() -> Model:
+        return model
+
+    def lead(host: Host) -> Program:
+        return analysis(host, about, source, stages)
+
+    told: dict[str, Any] = msgspec.to_builtins(about)
+    agent = agent_of(replace(assistant, lead=lead), replace(host, model=same, about=told), model, priced=True)
+    kept: dict[str, Any] = {"journal": host.home.services(), "user": host.user, "origin": host.remember(told)}
+    result: Any = None
+    async with aclosing(cast("AsyncGenerator[Any]", agent.stream(question_about(about.filename), **kept))) as events:
+        async for event in events:
+            result = getattr(event, "result", None)
+    assert isinstance(result, RunResult), "the last event carries it"
+    return cast("RunResult[Any]", result)
 
 
-def _order(source: Source, wanted: Wanted) -> tuple[list[tuple[str, Ask]], str]:
-    fast_path, tools, stages = ("fast-path", fast), ("tool-calling", tool_calling), ("two-stage", two_stage)
-    match wanted:
-        case "fast-path":
-            return [fast_path, stages], "it was asked for"
-        case "tool-calling":
-            return [tools, stages], "it was asked for"
-        case "two-stage":
-            return [stages], "it was asked for"
-        case _ if source.is_small:
-            return [fast_path, stages], "the file is small"
-        case _:
-            return [tools, stages], "the file is larger than what is sent whole"
+class Ended(Struct, frozen=True):
+    """How the run of an analysis ended: its answer, or why there is none, and what it cost."""
+
+    run_id: str
+    output: Any
+    reason: str
+    model: str
+    usage: Usage
+    seconds: float
+
+    @classmethod
+    def of(cls, result: RunResult[Any], model: str, seconds: float) -> "Ended":
+        """That of a run that was carried out here."""
+        output = None if result.stopped == "failed" else result.output
+        return cls(result.run_id, output, result.reason or f"it stopped: {result.stopped}", model, result.usage, seconds)
 
 
-def _sketched(source: Source) -> Asked:
-    return Asked("sketch", sketch(source.outline, source.parts), ())
+async def conclude(host: Host, about: About, ended: Ended) -> Reading:
+    """The reading that a run came to, which is kept; a sketch where it came to none."""
+    output: Any = ended.output
+    if isinstance(output, Reading):
+        found = output
+    elif output is not None:
+        found = msgspec.convert(output, Reading)
+    else:
+        source = await kept_source(host, about)
+        found = reading_of(source, sketched(source), f"the model's run failed ({ended.reason}); so this is a sketch")
+    figures = {"tokens": Tokens.of(ended.usage), "seconds": round(ended.seconds, 3), "run_id": ended.run_id}
+    reading = replace(found, metadata=replace(found.metadata, **figures))
+    if found.metadata.execution_path != "sketch":
+        key = _key(about.source, about.language, ended.model, about.path)
+        await host.home.cache.put(key, GROUP, msgspec.json.encode(reading).decode(), time.time() + KEPT)
+    return reading
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:199]}…"
+async def latest_run(host: Host, filename: str, source: str) -> str:
+    """The latest analysis of a file with just this text, under way or over; empty where there is none."""
+    if not host.home.database.exists():
+        return ""
+    for info in await Runs(host.home).list(LATEST, agent=GROUP, search=question_about(filename)):
+        if info.status in ("open", "answered"):
+            found = await run_read(host, info.run_id)
+            if found is not None and found.about.source == source:
+                return info.run_id
+    return ""
 
 
-def _made(source: Source, asked: Asked, why: str, model: str, began: float) -> Analysis:
-    settled = asked.settled
-    metadata = Metadata(
-        execution_path=asked.path,
-        why=why,
-        tool_reads=asked.reads,
-        tool_call_count=len(asked.reads),
-        tokens=sum([stage.tokens for stage in asked.stages], Tokens()),
-        seconds=round(time.monotonic() - began, 3),
-        model=model if asked.path != "sketch" else "",
-        language=source.language,
-        content_hash=hash_of(source.text),
-        coverage=round(settled.coverage, 3),
-        notes=" ".join([*source.notes, *settled.notes]),
-    )
-    return Analysis(Reading(settled.file_intent, settled.blocks, metadata), source, asked.stages)
+class RunRead(Struct, frozen=True):
+    """A run of an analysis, as its journal has it: how it stands, what it is about, and how it ended."""
+
+    status: str
+    about: About
+    ended: Ended | None = None
+
+
+async def run_read(host: Host, run_id: str) -> RunRead | None:
+    """The analysis that a run is; None where it is none."""
+    info = await host.home.journal.info(run_id)
+    entries: list[dict[str, Any]] = [msgspec.to_builtins(entry) for entry in await host.home.journal.read(run_id)]
+    about = about_of(entries[0].get("origin", {}).get("about") or {})
+    if about is None:
+        return None
+    last = entries[-1]
+    if info.status == "open":
+        return RunRead(info.status, about)
+    used = [msgspec.convert(each["usage"], Usage) for each in entries if each.get("usage")]
+    seconds = last["at"] - entries[0]["at"]
+    reason = last.get("reason") or f"it stopped: {info.status}"
+    return RunRead(info.status, about, Ended(run_id, last.get("output"), reason, info.model, sum(used, Usage()), seconds))

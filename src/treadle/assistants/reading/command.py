@@ -8,11 +8,12 @@ import msgspec
 
 from treadle import Host, TreadleError
 from treadle.assistants.reading import show
-from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
+from treadle.assistants.reading.analyse import Analysis, How, analyse
 from treadle.assistants.reading.files import load, open_source
 from treadle.assistants.reading.folder import AT_ONCE, FileRead, read_folder
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.program import Wanted
 from treadle.assistants.reading.report import filed
 from treadle.assistants.reading.source import hash_of
 
@@ -39,7 +40,7 @@ async def run(args: Namespace, host: Host) -> int:
     """Read it, and show what was found."""
     path = Path(args.path)
     wanted: Wanted = "sketch" if args.no_model else args.way
-    how = How(host.model, host.home.cache, wanted, args.fresh)
+    how = How(host, wanted, args.fresh)
     async with Outliner() as outliner:
         if await asyncio.to_thread(path.is_dir):
             return await _read_folder(path, how, outliner, args, host)

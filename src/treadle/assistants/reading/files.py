@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treadle import TreadleError
-from treadle.assistants.reading.analyse import source_of
 from treadle.assistants.reading.outline.languages import canonical, language_of, languages
 from treadle.assistants.reading.outline.source import is_minified, read_source
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.source import Source
+from treadle.assistants.reading.source import Source, source_of
 from treadle.files import Missing, NotOpened, Workspace, WorkspaceProblem, read_named, shown
 
 LARGEST = 10_000_000  # bytes

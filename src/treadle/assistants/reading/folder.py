@@ -99,7 +99,7 @@ async def _whole(folder: Path, files: tuple[FileRead, ...], how: How) -> FolderR
 
 
 async def _asked(files: tuple[FileRead, ...], how: How, spent: Tokens) -> FolderReading:
-    model = await how.model()
+    model = await how.host.model()
     parts: dict[str, Any] = {
         "name": "reading-folder",
         "instructions": _INSTRUCTIONS,
@@ -107,7 +107,8 @@ async def _asked(files: tuple[FileRead, ...], how: How, spent: Tokens) -> Folder
         "options": Options(temperature=0.1, max_tokens=2000).suited(model.traits),
     }
     agent = settled_agent(None, model, parts=parts)
-    result = await agent.run("\n".join([_line(file) for file in files[:_MOST_FILES]]))
+    kept: dict[str, Any] = {"journal": how.host.home.services(), "user": how.host.user, "origin": how.host.remember({})}
+    result = await agent.run("\n".join([_line(file) for file in files[:_MOST_FILES]]), **kept)
     answer = json_in(result.output)
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     intent = fields.get("folder_intent")

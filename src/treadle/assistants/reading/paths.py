@@ -1,16 +1,16 @@
-"""The three ways to ask a model about a file: at once, with a tool that reads lines, in two stages. Each is one conversation.
+"""The three ways to ask a model about a file, as steps of a plan: at once, with a tool that reads lines, in two stages. Pure.
 
-Which way is taken, and what happens when one fails, is `analyse`; what an answer has to be is `check`.
+Which way is taken, and what happens when one fails, is `program`; what an answer has to be is `check`.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from treadle import Agent, Limits, Message, Model, Options, RunResult, TreadleError, allow, json_in, settled_agent, tool
+from treadle import Call, Message, Question, Request, Result, Text, Traits, TreadleError, Usage, json_in
 from treadle.assistants.reading import prompts
 from treadle.assistants.reading.check import Settled, settle
 from treadle.assistants.reading.outline.compact import compact
@@ -18,39 +18,27 @@ from treadle.assistants.reading.source import Reads, Source
 from treadle.assistants.reading.values import ExecutionPath, Range, Stage, Tokens, ToolRead
 
 MOST_CALLS = 30
-MOST_ROUNDS = 12
 CHARS_A_TOKEN = 3  # counted low, so that what has to fit does
-_LIMITS = Limits(rounds=MOST_ROUNDS, calls=MOST_CALLS, tries=3)
-_OPTIONS = Options(temperature=0.1, max_tokens=2000)
+TOOL = "refer_to_source_code"
+
+
+def _object(**fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _list(items: dict[str, Any], **more: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
+
+
+# The shapes that answers are held to, where a model's server can do that.
+_TEXT, _LINE = {"type": "string"}, {"type": "integer"}
+_RANGES = _list(_list(_LINE, minItems=2, maxItems=2))
+_ANSWER = _object(file_intent=_TEXT, responsibilities=_list(_object(label=_TEXT, description=_TEXT, ranges=_RANGES)))
+_WANTED = _object(ranges_to_read=_list(_object(start_line=_LINE, end_line=_LINE, reason=_TEXT)))
 
 
 class Unusable(TreadleError):
     """The model answered, but not with what can be used."""
-
-
-class _Block(Struct, frozen=True):
-    label: str
-    description: str
-    ranges: list[tuple[int, int]]
-
-
-class _Answer(Struct, frozen=True):
-    """The shape an answer is held to, where a model's server can do that."""
-
-    file_intent: str
-    responsibilities: list[_Block]
-
-
-class _ToRead(Struct, frozen=True):
-    start_line: int
-    end_line: int
-    reason: str
-
-
-class _Wanted(Struct, frozen=True):
-    """The shape of what the first of two stages answers."""
-
-    ranges_to_read: list[_ToRead]
 
 
 class Asked(Struct, frozen=True):
@@ -62,39 +50,66 @@ class Asked(Struct, frozen=True):
     reads: tuple[ToolRead, ...] = ()
 
 
-async def fast(model: Model, source: Source) -> Asked:
+class View(Struct, frozen=True):
+    """What a path goes by besides the file: what the model can do, and the request of the run it is a part of."""
+
+    traits: Traits
+    request: Request
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the model's answers are held to a shape, since it doesn't call by itself."""
+        return self.traits.holds and not self.traits.native_calls
+
+    @property
+    def rounds(self) -> tuple[Message, ...]:
+        """What the model has called in this turn, and what that brought."""
+        found: list[Message] = []
+        for message in self.request.history:
+            found = [] if message.role == "person" else [*found, message]
+        return tuple(found)
+
+    def question(self, text: str, instructions: str, shape: dict[str, Any]) -> Question:
+        """A question about the file."""
+        return Question(text, instructions, self.request.options, shape if self.is_held else None)
+
+
+PathSteps = Generator[Question, str, Asked]
+
+
+def fast(view: View, source: Source) -> PathSteps:
     """The whole file in one request."""
     prompt = prompts.about(source.filename, source.language, "numbered", prompts.numbered(source.lines))
-    agent = _agent(model, "reading-fast", prompts.FAST, _Answer)
-    settled, stages = await _settled(agent, prompt, source, "fast_path_analysis")
+    settled, stages = yield from _settled(view.question(prompt, prompts.FAST, _ANSWER), source, "fast_path_analysis")
     return Asked("fast-path", settled, stages)
 
 
-async def tool_calling(model: Model, source: Source) -> Asked:
+def tool_calling(view: View, source: Source) -> PathSteps:
     """The outline, and a tool for what it leaves open.
 
     A model that has to be held to calls is a small one. Given the tool it asks for the whole file, piece by piece, and reading
     takes it minutes: it answers from the outline alone.
     """
-    reads = Reads(source)
-    prompt = prompts.about(source.filename, source.language, f"{len(source.lines)} lines, its outline", _outline(model, source))
-    alone = _is_held(model)
-    agent = _agent(model, "reading", prompts.OUTLINE if alone else prompts.TOOLS, _Answer, None if alone else reads)
-    settled, stages = await _settled(agent, prompt, source, "tool_calling_analysis")
-    return Asked("tool-calling", settled, stages, tuple(reads.log))
+    prompt = prompts.about(source.filename, source.language, f"{len(source.lines)} lines, its outline", _outline(view, source))
+    question = view.question(prompt, prompts.OUTLINE if view.is_held else prompts.TOOLS, _ANSWER)
+    if not view.is_held:
+        tools = tuple([each for each in view.request.tools if each.name == TOOL])
+        question = replace(question, tools=tools)
+    if view.rounds:
+        question = replace(question, text="", before=(_person(prompt), *view.rounds))
+    settled, stages = yield from _settled(question, source, "tool_calling_analysis")
+    return Asked("tool-calling", settled, stages, _reads_in(view.rounds, len(source.lines)))
 
 
-async def two_stage(model: Model, source: Source, tree: str = "") -> Asked:
+def two_stage(view: View, source: Source, tree: str = "") -> PathSteps:
     """First what has to be read, then the answer. `tree` is the syntax tree to send; the outline unless there is one."""
-    tree = tree or _outline(model, source)
+    tree = tree or _outline(view, source)
     reads = Reads(source)
     prompt = prompts.about(source.filename, source.language, "its syntax tree", tree)
-    identify = _agent(model, "reading-identify", prompts.IDENTIFY, _Wanted)
-    first, wanted, _ = await _asked(identify, prompt, "stage_1_identification")
+    first, wanted, _ = yield from _asked(view.question(prompt, prompts.IDENTIFY, _WANTED), "stage_1_identification")
     snippets = _read(reads, wanted, source)
     told = prompts.with_snippets(source.filename, source.language, tree, snippets)
-    analyse = _agent(model, "reading-analyse", prompts.ANALYSE, _Answer)
-    settled, stages = await _settled(analyse, told, source, "stage_2_analysis")
+    settled, stages = yield from _settled(view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
     return Asked("two-stage", settled, (first, *stages), tuple(reads.log))
 
 
@@ -111,39 +126,29 @@ def _read(reads: Reads, wanted: object, source: Source) -> list[tuple[Range, str
     return found
 
 
-def _outline(model: Model, source: Source) -> str:
+def _reads_in(rounds: Sequence[Message], last: int) -> tuple[ToolRead, ...]:
+    """The lines that the model read, in the order it asked for them."""
+    parts = [part for message in rounds for part in message.parts]
+    calls = {part.id: part.arguments for part in parts if isinstance(part, Call) and part.name == TOOL}
+    read = [part.call_id for part in parts if isinstance(part, Result) and part.problem is None and part.call_id in calls]
+    spans = [(calls[each]["start_line"], min(calls[each]["end_line"], last)) for each in read]
+    return tuple([ToolRead(start, end, "the model asked") for start, end in spans])
+
+
+def _outline(view: View, source: Source) -> str:
     """The outline, within two fifths of what the model can read."""
-    context = model.traits.context
+    context = view.traits.context
     return compact(source.outline, None if context is None else context * CHARS_A_TOKEN * 2 // 5)
 
 
-def _agent(model: Model, name: str, instructions: str, shape: type, reads: Reads | None = None) -> Agent[Any]:
-    """An agent for one path. A model that is held to shapes is held to its answer; any other writes JSON as it was told."""
-    tools = [tool(reads.refer_to_source_code, effect="read")] if reads else []
-    parts: dict[str, Any] = {
-        "name": name,
-        "instructions": instructions,
-        "tools": tools,
-        "policy": [allow("refer_to_source_code"), allow("give_answer")],
-        "output_type": shape if _is_held(model) else str,
-        "limits": _LIMITS,
-        "options": _OPTIONS.suited(model.traits),
-        "attended": False,
-    }
-    return settled_agent(None, model, parts=parts)
-
-
-def _is_held(model: Model) -> bool:
-    return model.traits.holds and not model.traits.native_calls
-
-
-async def _settled(agent: Agent[Any], prompt: str, source: Source, name: str) -> tuple[Settled, tuple[Stage, ...]]:
+def _settled(question: Question, source: Source, name: str) -> Generator[Question, str, tuple[Settled, tuple[Stage, ...]]]:
     """The answer, asked for once more where it has problems; of the two, the one with fewer."""
-    stage, answer, said = await _asked(agent, prompt, name)
+    stage, answer, text = yield from _asked(question, name)
     settled, stages = settle(answer, source.parts, len(source.lines)), (stage,)
     if settled.problems:
-        again = prompts.AGAIN.format(problems=_listed(settled.problems))
-        second, answer, _ = await _asked(agent, again, name, said)
+        said = (*question.before, *([_person(question.text)] if question.text else ()), Message("model", (Text(text),)))
+        again = replace(question, text=prompts.AGAIN.format(problems=_listed(settled.problems)), before=said)
+        second, answer, _ = yield from _asked(again, name)
         better, stages = settle(answer, source.parts, len(source.lines)), (stage, second)
         settled = better if better.blocks and len(better.problems) <= len(settled.problems) else settled
     if not settled.blocks or not settled.file_intent:
@@ -155,23 +160,15 @@ def _listed(problems: Sequence[str]) -> str:
     return "\n".join([f"- {problem}" for problem in problems])
 
 
-async def _asked(
-    agent: Agent[Any], prompt: str, name: str, history: Sequence[Message] = ()
-) -> tuple[Stage, dict[str, Any], Sequence[Message]]:
-    """One question, what it was answered with, and the conversation so far."""
-    began = time.time()
-    result = await agent.run(prompt, history=history)
-    if result.stopped not in ("answered", "limit"):
-        raise Unusable(result.reason or f"The run stopped: {result.stopped}.")
-    text, answer = _answer(result)
-    return Stage(name, began, time.time(), Tokens.of(result.usage), prompt, text, answer), answer, list(result.history)
+def _person(text: str) -> Message:
+    return Message("person", (Text(text),))
 
 
-def _answer(result: RunResult[Any]) -> tuple[str, dict[str, Any]]:
-    """The answer as it was written, and the object it is."""
-    if isinstance(result.output, Struct):
-        fields = msgspec.to_builtins(result.output)
-        return msgspec.json.encode(fields).decode(), fields
-    text = result.output or result.text
+def _asked(question: Question, name: str) -> Generator[Question, str, tuple[Stage, dict[str, Any], str]]:
+    """One question, and what it was answered with: as an object, and as it was written."""
+    began, used = time.time(), list[Usage]()
+    text = yield replace(question, used=used.append)
     value = json_in(text)
-    return text, cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    prompt = question.text or question.before[0].text
+    return Stage(name, began, time.time(), Tokens.of(sum(used, Usage())), prompt, text, answer), answer, text

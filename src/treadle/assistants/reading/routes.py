@@ -1,7 +1,7 @@
 """The reading assistant over HTTP: `/api/iris/…` as clients of the original know it, and the files of a folder for the panel."""
 
 import asyncio
-from collections.abc import Coroutine, Generator
+from collections.abc import Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,15 +15,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from treadle import Host, TreadleError
-from treadle.assistants.reading.analyse import Analysis, How, Wanted, analyse
+from treadle import Host, RunNotFound, TreadleError
+from treadle.assistants.reading.analyse import Analysis, How, analyse, conclude, latest_run, run_read, without_asking
 from treadle.assistants.reading.files import LARGEST, Gone, load_from, source_from, walk
 from treadle.assistants.reading.outline.languages import language_of
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.program import Wanted, keep_source, question_about
 from treadle.assistants.reading.report import filed, summary
 from treadle.assistants.reading.source import hash_of
-from treadle.assistants.reading.values import Block, Metadata
+from treadle.assistants.reading.values import Block, Metadata, Reading
 from treadle.files import workspace_at
 from treadle.routes import Returns, get, json_response, post, routes_of
 
@@ -139,8 +140,20 @@ class FilesListed(Struct, frozen=True):
     truncated: bool
 
 
+class Prepared(Struct, frozen=True):
+    """A reading for which no model has to be asked; or, without one, what to begin a run with: POST /api/runs."""
+
+    success: Literal[True]
+    reading: Reading | None
+    message: str
+    context: dict[str, Any]
+
+
 class FileTold(Struct, frozen=True, omit_defaults=True):
-    """A file. One that is still the same has its hash only, one that is gone not even that."""
+    """A file. One that is still the same has its hash only, one that is gone not even that.
+
+    `run_id` is the latest analysis of just this text, under way or over.
+    """
 
     success: Literal[True]
     gone: bool = False
@@ -148,6 +161,7 @@ class FileTold(Struct, frozen=True, omit_defaults=True):
     language: str | UnsetType | None = UNSET
     content_hash: str = ""
     text: str | UnsetType = UNSET
+    run_id: str = ""
 
 
 # The handlers
@@ -178,11 +192,35 @@ class Service:
         """Read source code: what it is for, and which of its parts belong together."""
         with _readable():
             source = await source_from(body.source_code, body.filename, body.language, self._outliner)
-        how = How(self._host.model, self._host.home.cache, self._path(), fresh=body.fresh)
-        found = await _while_wanted(request, analyse(source, how))
-        reading = msgspec.to_builtins(found.reading)
-        metadata = {**(body.metadata or {}), **reading["metadata"], **await self._debugged(found)}
-        return json_response({"success": True, **reading, "metadata": metadata})
+        found = await _while_wanted(request, analyse(source, How(self._host, self._path(), body.fresh)))
+        return _read(found.reading, body.metadata or {}, await self._debugged(found))
+
+    @post("/api/reading/readings", errors={400: "something is missing, or can't be read"}, most=MOST_BYTES)
+    async def prepare(self, body: SourceAsked) -> Prepared:
+        """What is needed to have source code read as a run: nothing, where its reading is kept or no model can be had."""
+        with _readable():
+            source = await source_from(body.source_code, body.filename, body.language, self._outliner)
+        found = await without_asking(source, How(self._host, self._path(), body.fresh))
+        if found is not None:
+            return Prepared(True, found.reading, "", {})
+        about: dict[str, Any] = msgspec.to_builtins(await keep_source(self._host, source, self._path()))
+        return Prepared(True, None, question_about(source.filename), about)
+
+    @get(
+        "/api/reading/readings/{run_id}",
+        errors={404: "there is no such run, or it is no analysis", 409: "it isn't over, or was cancelled"},
+    )
+    async def run(self, run_id: str) -> Annotated[Response, Returns(200, "the reading", body=Read)]:
+        """The reading that a run came to."""
+        try:
+            found = await run_read(self._host, run_id)
+        except RunNotFound as error:
+            raise HTTPException(404, str(error)) from error
+        if found is None:
+            raise HTTPException(404, f"Run {run_id} is no analysis of a file.")
+        if found.ended is None or found.status == "cancelled":
+            raise HTTPException(409, f"Run {run_id} {'was cancelled' if found.ended else 'is not over yet'}.")
+        return _read(await conclude(self._host, found.about, found.ended))
 
     def _path(self) -> Wanted:
         if self._switches.force_fast_path or self._switches.use_raw_source:
@@ -241,7 +279,9 @@ class Service:
         tag = hash_of(text)
         if query.unless == tag:
             return FileTold(True, content_hash=tag)
-        return FileTold(True, path=query.path, language=language_of(query.path, text), content_hash=tag, text=text)
+        run_id = await latest_run(self._host, query.path, tag)
+        language = language_of(query.path, text)
+        return FileTold(True, path=query.path, language=language, content_hash=tag, text=text, run_id=run_id)
 
     def _load(self, path: str) -> bytes:
         return load_from(workspace_at(self._folder), path)
@@ -257,6 +297,13 @@ async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -
         return task.result()
     finally:
         task.cancel()
+
+
+def _read(reading: Reading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any] = {}) -> Response:
+    """A reading; among how it was made is what was `sent` with the request."""
+    answer = msgspec.to_builtins(reading)
+    answer["metadata"] = {**sent, **answer["metadata"], **more}
+    return json_response({"success": True, **answer})
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """A file that is to be read: its text and what is known of it before any model is asked. And the one tool that reads its lines."""
 
+from collections.abc import Sequence
 from hashlib import sha256
 
 from msgspec import Struct
 
 from treadle import ToolProblem
+from treadle.assistants.reading.outline.source import lines_of
 from treadle.assistants.reading.outline.values import Outline
-from treadle.assistants.reading.parts import Part
+from treadle.assistants.reading.parts import Part, parts_of
 from treadle.assistants.reading.values import ToolRead
 
 FAST_LINES, FAST_TOKENS, CHARS_A_TOKEN = 200, 2000, 4
@@ -28,6 +30,12 @@ class Source(Struct, frozen=True):
     def is_small(self) -> bool:
         """Whether sending all of it costs less than anything else."""
         return len(self.lines) <= FAST_LINES and len(self.text) // CHARS_A_TOKEN <= FAST_TOKENS
+
+
+def source_of(filename: str, text: str, outline: Outline, notes: Sequence[str] = ()) -> Source:
+    """A file that can be read."""
+    broken = ("Parts of it couldn't be parsed, so its outline may miss something.",) if outline.broken else ()
+    return Source(filename, outline.language, text, lines_of(text), outline, tuple(parts_of(outline)), (*notes, *broken))
 
 
 def hash_of(text: str) -> str:

@@ -8,12 +8,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from treadle import Functions, ToolProblem, ToolResult, Toolset, TreadleError, tool
-from treadle.assistants.reading.analyse import source_of
 from treadle.assistants.reading.files import load_from, open_source_from, walk
 from treadle.assistants.reading.outline.compact import compact
 from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.source import Reads
+from treadle.assistants.reading.source import Reads, source_of
 from treadle.files import shown, workspace_at
 
 _MOST_LISTED = 200

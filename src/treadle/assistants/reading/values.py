@@ -80,6 +80,7 @@ class Metadata(Struct, frozen=True):
     cached: bool = False
     coverage: float = 1.0
     notes: str = ""
+    run_id: str = ""  # the run that read it; empty where no model was asked
 
 
 class Reading(Struct, frozen=True):

@@ -62,10 +62,9 @@ async def _cart(host: Host) -> None:
 
 async def _courses(host: Host) -> None:
     from treadle.assistants.courses.command import SAMPLE
-    from treadle.assistants.courses.library import Library
-    from treadle.assistants.courses.settled import settled
+    from treadle.assistants.courses.library import library_of
 
-    async with Library(host.home.folder, settled()) as library:
+    async with library_of(host) as library:
         library.add(SAMPLE)
         await library.refresh()
 

@@ -1,6 +1,7 @@
 // What the panel knows, in one place, and everything that may change it. No element is touched here: views watch, and draw what
 // they see.
 
+import { following } from "/static/following.js";
 import { ask } from "/static/treadle.js";
 
 const NONE = new Set();
@@ -15,7 +16,7 @@ export const state = {
   source: null,            // what is shown: { kind, name, language, hash, text }
   latest: "",              // the hash of what is there now, on disk or in the draft
   reading: null,           // of `source`: { intent, blocks, how }
-  running: null,           // the analysis under way: { began, abort }
+  running: null,           // the analysis under way: { began, abort, run }, where `run` is its id, once there is one
   wanted: "",              // the id of the block to pin once it is there
   error: null,             // what failed: { text, again }
   trouble: "",             // why changes can't be noticed at the moment
@@ -92,6 +93,7 @@ export async function open(name, block = "") {
     const source = await loadFile(name);
     if (mine !== opening) return false;
     show(source, block);
+    if (source.run) rejoin(source);
     return true;
   } catch (error) {
     if (mine !== opening) return false;
@@ -128,8 +130,8 @@ async function loadFile(name, { signal } = {}) {
   return fileSource(said);
 }
 
-function fileSource({ path, language, content_hash, text }) {
-  return { kind: "file", name: path, language: language ?? "", hash: content_hash, text };
+function fileSource({ path, language, content_hash, text, run_id }) {
+  return { kind: "file", name: path, language: language ?? "", hash: content_hash, text, run: run_id ?? "" };
 }
 
 function draftSource() {
@@ -150,20 +152,48 @@ function failed(error, again) {
 /** Have what is shown read, as it is now. Nothing happens while that is under way. */
 export async function read() {
   if (state.running || !state.source) return;
-  const abort = new AbortController(), { signal } = abort;
-  const isOver = () => state.running?.abort !== abort;
-  update({ running: { began: Date.now(), abort }, error: null });
-  try {
+  await analysing(async (signal, isOver) => {
     const source = same(isFile(state.source) ? await loadFile(state.source.name, { signal }) : draftSource());
     if (isOver()) return;
     update(state.reading ? { latest: source.hash } : { latest: source.hash, source });
-    const said = await ask("/api/iris/analyze", asked(source), { signal });
+    const { reading, message, context } = await ask("/api/reading/readings", asked(source), { signal });
+    if (isOver()) return;
+    const said = reading ?? await answered({ path: "/api/runs", body: { assistant: "reading", message, context } }, signal, isOver);
     if (!isOver()) take(source, said);
+  });
+}
+
+/** Show what the latest analysis of a file came to, or follow it: it goes on whether anybody looks or not. */
+async function rejoin(source) {
+  await analysing(async (signal, isOver) => {
+    update({ running: { ...state.running, run: source.run } });
+    const said = await answered({ runId: source.run }, signal, isOver);
+    if (!isOver()) take(source, said);
+  });
+}
+
+/** Do the work of an analysis, of which there is one at a time. */
+async function analysing(work) {
+  const abort = new AbortController(), isOver = () => state.running?.abort !== abort;
+  update({ running: { began: Date.now(), abort, run: "" }, error: null });
+  try {
+    await work(abort.signal, isOver);
   } catch (error) {
     if (isOver()) return;
     update({ running: null });
     failed(error, read);
   }
+}
+
+/** What a run comes to: one that is begun, or that is under way or over. */
+async function answered(begins, signal, isOver) {
+  let run = begins.runId ?? "";
+  for await (const event of following(begins, { signal })) {
+    if (isOver()) return null;
+    if (!run && event.run_id) update({ running: { ...state.running, run: event.run_id } });
+    run ||= event.run_id ?? "";
+  }
+  return ask(`/api/reading/readings/${encodeURIComponent(run)}`, undefined, { signal });
 }
 
 /** What is shown already, where nothing in it has changed. */
@@ -173,8 +203,10 @@ function same(source) {
 
 /** Stop reading; what was there before stays. */
 export function cancel() {
-  state.running?.abort.abort();
+  const { abort, run } = state.running ?? {};
+  abort?.abort();
   update({ running: null });
+  if (run) ask(`/api/runs/${encodeURIComponent(run)}/cancel`, {}).catch(() => {});  // it may be over by now
 }
 
 function asked({ name, language, text }) {

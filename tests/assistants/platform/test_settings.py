@@ -6,7 +6,8 @@ import time
 import pytest
 
 from treadle import SettingsError
-from treadle.assistants.platform.settled import PlatformSettings, own_token, settled
+from treadle.assistants.platform.settings import PlatformSettings, own_token, platform_settings
+from treadle.testing import throwaway_host
 
 
 @pytest.fixture(autouse=True)
@@ -17,6 +18,11 @@ def nobody(tmp_path, monkeypatch):
     monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
+
+
+def settled(server=""):
+    with throwaway_host() as host:
+        return platform_settings(host, server)
 
 
 def test_what_is_typed_goes_before_the_environment_and_that_before_the_file(nobody, monkeypatch):

@@ -3,20 +3,15 @@
 Under `[assistants.coding]` in `treadle.toml`. Commands work wherever they are typed.
 """
 
-from msgspec import Struct
+from typing import Annotated
 
-from treadle import assistant_settings
+from msgspec import Meta, Struct
 
 
-class CodingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class CodingSettings(Struct, frozen=True):
     """What can be settled.
 
     workspaces  folders that jobs begun on the page may work in; on a server with users, the only ones
     """
 
-    workspaces: tuple[str, ...] = ()
-
-
-def settled() -> CodingSettings:
-    """What counts."""
-    return assistant_settings("coding", CodingSettings)
+    workspaces: Annotated[tuple[str, ...], Meta(description="a list of folders")] = ()

@@ -13,20 +13,21 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
-from treadle import SettingsError, assistant_settings
+from treadle import Host, SettingsError
 
 SERVER = "http://localhost:8081"
-SERVER_VARIABLE = "TREADLE_PLATFORM_SERVER"
 TOKEN_VARIABLES = ("TREADLE_PLATFORM_TOKEN", "IDP_API_KEY")
 CREDENTIALS = Path(".innominatus/credentials")
 
 
+Roles = Annotated[tuple[str, ...], Meta(description="a list of roles")]
+
 _ADDRESS = r"\Ahttps?://[^/@\s?#]+(/[^\s?#]*)?\Z"
 
 
-class PlatformSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class PlatformSettings(Struct, frozen=True):
     """What can be settled.
 
     server        where the platform is
@@ -39,25 +40,27 @@ class PlatformSettings(Struct, frozen=True, forbid_unknown_fields=True):
     delete_roles  who may delete, likewise
     """
 
-    server: Annotated[str, Meta(pattern=_ADDRESS)] = SERVER
-    documents: tuple[str, ...] = ()
-    passages: Annotated[int, Meta(ge=0, le=20)] = 3
-    floor: Annotated[float, Meta(ge=0, le=1)] = 0.3
-    embeddings: str = "auto"
-    types: tuple[str, ...] = ()
-    deploy_roles: tuple[str, ...] = ()
-    delete_roles: tuple[str, ...] = ()
+    server: Annotated[str, Meta(pattern=_ADDRESS, description=f"an address such as {SERVER}, without a password in it")] = SERVER
+    documents: Annotated[tuple[str, ...], Meta(description="a list of folders")] = ()
+    passages: Annotated[int, Meta(ge=0, le=20, description="a whole number from 0 to 20")] = 3
+    floor: Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")] = 0.3
+    embeddings: Annotated[str, Meta(description="auto, builtin, openai:MODEL or none")] = "auto"
+    types: Annotated[tuple[str, ...], Meta(description="a list of types of resources")] = ()
+    deploy_roles: Roles = ()
+    delete_roles: Roles = ()
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "server", self.server.rstrip("/"))
 
 
-def settled(server: str = "") -> PlatformSettings:
-    """What counts here: an address that was typed goes before the environment's, and that before the file's."""
-    settings = assistant_settings("platform", PlatformSettings)
-    named = server or os.environ.get(SERVER_VARIABLE, "")
-    if named and re.match(_ADDRESS, named) is None:
+def platform_settings(host: Host, server: str = "") -> PlatformSettings:
+    """What counts for this person: an address that was typed, or that a run was begun with, goes before what is settled."""
+    settings: PlatformSettings = host.settings.assistant("platform")
+    if server and re.match(_ADDRESS, server) is None:
         raise SettingsError(
             "What was named is no address of a platform; write one such as http://localhost:8081, without a password."
         )
-    return replace(settings, server=(named or settings.server).rstrip("/"))
+    return replace(settings, server=server) if server else settings
 
 
 class _Credentials(Struct, frozen=True):
