@@ -95,9 +95,10 @@ async def _confirmed(host: Host, asked: "ChatMessage", said: "ChatMessage") -> t
     run_id = asked.metadata["run_id"]
     found = await (await session_of_run(host, run_id, said.chat_session_id)).confirmed(said.content, run_id)
     shown = [(each["call_id"], each["digest"]) for each in asked.metadata["approvals"]]
-    if found is None or shown != [(found.approval.call_id, found.approval.digest)]:
+    approval = None if found is None else found.approval
+    if found is None or approval is None or shown != [(approval.call_id, approval.digest)]:
         return None
-    return found.approval, Answer(found.approved, reason="" if found.approved else said.content)
+    return approval, Answer(found.approved, reason="" if found.approved else said.content)
 
 
 async def _withdraw(host: Host, asked: "ChatMessage") -> None:

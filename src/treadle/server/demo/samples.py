@@ -62,9 +62,9 @@ async def _cart(host: Host) -> None:
 
 async def _courses(host: Host) -> None:
     from treadle.assistants.courses.command import SAMPLE
-    from treadle.assistants.courses.library import library_of
+    from treadle.assistants.courses.library import open_library
 
-    async with library_of(host) as library:
+    async with open_library(host) as library:
         library.add(SAMPLE)
         await library.refresh()
 
