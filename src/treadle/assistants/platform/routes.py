@@ -196,7 +196,10 @@ class Service:
 
 def as_reply(reply: Reply) -> PlatformReply:
     """A reply as programs are told of it. Its time is written as clients of the original expect it."""
-    told = {**msgspec.structs.asdict(reply), "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(reply.timestamp))}
+    told: dict[str, Any] = {
+        **msgspec.structs.asdict(reply),
+        "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(reply.timestamp)),
+    }
     return PlatformReply(**told)
 
 
