@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
@@ -127,6 +128,24 @@ class Lakes:
         return PlainTextResponse("none") if name == "como" else json_response(Lake(name), 503)
 
 
+class Trouble(Struct, frozen=True):
+    """What went wrong."""
+
+    detail: str
+
+
+@post("/api/lakes-by-hand", accepts=Lake, headers={"x-depth": "how deep"}, links=("get_api_lakes_name",), public=True)
+async def by_hand(request: Request) -> Annotated[Response, Returns(202, "it is taken", body=Swim)]:
+    """Read the body by hand."""
+    return json_response({"where": len(await request.body())}, 202)
+
+
+@get("/api/lakes-unlisted", listed=False)
+async def unlisted() -> Lake:
+    """Return something else."""
+    return Swim("nowhere")  # pyright: ignore[reportReturnType]  # that is what is tested
+
+
 @get("/api/lakes-of")
 async def mine(host: Host, user: str) -> dict[str, str]:
     """Whose lakes these are."""
@@ -139,7 +158,10 @@ def cold(request: Request, error: Exception) -> Response | None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    lakes = assistant("lakes", routes=lambda host: routes_of(Lakes(), mine, host=host, on_error=cold))
+    def made(host):
+        return [*routes_of(Lakes(), mine, host=host, on_error=cold), *routes_of(by_hand, unlisted, problem=Trouble)]
+
+    lakes = assistant("lakes", routes=made)
     with Serving(tmp_path_factory.mktemp("home"), [lakes]) as running:
         yield running
 
@@ -252,6 +274,30 @@ def test_the_signature_is_in_the_openapi_document(server):
     assert {"200", "202", "204"} <= set(swim["responses"])
     assert set(paths["/api/lakes/{name}/tides"]["post"]["responses"]["200"]["content"]) == {JSON, EVENTS.partition(";")[0]}
     assert paths["/api/lakes/{name}/ice"]["get"]["responses"]["503"] == {"description": "Service Unavailable"}
+
+
+def test_what_a_signature_can_not_say_the_declaration_says(server):
+    document = ask(server, "GET", "/openapi.json")[1]
+    made = document["paths"]["/api/lakes-by-hand"]["post"]
+    assert (
+        made["requestBody"]["content"][JSON]["schema"]
+        == document["paths"]["/api/lakes"]["post"]["requestBody"]["content"][JSON]["schema"]
+    )
+    assert [f"{each['in']} {each['name']}: {each['description']}" for each in made["parameters"]] == ["header x-depth: how deep"]
+    assert (made["responses"]["202"]["description"], set(made["responses"]["202"]["links"])) == (
+        "it is taken",
+        {"get_api_lakes_name"},
+    )
+    assert made["responses"]["400"]["content"][JSON]["schema"]["$ref"].endswith("/Trouble")
+    assert "security" not in made
+    assert "/api/lakes-unlisted" not in document["paths"]
+    assert ask(server, "POST", "/api/lakes-by-hand", {"name": "como"}) == (202, {"where": 16})
+
+
+def test_what_a_handler_returns_without_saying_so_is_an_error_of_the_server(server, caplog):
+    with caplog.at_level(logging.CRITICAL, "treadle"):
+        status, said = ask(server, "GET", "/api/lakes-unlisted")
+    assert (status, said["success"]) == (500, False)
 
 
 def test_a_prefix_stands_before_every_path(tmp_path):
