@@ -32,3 +32,12 @@ def test_a_problem_of_a_tool_has_its_words_what_it_quotes_and_its_data():
         {"status": 403},
     )
     assert (str(ToolProblem(ValueError("no"))), ToolProblem().quote) == ("no", "")
+
+
+def test_a_problem_of_ones_own_kind_needs_no_more_than_its_words():
+    class Closed(ToolProblem):
+        def __init__(self, until: str) -> None:
+            self.until = until
+
+    closed = Closed("Monday")
+    assert (str(closed), closed.quote, closed.data) == ("Monday", "", None)

@@ -161,6 +161,10 @@ class ToolProblem(Exception):
     told that it is data. `data` is for code: it becomes that of the call's result.
     """
 
+    words: str = ""  # what a subclass that leaves `__init__` out has
+    quote: str = ""
+    data: Any = None
+
     def __init__(self, words: object = "", quote: str = "", *, data: Any = None) -> None:
         super().__init__(f"{words}{quote}")
         self.words = str(words)
