@@ -121,6 +121,9 @@ async def _stores(workspace: Path) -> AsyncIterator[Finding]:
     if home.database.name != str(home.folder / FILE):
         await home.journal.runs(1)
         yield Finding("stores", "fine", f"{home.database.name} can be used.")
+        has_table = home.database.words.has_table
+        for done in await home.database.submit(lambda connection: migrations_of(connection, has_table)):
+            yield _migrated(home.database.name, done)
     elif any(finding.about == "format" and finding.state == "note" for finding in found):
         return  # looking at what is in it would migrate it
     yield await _audit(home)
@@ -152,12 +155,16 @@ def _file(path: Path) -> Iterator[Finding]:
 
 def _format(name: str, number: int, migrations: list[Migration]) -> Iterator[Finding]:
     for done in migrations:
-        at = datetime.fromtimestamp(done.at).astimezone().isoformat(" ", "seconds")
-        yield Finding("format", "fine", f"{name} was migrated from format {done.from_format} to {done.to_format} on {at}.")
+        yield _migrated(name, done)
     if name == FILE and number < SCHEMA_VERSION:
         says = f"{name} has format {number}; this Treadle uses format {SCHEMA_VERSION}."
         do = "The next command that uses it migrates it. To be able to go back to an older Treadle: treadle backup FILE"
         yield Finding("format", "note", says, do)
+
+
+def _migrated(name: str, done: Migration) -> Finding:
+    at = datetime.fromtimestamp(done.at).astimezone().isoformat(" ", "seconds")
+    return Finding("format", "fine", f"{name} was migrated from format {done.from_format} to {done.to_format} on {at}.")
 
 
 async def _audit(home: Home) -> Finding:

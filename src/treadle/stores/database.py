@@ -71,6 +71,7 @@ class Words(Struct, frozen=True):
     lock      so that nobody else has a row before this is over
     skip      the same, for rows that nobody else has: the others aren't waited for
     kept      a text that may have any character, as it is kept
+    has_table whether there is a table of that name
     """
 
     begin: str
@@ -87,6 +88,7 @@ class Words(Struct, frozen=True):
     lock: str
     skip: str
     kept: Callable[[str], Any]
+    has_table: str
 
 
 class Ticket(Generic[Value]):

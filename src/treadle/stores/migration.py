@@ -1,4 +1,4 @@
-"""The format of a SQLite file (`user_version`), and the migrations that it has been through, as the file itself records them."""
+"""The format of a SQLite file (`user_version`), and the migrations that a database has been through, as it records them itself."""
 
 from collections.abc import Iterator
 from time import time
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
+    from treadle.stores.database import Connection
 
-_TABLE = """
-CREATE TABLE IF NOT EXISTS migrations (at REAL NOT NULL, from_format INTEGER NOT NULL, to_format INTEGER NOT NULL)
-"""
+TABLE = (
+    "CREATE TABLE IF NOT EXISTS migrations (at DOUBLE PRECISION NOT NULL, from_format INTEGER NOT NULL, to_format INTEGER NOT NULL)"
+)
+HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 
 
 class Migration(Struct, frozen=True):
-    """A migration of a file, at a time in seconds since 1970."""
+    """A migration of a database, at a time in seconds since 1970."""
 
     at: float
     from_format: int
@@ -31,16 +32,16 @@ def set_format(connection: "Connection", number: int) -> None:
     """Set the number inside of a transaction, and record the migration where the file had an older format."""
     before = format_of(connection)
     if before:
-        connection.execute(_TABLE)
+        connection.execute(TABLE)
         connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (time(), before, number))
     connection.execute(f"PRAGMA user_version={number}")
 
 
-def migrations_of(connection: "Connection") -> list[Migration]:
-    """Return the migrations of a file, oldest first."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone() is None:
+def migrations_of(connection: "Connection", has_table: str = HAS_TABLE) -> list[Migration]:
+    """Return the migrations of a database, oldest first."""
+    if connection.execute(has_table, ("migrations",)).fetchone() is None:
         return []
-    return [Migration(*row) for row in connection.execute("SELECT at, from_format, to_format FROM migrations ORDER BY rowid")]
+    return [Migration(*row) for row in connection.execute("SELECT at, from_format, to_format FROM migrations ORDER BY to_format")]
 
 
 def execute_script(connection: "Connection", script: str) -> None:

@@ -11,7 +11,7 @@ from treadle.stores.anchors import anchors_of
 from treadle.stores.database import Connection, Database, Ticket, Words
 from treadle.stores.encryption import Cipher
 from treadle.stores.mark import Mark, count
-from treadle.stores.migration import execute_script, format_of, set_format
+from treadle.stores.migration import HAS_TABLE, execute_script, format_of, set_format
 from treadle.stores.stats.anew import COUNT_ANEW
 from treadle.stores.write_ahead import write_ahead
 
@@ -111,6 +111,7 @@ WORDS = Words(
     lock="",
     skip="",
     kept=str,
+    has_table=HAS_TABLE,
 )
 
 

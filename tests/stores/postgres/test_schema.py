@@ -1,18 +1,27 @@
 """Schemas are brought up step by step, by one process at a time, and never by an older Treadle."""
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
 
+from treadle import Agent, Runs, Scripted, tool
 from treadle.core.entries import Opened
 from treadle.core.errors import JournalError
+from treadle.engine.setup import Services
+from treadle.loop.state import replay
+from treadle.stores.audit import DatabaseAudit
 from treadle.stores.journal import DatabaseJournal
+from treadle.stores.migration import migrations_of
 from treadle.stores.postgres.address import quoted
 from treadle.stores.postgres.schema import MIGRATIONS, migrate
 
+FORMATS = Path(__file__).parents[1] / "formats"
 STEPS = (
     "CREATE TABLE first (a INTEGER)",
     "ALTER TABLE first ADD COLUMN b INTEGER; INSERT INTO first VALUES (1, 2)",
@@ -62,6 +71,45 @@ def test_a_schema_that_somebody_else_made_is_used(in_postgres):
         connection.execute(f"CREATE SCHEMA {quoted(in_postgres.schema)}")
     asyncio.run(append_one(in_postgres.open()))
     assert number(in_postgres) == [(len(MIGRATIONS),)]
+
+
+def kept_in(name):
+    """The rows of a home in SQLite (`formats/README.md`); its tables have the columns of PostgreSQL's first format."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript((FORMATS / name / "treadle.sql").read_text())
+        tables = ("runs", "entries", "audit", "audit_head")
+        return {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+
+
+def test_a_schema_of_the_first_format_is_migrated_and_its_runs_go_on(in_postgres):
+    with psycopg.connect(in_postgres.url, autocommit=True) as connection:
+        connection.execute(f"SET search_path TO {quoted(in_postgres.schema)}")
+        migrate(connection, in_postgres.schema, "here", MIGRATIONS[:1])
+        connection.execute("DELETE FROM audit_head")
+        for table, rows in kept_in("4-leases").items():
+            for row in rows:
+                connection.execute(f"INSERT INTO {table} VALUES ({', '.join(['%s'] * len(row))})", row)
+
+    @tool(effect="write")
+    def order(item: str, count: int) -> str:
+        """Order more."""
+        return f"ordered {count}"
+
+    async def story():
+        database = in_postgres.open()
+        journal, audit = DatabaseJournal(database), DatabaseAudit(database)
+        last = max([entry.at for info in await journal.runs() for entry in await journal.read(info.run_id)])
+        services = Services(journal, audit, clock=lambda: last + 1)
+        (approval,) = await Runs(services).approvals("waiting")
+        await Runs(services).approve("waiting", approval.call_id, digest=approval.digest)
+        result = await Agent(Scripted("Ordered."), tools=[order]).resume("waiting", journal=services)
+        done = await database.submit(lambda connection: migrations_of(connection, database.words.has_table))
+        return replay(await journal.read("answered")), result, await audit.verify(), done
+
+    state, result, verified, done = asyncio.run(story())
+    assert state.finished.text == "We have 40 of them."
+    assert (result.stopped, result.output, verified.holds) == ("answered", "Ordered.", True)
+    assert [(each.from_format, each.to_format) for each in done] == [(1, len(MIGRATIONS))]
 
 
 OPENING = """

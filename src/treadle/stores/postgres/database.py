@@ -54,6 +54,7 @@ WORDS = Words(
     lock=" FOR UPDATE",
     skip=" FOR UPDATE SKIP LOCKED",
     kept=str.encode,
+    has_table="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?",
 )
 
 

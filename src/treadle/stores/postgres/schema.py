@@ -5,9 +5,11 @@ since PostgreSQL's own have no NUL.
 """
 
 from collections.abc import Sequence
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import JournalError
+from treadle.stores.migration import TABLE
 from treadle.stores.postgres.address import quoted
 
 if TYPE_CHECKING:
@@ -107,6 +109,9 @@ def migrate(connection: "psycopg.Connection[Any]", schema: str, name: str, migra
                 _begin(connection, schema)
             connection.execute(step.encode(), prepare=False)
             connection.execute("UPDATE version SET number = %s", (number,))
+        if 0 < done < len(migrations):
+            connection.execute(TABLE)
+            connection.execute("INSERT INTO migrations VALUES (%s, %s, %s)", (time(), done, len(migrations)))
 
 
 def _begin(connection: "psycopg.Connection[Any]", schema: str) -> None:
