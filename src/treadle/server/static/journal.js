@@ -92,8 +92,8 @@ export class Reading {
 }
 
 /**
- * The turns of a journal whose last turn is over, for `Chat.recall`; `approvals` are what waits at its end, `data` is what came with
- * each answer.
+ * The turns of a journal whose last turn is over, for `Chat.recall`; `approvals` are what waits at its end, `data` is what came
+ * with each answer.
  */
 export function turnsOf(entries, approvals = [], data = []) {
   const turns = [], reading = new Reading();

@@ -24,8 +24,8 @@ export function forgetDeployment() {
 }
 
 /**
- * Have the button work. `check()` finds the errors, `goTo(line, column)` shows one, `show(spec)` shows a spec, `ask(words)` asks the
- * assistant; `about()` says whom runs are begun with.
+ * Have the button work. `check()` finds the errors, `goTo(line, column)` shows one, `show(spec)` shows a spec, `ask(words)` asks
+ * the assistant; `about()` says whom runs are begun with.
  */
 export function deploying(given) {
   how = given;
@@ -37,7 +37,8 @@ export function deploying(given) {
     }
     tell("busy", LOOKING);
     const spec = how.spec(), call = { name: "deploy_application", arguments: { spec_content: spec } };
-    await carried({ path: "/api/runs", body: { ...(await how.about()), message: `Deploy ${how.name(spec) || "the spec"}.`, call } });
+    const message = `Deploy ${how.name(spec) || "the spec"}.`;
+    await carried({ path: "/api/runs", body: { ...await how.about(), message, call } });
   }));
 }
 
