@@ -1,0 +1,184 @@
+"""One assistant, every face: what the model is asked is the same, whichever face a person comes by."""
+
+import asyncio
+import json
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from cli.running import InProcess, script
+from server.running import Serving
+from treadle.app import assistants as making
+from treadle.app.agent import Agent
+from treadle.app.assistants import assistant
+from treadle.app.home import open_home
+from treadle.app.workers.order import Models, Order, agent_for
+from treadle.server.hosting import make_host
+from treadle.stores.journal import Wanted
+
+QUESTION = "What is there?"
+HEADERS = {"content-type": "application/json"}
+MESSAGES = [{"role": "user", "content": QUESTION}]
+
+
+class Heard:
+    """A model, and what it was asked first."""
+
+    def __init__(self, model, found):
+        self._model, self._found = model, found
+        self.name, self.traits = model.name, model.traits
+
+    async def reply(self, request):
+        self._found.append(request)
+        async for delta in self._model.reply(request):
+            yield delta
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The agents that are made meanwhile, and the requests of each."""
+    found = []
+
+    class Seen(Agent):
+        def __init__(self, model, **parts):
+            requests = []
+            super().__init__(Heard(making.model_of(model), requests), **parts)
+            found.append((self.setup, requests))
+
+    monkeypatch.setattr(making, "Agent", Seen)
+    return found
+
+
+@pytest.fixture
+def typed(tmp_path, monkeypatch, capsys):
+    typed = InProcess(tmp_path, monkeypatch, capsys)
+    (tmp_path / "own.toml").touch()
+    typed.set(TREADLE_CONFIG=str(tmp_path / "own.toml"), TREADLE_MODEL=script(tmp_path, "This.", "This."))
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return typed
+
+
+def profile(setup, request):
+    """All that makes an agent what it is, to its model and to its person."""
+    tools = {spec.name: spec for spec in request.tools}
+    effects = {tool.name: (tool.effect, tool.retry, tool.trust) for tool in setup.toolset.tools()}
+    return {
+        "name": setup.name,
+        "instructions": request.instructions,
+        "tools": tools,
+        "effects": {name: each for name, each in effects.items() if name in tools},
+        "note": request.note,
+        "options": request.options,
+        "limits": setup.terms.limits,
+        "notes": setup.terms.notes,
+        "results": setup.result_limit,
+        "policy": [repr(rule) for rule in getattr(setup.policy, "rules", ())],
+    }
+
+
+def ask_on_server(tmp_path, name, path, body, context):
+    with Serving(tmp_path, [assistant(name)], lent=make_host()) as server:
+        body = {**body, "context": context} if path == "/api/runs" and context else body
+        headers = {**HEADERS, "accept": "text/event-stream"} if path == "/api/runs" else HEADERS
+        asked = urllib.request.Request(f"{server.url}{path}", json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(asked) as answer:
+            assert answer.status == 200
+            answer.read()
+
+
+def ask_worker(name):
+    async def asked():
+        async with agent_for(Order(name, script(Path(), "This.")), open_home(), "", Models()) as agent:
+            await agent.run(QUESTION)
+
+    asyncio.run(asked())
+
+
+def faces(name, typed, tmp_path, command=None, context=None):
+    """What each face does: asks the question."""
+    runs = {"assistant": name, "message": QUESTION}
+    return {
+        **({} if command is None else {"its own command": lambda: typed(*command)}),
+        **({} if context else {"ask -a": lambda: typed("ask", QUESTION, "-a", name)}),
+        **({} if context else {"chat -a": lambda: typed("chat", "-a", name, stdin=f"{QUESTION}\n")}),
+        "POST /api/runs": lambda: ask_on_server(tmp_path, name, "/api/runs", runs, context),
+        **(
+            {}
+            if context
+            else {
+                "/v1/chat/completions": lambda: ask_on_server(
+                    tmp_path, name, "/v1/chat/completions", {"model": name, "messages": MESSAGES}, None
+                ),
+                "/v1/messages": lambda: ask_on_server(
+                    tmp_path, name, "/v1/messages", {"model": name, "max_tokens": 800, "messages": MESSAGES}, None
+                ),
+                "a worker": lambda: ask_worker(name),
+            }
+        ),
+    }
+
+
+def profiles(made, faces):
+    found = {}
+    for face, ask in faces.items():
+        made.clear()
+        ask()
+        [(setup, requests)] = [each for each in made if each[1]]
+        found[face] = profile(setup, requests[0])
+    return found
+
+
+def compare(found):
+    first, *others = found
+    for other in others:
+        for part, value in found[first].items():
+            theirs = found[other][part]
+            if part == "policy" and other.startswith("/v1"):
+                continue  # judged by the same rules, inside of one that hands the caller's own tools on
+            if part == "options" and other == "/v1/messages":
+                continue  # which demands a `max_tokens` of its clients
+            assert theirs == value, f"{part} at {other} and at {first}"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("courses", ("courses", "ask", QUESTION)),
+        ("platform", ("platform", "ask", QUESTION)),
+        ("reading", None),
+        ("coding", None),
+        ("guidance", None),
+    ],
+)
+def test_every_face_asks_the_same_model_the_same(made, typed, tmp_path, name, command):
+    if name == "courses":
+        typed("courses", "demo")
+    compare(profiles(made, faces(name, typed, tmp_path, command)))
+
+
+async def latest_context():
+    journal = open_home().journal
+    run = (await journal.listed(Wanted(limit=1)))[0]
+    return (await journal.read(run.run_id))[0].origin["about"]
+
+
+def test_every_face_asks_the_same_about_a_project(made, typed, tmp_path):
+    typed("guide", "demo")
+    project = typed("guide", "projects", "--json").json[0]["id"]
+    typed("guide", "ask", QUESTION, "-p", project)
+    context = asyncio.run(latest_context())
+    command = ("guide", "ask", QUESTION, "-p", project)
+    found = profiles(made, faces("guidance", typed, tmp_path, command, context))
+    compare(found)
+    assert "get_problem_spec" in found["POST /api/runs"]["tools"]
+
+
+def test_a_face_that_adds_an_option_of_its_own_is_noticed(made, typed, tmp_path):
+    asked = {
+        "ask -a": lambda: typed("ask", QUESTION, "-a", "platform"),
+        "another": lambda: typed("ask", QUESTION, "-a", "platform", "--temperature", "0.9"),
+    }
+    with pytest.raises(AssertionError, match="options at another and at ask -a"):
+        compare(profiles(made, asked))
