@@ -17,6 +17,7 @@ from treadle.app.workers.order import Models, Order, agent_for
 from treadle.server.hosting import make_host
 from treadle.stores.journal import Wanted
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "sixth-assistant" / "src"
 QUESTION = "What is there?"
 HEADERS = {"content-type": "application/json"}
 MESSAGES = [{"role": "user", "content": QUESTION}]
@@ -58,6 +59,17 @@ def typed(tmp_path, monkeypatch, capsys):
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     return typed
+
+
+@pytest.fixture
+def sixth(tmp_path, monkeypatch):
+    """The example of an assistant from another package, as if it were installed."""
+    known = tmp_path / "installed" / "treadle_almanac-0.1.dist-info"
+    known.mkdir(parents=True)
+    (known / "METADATA").write_text("Metadata-Version: 2.1\nName: treadle-almanac\nVersion: 0.1\n")
+    (known / "entry_points.txt").write_text("[treadle.assistants]\nalmanac = treadle_almanac:ALMANAC\n")
+    monkeypatch.syspath_prepend(str(known.parent))
+    monkeypatch.syspath_prepend(str(EXAMPLE))
 
 
 def profile(setup, request):
@@ -150,9 +162,10 @@ def compare(found):
         ("reading", None),
         ("coding", None),
         ("guidance", None),
+        ("almanac", None),
     ],
 )
-def test_every_face_asks_the_same_model_the_same(made, typed, tmp_path, name, command):
+def test_every_face_asks_the_same_model_the_same(made, typed, sixth, tmp_path, name, command):
     if name == "courses":
         typed("courses", "demo")
     compare(profiles(made, faces(name, typed, tmp_path, command)))
