@@ -138,7 +138,10 @@ def test_a_question_streams_its_answer_and_shows_its_calls(visit):
         await page.click(".call summary")
         inside = await page.text(".call .inside")
         assert "None." in inside
-        assert '"name": "storefront"' in inside
+        assert "3 records" in inside
+        names = "[...document.querySelectorAll('.call .records tbody tr')].map(row => row.cells[0].innerText)"
+        assert "storefront" in await page.evaluate(names)
+        assert await page.evaluate("document.querySelector('.call .as-text pre').textContent.includes('\"name\": \"storefront\"')")
         assert await page.evaluate("document.querySelector('.start').hidden")
 
     visit(look, first, "You have **three**.", chunk=5)
