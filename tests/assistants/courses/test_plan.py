@@ -4,7 +4,6 @@ import asyncio
 import json
 
 import pytest
-from treadle.assistants.courses.tutor import Tutor
 
 from assistants.courses.stage import ASTRONOMY, SAILING, add, write
 from server.running import host
@@ -13,6 +12,7 @@ from treadle.assistants.courses.library import Library
 from treadle.assistants.courses.plan import blocks_of, number_in, without_marks
 from treadle.assistants.courses.sessions import Sessions
 from treadle.assistants.courses.settled import CoursesSettings
+from treadle.assistants.courses.tutor import Tutor
 from treadle.guard.trust import as_data
 
 SMALL = Traits(native_calls=False)
