@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 
 from treadle import AssistantSession, ContextNotFound, Host, Message, ModelError, RunNotFound, TreadleError, UnknownModel
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.architect import AnswerCancelled, NothingSaid, reply, stream_reply
+from treadle.assistants.guidance.architect import AUTHOR, AnswerCancelled, NothingSaid, reply, stream_reply
 from treadle.assistants.guidance.operations import (
     TABLE,
     GuidanceAsked,
@@ -165,7 +165,8 @@ class Service:
         """One thing more."""
         given, session_id = await body_of(request, NewMessage), request.path_params["session_id"]
         store = await self._store()
-        made = await store.add_message(self._user, session_id, given.role, given.content, given.message_metadata)
+        metadata = {**given.message_metadata, AUTHOR: self._user}
+        made = await store.add_message(self._user, session_id, given.role, given.content, metadata)
         return _json(_told(made), 201)
 
     async def guidance(self, request: Request) -> Response:
