@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
     from treadle.assistants.guidance.store.values import ChatMessage
 
+AUTHOR = "author"  # in a message's metadata: who added it over HTTP
+
 
 class NothingSaid(TreadleError):
     """A conversation in which there is nothing to answer yet."""
@@ -93,6 +95,8 @@ async def _waiting(host: Host, messages: "list[ChatMessage]") -> "ChatMessage | 
 async def _confirmed(host: Host, asked: "ChatMessage", said: "ChatMessage") -> tuple[Approval, Answer] | None:
     """The one call that the architect asked about, and the answer to it, where a message is a plain yes or no."""
     run_id = asked.metadata["run_id"]
+    if said.metadata.get(AUTHOR) != user_of(host):
+        return None  # others who share the project may speak in its conversations, but not for this person
     found = await (await session_of_run(host, run_id, said.chat_session_id)).confirmed(said.content, run_id)
     shown = [(each["call_id"], each["digest"]) for each in asked.metadata["approvals"]]
     approval = None if found is None else found.approval

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute
 
 from treadle import AssistantSession, ContextNotFound, Host, Message, ModelError, RunNotFound, TreadleError, UnknownModel
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.architect import AnswerCancelled, NothingSaid, reply, stream_reply
+from treadle.assistants.guidance.architect import AUTHOR, AnswerCancelled, NothingSaid, reply, stream_reply
 from treadle.assistants.guidance.bodies import (
     Detail,
     GuidanceAsked,
@@ -188,7 +188,8 @@ class Service:
     async def add_message(self, session_id: str, body: NewMessage) -> Created[MessageTold]:
         """Add a message."""
         store = await self._store()
-        return _told(await store.add_message(self._user, session_id, body.role, body.content, body.message_metadata))
+        metadata = {**body.message_metadata, AUTHOR: self._user}
+        return _told(await store.add_message(self._user, session_id, body.role, body.content, metadata))
 
     @post("/chat-sessions/{session_id}/guidance", errors=GONE, runs=True, returns="the answer")
     async def guidance(self, session_id: str, body: GuidanceAsked) -> Guided:

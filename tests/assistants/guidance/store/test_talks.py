@@ -89,3 +89,18 @@ def test_two_who_add_to_the_metadata_of_a_message_at_once_both_do(address):
             return (await one.get_message("ada", said.id)).metadata
 
     assert asyncio.run(main()) == {"kept": 1, "changed": 2, "audits": [{"tool": "x"}], "stage": "setup"}
+
+
+def test_a_message_with_an_id_of_the_callers_is_kept_once_whoever_comes_first(address):
+    async def job(store):
+        project = await store.create_project("ada", "Bridge")
+        talk = await store.create_chat_session("ada", project.id)
+        async with await open_store(address) as other:
+            both = await asyncio.gather(
+                store.add_message("ada", talk.id, "agent", "one", message_id="answer"),
+                other.add_message("ada", talk.id, "agent", "other", message_id="answer"),
+            )
+        assert both[0] == both[1]
+        assert await store.list_messages("ada", talk.id) == [both[0]]
+
+    keeping(address, job)
