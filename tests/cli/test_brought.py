@@ -113,7 +113,7 @@ def test_a_command_that_does_nothing_is_said_to_be_of_no_use(home, path):
 
 def test_a_command_may_hold_a_conversation_with_slashes_of_its_own(home, path):
     lines = "first\n/shout so\n/slow\nsecond\n/help\n/exit\nnever\n"
-    ran = treadle(home, "talk", "-m", script(home, "1", "2"), stdin=lines, **path)
+    ran = treadle(home, "talk", "-m", script(home, "1", "2"), "--user", "ann", stdin=lines, **path)
     assert (ran.code, ran.out) == (0, "1\nafter 1\nSO\nafresh\n2\nafter 2\n")
     assert "/shout WORDS  shout" in ran.err
     kept = treadle(home, "runs", "--json").json
