@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from treadle.app.settings import settings_of
 from treadle.assistants.coding.command import _folder, _text
 from treadle.assistants.coding.places import NotAllowed, Places
 from treadle.assistants.coding.room import folder_of
@@ -57,6 +58,10 @@ class _Host:
 
     def __init__(self, place: Path) -> None:
         self.home = Namespace(folder=place)
+
+    @property
+    def settings(self):
+        return settings_of(Path.cwd())
 
 
 @pytest.mark.parametrize("named", ["/etc", "~", "~/.ssh", "~/.config/systemd", "{data}/jobs", "~/link"])

@@ -11,10 +11,9 @@ from typing import Any
 from urllib.parse import quote_from_bytes
 
 import httpx
-from starlette.applications import Starlette
 
 from server.running import host
-from treadle.assistants.reading.routes import routes
+from treadle.assistants.reading import assistant
 from treadle.assistants.reading.tools import toolset
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
@@ -22,6 +21,7 @@ from treadle.core.errors import ToolProblem, TreadleError
 from treadle.core.media import Document
 from treadle.files import Workspace, read_named
 from treadle.files.named import head_of
+from treadle.server.app import create_app
 from treadle.stores.passages.documents import Unreadable
 from treadle.stores.passages.files import File, read
 from treadle.toolsets.workspace.tools import workspace_tools
@@ -58,7 +58,7 @@ def get(folder: Path, *urls: str) -> list[httpx.Response]:
     """What the server that was started in a folder answers, one request after another."""
 
     async def ask() -> list[httpx.Response]:
-        app = Starlette(routes=routes(host(folder.parent / "served")))
+        app = create_app([assistant], host(folder.parent / "served"), hosts=("127.0.0.1",))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
             return [await client.get(url) for url in urls]

@@ -15,6 +15,7 @@ from attachments import PDF, png, wav
 from treadle import Agent, Audio, Document, Functions, Image, RunContext, Scripted, ToolResult, allow, ask, deny, open_home, tool
 from treadle.app.home import close_home
 from treadle.engine.setup import Answer
+from treadle.guard.trust import as_data
 from treadle.models.scripted import calls
 from treadle.server.mcp.offering import Offering
 from treadle.server.mcp.serving import make_server
@@ -101,10 +102,10 @@ def show() -> list[object]:
         ({"a": 1}, '{"a":1}', {"a": 1}),
         ([1, 2], "[1,2]", {"result": [1, 2]}),
         (ToolResult("one", {"a": 1}), "one", {"a": 1}),
-        ("words", "words", None),
+        ("words", as_data("words", "look"), None),
     ],
 )
-def test_data_of_a_result_is_structured_content_and_untrusted_text_has_no_marks(value, words, structured):
+def test_data_of_a_result_is_structured_content_and_untrusted_text_without_data_has_marks(value, words, structured):
     @tool(effect="read", trust="untrusted")
     def look() -> object:
         """Look."""

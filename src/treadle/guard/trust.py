@@ -11,7 +11,7 @@ from zlib import crc32
 from msgspec.structs import replace
 
 from treadle.core.calls import Result
-from treadle.core.messages import Message, Part
+from treadle.core.messages import Message
 
 _HIDDEN = "\u00ad\u034f\u061c\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
 _LONGEST_SOURCE = 200
@@ -30,11 +30,12 @@ def to_prompt(message: Message) -> Message:
     """Return a message as a model reads it: untrusted results between marks, and after each result the engine's note about it."""
     if message.role != "tools":
         return message
-    return Message(message.role, tuple([_to_prompt(part) for part in message.parts]))
+    return Message(message.role, tuple([result_to_prompt(part) if isinstance(part, Result) else part for part in message.parts]))
 
 
-def _to_prompt(part: Part) -> Part:
-    if not isinstance(part, Result) or not (part.untrusted or part.quoted or part.note):
+def result_to_prompt(part: Result) -> Result:
+    """Return a result as a model reads it."""
+    if not (part.untrusted or part.quoted or part.note):
         return part
     content = part.content
     if part.untrusted and part.problem is None:

@@ -143,7 +143,7 @@ def test_nobody_has_tokens_sent_to_another_platform(serve, demo, monkeypatch):
     monkeypatch.setenv("TREADLE_PLATFORM_TOKEN", demo.token("admin"))
     body = {"assistant": "platform", "message": "Hello?", "context": {"server": "http://127.0.0.1:9"}}
     with serve("x") as server:
-        assert ask(server, "POST", "/api/runs", body)[0] == 422
+        assert ask(server, "POST", "/api/runs", body)[0] == 404
         assert ask(server, "POST", "/api/runs", {**body, "context": {"server": demo.url}})[0] == 202
 
 

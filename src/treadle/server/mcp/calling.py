@@ -27,6 +27,7 @@ from treadle.engine.engine import new_run_id
 from treadle.engine.result import CallRecord, RunResult
 from treadle.engine.setup import Answer, Approval
 from treadle.guard.redaction import Redactor
+from treadle.guard.trust import result_to_prompt
 from treadle.models.media import base64_of
 from treadle.models.one_call import one_call
 from treadle.server.mcp.offering import Shop
@@ -113,12 +114,12 @@ class Calling:
         record = next((record for record in result.calls if not record.within), None)
         if record is None or record.result is None:
             return problem(result.reason or f"{self.name} was not called.")
-        if record.result.problem is None:
-            return CallToolResult(
-                content=[TextContent(text=record.result.content), *self._shown(record.result)],
-                structured_content=_structured(record.result.data),
-            )
-        return problem(f"{record.result.content or 'A person said no.'}{self._advice(record)}")
+        # a text is for the client's model; data is for its code, which may decode the text instead
+        read = result_to_prompt(record.result) if record.result.data is None else record.result
+        if read.problem is None:
+            content: list[ContentBlock] = [TextContent(text=read.content), *self._shown(read)]
+            return CallToolResult(content=content, structured_content=_structured(read.data))
+        return problem(f"{read.content or 'A person said no.'}{self._advice(record)}")
 
     def _shown(self, result: Result) -> list[ContentBlock]:
         """The images and the like of a result, where their bytes are kept."""
