@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.running import InProcess, script
+from cli.running import InProcess, asks, script
 from server.running import Serving
 from treadle.app import assistants as making
 from treadle.app.agent import Agent
@@ -100,15 +100,15 @@ def ask_on_server(tmp_path, name, path, body, context):
             answer.read()
 
 
-def ask_worker(name):
+def ask_worker(name, replies):
     async def asked():
-        async with agent_for(Order(name, script(Path(), "This.")), open_home(), "", Models()) as agent:
+        async with agent_for(Order(name, script(Path(), *replies)), open_home(), "", Models()) as agent:
             await agent.run(QUESTION)
 
     asyncio.run(asked())
 
 
-def faces(name, typed, tmp_path, command=None, context=None):
+def faces(name, typed, tmp_path, command=None, context=None, replies=("This.",)):
     """What each face does: asks the question."""
     runs = {"assistant": name, "message": QUESTION}
     return {
@@ -126,7 +126,7 @@ def faces(name, typed, tmp_path, command=None, context=None):
                 "/v1/messages": lambda: ask_on_server(
                     tmp_path, name, "/v1/messages", {"model": name, "max_tokens": 800, "messages": MESSAGES}, None
                 ),
-                "a worker": lambda: ask_worker(name),
+                "a worker": lambda: ask_worker(name, replies),
             }
         ),
     }
@@ -195,3 +195,28 @@ def test_a_face_that_adds_an_option_of_its_own_is_noticed(made, typed, tmp_path)
     }
     with pytest.raises(AssertionError, match="options at another and at ask -a"):
         compare(profiles(made, asked))
+
+
+LOOKS = {
+    "courses": ("search_course_content", {"query": "bread"}),
+    "platform": ("list_applications", {}),
+    "reading": ("list_source_files", {}),
+    "coding": ("file", {"action": "list", "path": "."}),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("courses", ("courses", "ask", QUESTION)), ("platform", ("platform", "ask", QUESTION)), ("reading", None), ("coding", None)],
+)
+def test_one_round_that_is_settled_ends_every_face_after_one_round(made, typed, tmp_path, name, command):
+    (tmp_path / "own.toml").write_text("[limits]\nrounds = 1\n")
+    replies = [asks(LOOKS[name]), "This.", "Too much."]
+    if name == "courses":
+        typed("courses", "demo")
+    for face, ask in faces(name, typed, tmp_path, command, replies=replies).items():
+        made.clear()
+        typed.set(TREADLE_MODEL=script(tmp_path, *replies))
+        ask()
+        [requests] = [requests for _, requests in made if requests]
+        assert [bool(each.tools) for each in requests] == [True, False], face
