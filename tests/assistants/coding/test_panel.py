@@ -250,6 +250,59 @@ def test_a_push_is_approved_with_the_keyboard(visit, shop):
     visit(look, mends(), asks(("git", {"action": "push"})), reports())
 
 
+def test_a_job_under_way_is_there_after_a_reload_and_in_a_second_tab(browser, shop, tmp_path):
+    runner, started = browser
+    gates = [Gate(named(answer)) for answer in (mends(), reports())]
+
+    async def look(url):
+        page = await started.open(f"{url}/coding/")
+        await page.wait_for(READY, PATIENCE)
+        await begin(page, shop)
+        await says(page, "#doing", "The model is thinking…")
+        gates[0].open()
+        await page.wait_for("document.querySelectorAll('.file').length === 1", PATIENCE)
+        await page.go(await page.evaluate("location.href"))
+        second = await started.open(await page.evaluate("location.href"))
+        for each in (page, second):
+            await each.wait_for("document.querySelectorAll('.file').length === 1", PATIENCE)
+        gates[1].open()
+        for each in (page, second):
+            await says(each, ".outcome", "Completed, and verified")
+            await says(each, "#changes-amount", f"1 file, +1 {MINUS}1")
+            each.check()
+            await each.close()
+
+    with served(tmp_path, *gates) as table:
+        runner.run(look(table.url))
+
+
+def test_a_push_that_waits_is_there_after_the_server_was_started_again(browser, shop, tmp_path):
+    runner, started = browser
+    job = []
+
+    async def asked(url):
+        page = await started.open(f"{url}/coding/")
+        await page.wait_for(READY, PATIENCE)
+        await begin(page, shop)
+        await page.wait_for("document.querySelector('.approval') !== null", PATIENCE)
+        job.append(await page.evaluate("location.search"))
+        await page.close()
+
+    async def answered(url):
+        page = await started.open(f"{url}/coding/{job[0]}")
+        await page.wait_for("document.querySelector('.approval') !== null", PATIENCE)
+        await page.click(".deny")
+        await says(page, ".outcome", "Completed, and verified")
+        await says(page, "#changes-amount", f"1 file, +1 {MINUS}1")
+        page.check()
+        await page.close()
+
+    with served(tmp_path, mends(), asks(("git", {"action": "push"}))) as table:
+        runner.run(asked(table.url))
+    with served(tmp_path, reports()) as table:
+        runner.run(answered(table.url))
+
+
 # taking back
 
 
