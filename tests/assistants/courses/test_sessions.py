@@ -6,7 +6,10 @@ import stat
 
 import pytest
 
-from treadle import SettingsError
+from server.running import host
+from treadle import AssistantSession, Scripted, SettingsError
+from treadle.assistants.courses import assistant
+from treadle.assistants.courses.session import exchanges
 from treadle.assistants.courses.sessions import FILE, Exchange, Sessions
 from treadle.assistants.courses.sources import Cited, Source
 
@@ -101,3 +104,20 @@ def test_the_file_is_its_owners_and_one_that_cant_be_used_is_a_sentence(tmp_path
     file.close()
     with pytest.raises(SettingsError, match="newer Treadle"):
         run(Sessions(newer).begin(""))
+
+
+def test_an_answer_whose_process_was_killed_before_it_was_kept_is_kept_when_somebody_looks(tmp_path):
+    async def main():
+        asking = host(tmp_path, Scripted("It keeps the boat upright."))
+        named = await Sessions(asking.home.folder).begin(asking.user)
+        session = AssistantSession(assistant, asking, {"session_id": named})
+        before = await session.begin("run-1", "What does a keel do?")
+        kept = {"journal": asking.home.services(), "origin": session.origin, "history": before}
+        await session.agent(await asking.model()).run("What does a keel do?", run_id="run-1", **kept)  # and nothing after it
+        unkept = await Sessions(asking.home.folder).exchanges(asking.user, named)
+        return unkept, await exchanges(asking, named), await exchanges(asking, named)
+
+    unkept, once, twice = asyncio.run(main())
+    assert [each.answer for each in unkept] == [""]
+    assert [(each.question, each.answer) for each in once] == [("What does a keel do?", "It keeps the boat upright.")]
+    assert twice == once
