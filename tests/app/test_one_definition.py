@@ -197,6 +197,30 @@ def test_a_face_that_adds_an_option_of_its_own_is_noticed(made, typed, tmp_path)
         compare(profiles(made, asked))
 
 
+def test_what_is_settled_for_an_assistant_counts_at_every_face(made, typed, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text("[assistants.courses]\nrounds = 3\n\n[assistants.platform]\ndeploy_roles = ['nobody']\n")
+    typed("courses", "demo")
+    found = profiles(made, faces("courses", typed, tmp_path, ("courses", "ask", QUESTION)))
+    rounds = {face: (each["limits"].rounds, "3 times at most" in each["notes"][0]) for face, each in found.items()}
+    assert rounds == dict.fromkeys(found, (3, True))
+    found = profiles(made, faces("platform", typed, tmp_path, ("platform", "ask", QUESTION)))
+    offered = {face: {name for name in each["tools"] if name.startswith(("deploy", "delete"))} for face, each in found.items()}
+    assert offered == {face: {"delete_application"} for face in found}
+
+
+def test_a_tool_that_is_denied_to_guidance_is_offered_at_no_face(made, typed, tmp_path):
+    (tmp_path / "own.toml").write_text("[assistants.guidance]\ndenied_tools = ['list_runs']\n")
+    typed("guide", "demo")
+    project = typed("guide", "projects", "--json").json[0]["id"]
+    command = ("guide", "ask", QUESTION, "-p", project)
+    typed(*command)
+    found = profiles(made, faces("guidance", typed, tmp_path, command, asyncio.run(latest_context())))
+    assert {
+        face: ("list_runs" in each["tools"], "get_problem_spec" in each["tools"]) for face, each in found.items()
+    } == dict.fromkeys(found, (False, True))
+
+
 LOOKS = {
     "courses": ("search_course_content", {"query": "bread"}),
     "platform": ("list_applications", {}),
