@@ -1,9 +1,17 @@
 """`treadle ask -a coding`: looking at a project needs no question, and a change is asked about with its diff."""
 
+import json
+import urllib.request
+
 import pytest
+from msgspec.structs import replace
 
 from assistants.coding.stage import MENDED, SHOP, needs_git, project
 from cli.running import InProcess, asks, script
+from server.running import Serving, host
+from treadle import Scripted
+from treadle.app.assistants import assistant
+from treadle.testing import calls
 
 RETRY = "def fetch():\n    for attempt in range(3):  # retry\n        pass\n"
 LOOKING = (
@@ -79,3 +87,27 @@ def test_tests_outside_of_the_sandbox_are_asked_about(typed, tmp_path):
     typed.set(TREADLE_CONFIG=str(tmp_path / "own.toml"))
     ran = typed("ask", "-a", "coding", "Which tests fail?", "-m", script(tmp_path, asks(("test", {})), "None."))
     assert ran.code == 3, ran.err
+
+
+@needs_git
+def test_on_the_page_looking_needs_no_question_and_a_change_is_asked_about_with_its_diff(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
+    (tmp_path / "own.toml").touch()
+    folder = project(tmp_path)
+    (folder / "retry.py").write_text(RETRY)
+    reading = ("file", {"action": "read", "path": "shop.py"})
+    model = Scripted(calls(*LOOKING, reading), calls(CHANGES[0]))
+    body = json.dumps({"assistant": "coding", "message": "Mend the price."}).encode()
+    headers = {"content-type": "application/json", "accept": "text/event-stream"}
+    lent = replace(host(tmp_path, model), folder=folder)
+    with (
+        Serving(tmp_path, [assistant("coding")], lent=lent) as server,
+        urllib.request.urlopen(urllib.request.Request(f"{server.url}/api/runs", body, headers)) as answer,
+    ):
+        events = [json.loads(line[6:]) for line in answer if line.startswith(b"data: ")]
+    needed = [each for each in events if each["event"] == "approval_needed"]
+    assert [each["call"]["arguments"]["action"] for each in needed] == ["write"]
+    assert (events[-1]["stopped"], len(events[-1]["approvals"])) == ("waiting", 1)
+    assert "-    return count * 3 + 1\n+    return count * 3" in events[-1]["approvals"][0]["preview"]
+    assert (folder / "shop.py").read_text() == SHOP

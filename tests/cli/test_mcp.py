@@ -296,3 +296,32 @@ def test_the_coding_assistant_offers_its_tools_its_work_and_its_jobs(home):
     assert json.loads(status.content[0].text)["output"]["review_text"].endswith("**APPROVE**")
     assert "Round 1." in told
     assert "git_status …" in told
+
+
+@needs_git
+def test_over_mcp_the_coding_assistant_reads_without_a_question_and_asks_about_a_change_with_its_diff(home):
+    folder, questions = project(home), []
+
+    async def declines(context, params):
+        questions.append(params.message)
+        return types.ElicitResult(action="decline")
+
+    async def work():
+        async with connected(home, "-a", "coding", "--workspace", str(folder), elicitation_callback=declines) as client:
+            looked = [await client.call_tool(*call) for call in LOOKS]
+            before = list(questions)
+            change = {"action": "replace", "path": "shop.py", "old": " + 1", "new": ""}
+            return looked, before, await client.call_tool("file", change)
+
+    looked, before, changed = bounded(work)
+    assert ([each.is_error for each in looked], before) == ([False] * len(LOOKS), [])
+    assert changed.is_error
+    assert "-    return count * 3 + 1\n+    return count * 3" in questions[0]
+    assert "+ 1" in (folder / "shop.py").read_text()
+
+
+LOOKS = (
+    ("file", {"action": "read", "path": "shop.py"}),
+    ("search", {"action": "grep", "pattern": "price"}),
+    ("git", {"action": "status"}),
+)
