@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from treadle.app.runs import Runs
     from treadle.app.session import AssistantSession, SessionReply
     from treadle.app.settings import Settings, settings_of
+    from treadle.app.shared import SharedResources
     from treadle.app.talk import Slash, Talk, exit_code
     from treadle.app.work import Desk, Done, Work, carry_out
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
@@ -112,6 +113,7 @@ _HOMES = {
     "SessionReply": "app.session",
     "Settings": "app.settings",
     "SettingsError": "core.errors",
+    "SharedResources": "app.shared",
     "Slash": "app.talk",
     "Talk": "app.talk",
     "Terminal": "app.assistant",
@@ -206,6 +208,7 @@ __all__ = [
     "SessionReply",
     "Settings",
     "SettingsError",
+    "SharedResources",
     "Slash",
     "Talk",
     "Terminal",

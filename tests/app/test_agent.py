@@ -75,6 +75,7 @@ PUBLIC = [
     "SessionReply",
     "Settings",
     "SettingsError",
+    "SharedResources",
     "Slash",
     "Talk",
     "Terminal",

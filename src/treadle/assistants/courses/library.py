@@ -5,8 +5,8 @@ Several processes may share it. What a killed indexing has done stays done, and 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from logging import getLogger
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle import Host, SettingsError, TreadleError
+from treadle import Host, SettingsError, SharedResources, TreadleError
 from treadle.assistants.courses.catalogue import Catalogue, Course, catalogue_of
 from treadle.assistants.courses.material.opened import LARGEST, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
@@ -194,24 +194,13 @@ class Library:
         return await self._store.around(passage)
 
 
-_open: dict[tuple[Path, CoursesSettings, asyncio.AbstractEventLoop], tuple[Library, int]] = {}  # with how many use it
+_libraries: SharedResources[Library] = SharedResources(Library.close)
 
 
-@asynccontextmanager
-async def open_library(host: Host) -> AsyncGenerator[Library]:
+def open_library(host: Host) -> AbstractAsyncContextManager[Library]:
     """The material of a person. All who use it at the same time share it, and what one of them found out about it."""
     settings: CoursesSettings = host.settings.assistant("courses")
-    key = host.home.folder, settings, asyncio.get_running_loop()
-    library, users = _open.get(key) or (Library(*key[:2]), 0)
-    _open[key] = library, users + 1
-    try:
-        yield library
-    finally:
-        users = _open[key][1] - 1
-        _open[key] = library, users
-        if not users:
-            del _open[key]
-            library.close()
+    return _libraries.use((host.home.folder, settings), lambda: Library(host.home.folder, settings))
 
 
 def _folder(name: str) -> Path:

@@ -5,15 +5,15 @@ Nothing is opened where no folder is named. What can't be found out never keeps 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from treadle import Host, TreadleError
+from treadle import Host, SharedResources, TreadleError
 from treadle.assistants.platform.settings import PlatformSettings
 
 if TYPE_CHECKING:
@@ -101,23 +101,12 @@ class Documents:
         return self._store
 
 
-_open: dict[tuple[Path, PlatformSettings, asyncio.AbstractEventLoop], tuple[Documents, int]] = {}  # those in use, and by how many
+_documents: SharedResources[Documents] = SharedResources(Documents.close)
 
 
-@asynccontextmanager
-async def open_documents(host: Host, settings: PlatformSettings) -> AsyncGenerator[Documents]:
+def open_documents(host: Host, settings: PlatformSettings) -> AbstractAsyncContextManager[Documents]:
     """The documents of a platform, for one person. All who use them at the same time share them."""
-    key = host.home.folder, settings, asyncio.get_running_loop()
-    documents, users = _open.get(key) or (Documents(settings, host.home.folder), 0)
-    _open[key] = documents, users + 1
-    try:
-        yield documents
-    finally:
-        users = _open[key][1] - 1
-        _open[key] = documents, users
-        if not users:
-            del _open[key]
-            await documents.close()
+    return _documents.use((host.home.folder, settings), lambda: Documents(settings, host.home.folder))
 
 
 def _folders(names: Sequence[str]) -> tuple[list[Path], list[Path]]:
