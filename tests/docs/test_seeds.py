@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from named_tests import names_of_tests
 
 DOCS = Path(__file__).parents[2] / "docs"
