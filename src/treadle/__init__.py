@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
     from treadle.stores.journal import RunInfo
-    from treadle.stores.write_ahead import write_ahead
+    from treadle.stores.write_ahead import purge_sqlite, write_ahead
     from treadle.tools.tool import tool
     from treadle.toolsets.python import Functions
     from treadle.toolsets.wrap import LateTools, only
@@ -147,6 +147,7 @@ _HOMES = {
     "spec_of": "app.models",
     "tool": "tools.tool",
     "typed": "app.assistant",
+    "purge_sqlite": "stores.write_ahead",
     "write_ahead": "stores.write_ahead",
 }
 
@@ -238,6 +239,7 @@ __all__ = [
     "one_call",
     "only",
     "open_home",
+    "purge_sqlite",
     "settings_of",
     "settled_agent",
     "spec_of",

@@ -110,6 +110,7 @@ PUBLIC = [
     "spec_of",
     "tool",
     "typed",
+    "purge_sqlite",
     "write_ahead",
 ]
 

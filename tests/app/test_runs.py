@@ -261,7 +261,10 @@ def test_a_run_is_deleted_with_those_inside_and_the_audit_keeps_what_it_did(home
 
     left, records = asyncio.run(story())
     assert left == []
-    assert [each.record.verdict_by for each in records] == ["Ann"]
+    assert [(each.record.stage, each.record.tool_name, each.record.verdict_by) for each in records] == [
+        ("erased", "pay", "Ann"),
+        ("deletion", "", ""),
+    ]
 
 
 def test_a_run_that_is_not_over_is_only_deleted_by_force_and_its_writer_is_refused(home):

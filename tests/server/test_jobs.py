@@ -224,3 +224,17 @@ def test_a_job_whose_file_is_damaged_is_not_found(tmp_path, jobs):
     (jobs.folder_of(job.id) / "job.json").write_text("{")
     status, said = asked(tmp_path, lambda ask: ask("GET", f"/api/jobs/{job.id}"))
     assert (status, "can't be read" in said["error"]) == (404, True)
+
+
+def test_a_job_that_is_over_is_deleted_with_its_run(tmp_path, jobs):
+    job = jobs.create("digger", "dig", "Dig")
+
+    async def work(ask):
+        await open_home(tmp_path / "data").journal.append(job.id, 0, [Opened(), Said(text="Dig"), Finished(stopped="answered")])
+        early = await ask("DELETE", f"/api/jobs/{job.id}")
+        await ask("POST", f"/api/jobs/{job.id}/cancel")
+        deleted = await ask("DELETE", f"/api/jobs/{job.id}")
+        return early[0], deleted[0], (await ask("GET", f"/api/jobs/{job.id}"))[0], (await ask("GET", f"/api/runs/{job.id}"))[0]
+
+    assert asked(tmp_path, work) == (409, 204, 404, 404)
+    assert not jobs.folder_of(job.id).exists()

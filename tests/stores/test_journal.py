@@ -9,8 +9,6 @@ import pytest
 from treadle.core.entries import Finished, Opened, Resumed, Said
 from treadle.core.errors import RunNotFound, RunTaken
 from treadle.stores.journal import DatabaseJournal, MemoryJournal, Wanted, place_of
-from treadle.stores.queue import Place, Queue
-from treadle.stores.results import DatabaseResults
 
 OPENED = Opened(agent="clerk", model="m", user="ann", at=1.0)
 
@@ -286,32 +284,3 @@ def test_ids_are_ordered_by_their_bytes(database):
         return "".join([run.run_id for run in await journal.listed(Wanted())])
 
     assert asyncio.run(story()) == "äba_B"
-
-
-def test_a_run_is_forgotten_with_those_inside_of_it_and_nothing_else(journal):
-    async def story():
-        for run_id, parent in (("a", ""), ("a.1", "a"), ("a.1.1", "a.1"), ("b", "")):
-            await journal.append(run_id, 0, [Opened(parent=parent, at=1.0)])
-        await journal.forget("a")
-        for gone in ("a", "a.1", "a.1.1"):
-            with pytest.raises(RunNotFound):
-                await journal.read(gone)
-        await journal.append("a", 0, [OPENED])  # the name is free again
-        return await journal.read("a"), await journal.children("a"), await journal.read("b")
-
-    assert asyncio.run(story()) == ([OPENED], [], [Opened(at=1.0)])
-
-
-def test_what_is_kept_for_a_run_that_is_forgotten_goes_with_it(place):
-    database = place.open()
-    journal, results, queue = DatabaseJournal(database), DatabaseResults(database), Queue(database)
-
-    async def story():
-        for run_id in ("a", "b"):
-            await queue.open(Place(run_id, "ann", "m", 0.0), [OPENED])
-            await results.keep(run_id, "large", "x" * 100)
-        await journal.forget("a")
-
-    asyncio.run(story())
-    for table in ("runs", "entries", "results", "queue", "stats_new"):
-        assert place.execute(f"SELECT DISTINCT run_id FROM {table}") == [("b",)], table

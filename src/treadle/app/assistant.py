@@ -6,7 +6,7 @@ whatever is heavy is imported by the functions it names. How they are found and 
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -197,6 +197,7 @@ class Assistant(Struct, frozen=True):
                   keeps conversations itself, each message of which is a run of its own
     reply         gives what comes with an answer besides its words, such as citations; asked of every turn that ended, perhaps
                   more than once, so that what it keeps of it is kept once
+    erase         deletes what it keeps of its own about runs, by their ids, when those are deleted
     questions     what a newcomer may ask it
     routes        makes its HTTP routes: Starlette's, at the paths they say
     work          gives what it does as jobs
@@ -224,6 +225,7 @@ class Assistant(Struct, frozen=True):
     caller: Callable[[Host], Awaitable[Caller]] | None = None
     begin: "Callable[[Host, str, str], Awaitable[Sequence[Message]]] | None" = None
     reply: "Callable[[Host, RunResult[Any]], Awaitable[Any]] | None" = None
+    erase: "Callable[[Home, Collection[str]], Awaitable[None]] | None" = None
 
     def configured(self, host: Host) -> "Assistant":
         """It, with what depends on the host."""

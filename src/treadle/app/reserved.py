@@ -33,6 +33,7 @@ COMMANDS = (
     "doctor",
     "backup",
     "restore",
+    "retention",
     "mcp",
     "plugins",
     "version",

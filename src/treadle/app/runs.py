@@ -3,6 +3,7 @@
 Only what goes on with a run (`Agent.run`, `Agent.resume`) needs its model and its tools.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.calls import Settling
@@ -79,20 +80,33 @@ class Runs:
         self._check_no_job(run_id)
         await (await self._tree(run_id)).cancel()
 
-    async def delete(self, run_id: str, *, force: bool = False) -> None:
-        """Delete a run, the runs inside of it, and their large results. What the audit has of it stays, and what was counted.
+    async def delete(self, *run_ids: str, by: str = "", force: bool = False) -> None:
+        """Delete runs, the runs inside of them, and all that is kept of their content: results, attached files, conversations.
 
+        The audit keeps that there were calls, not what was said in them, and records the deletion; figures that were counted stay.
         A run whose turn isn't over may be under way in another process; with `force` it is deleted all the same, and that process
         is refused its next write.
         """
-        self._check_no_job(run_id)
-        root = (await self._tree(run_id)).check_root()
-        if root.state.finished is None and not force:
-            raise RunTaken(f"Run {run_id} isn't over: resume or cancel it first, or delete it with force=True.")
-        forget = getattr(journal_of(self._services), "forget", None)
-        if forget is None:
+        for run_id in run_ids:
+            self._check_no_job(run_id)
+            root = (await self._tree(run_id)).check_root()
+            if root.state.finished is None and not force:
+                raise RunTaken(f"Run {run_id} isn't over: resume or cancel it first, or delete it with force=True.")
+        await self._delete(run_ids, by)
+
+    async def _delete(self, run_ids: Sequence[str], by: str) -> None:
+        from treadle.app.deletion import delete_from_home, delete_from_stores  # with the stores, which are slow to import
+
+        journal = journal_of(self._services)
+        if self._home is not None:
+            await delete_from_home(self._home, run_ids, by=by)
+        elif hasattr(journal, "database"):
+            await delete_from_stores(self._services, run_ids, by=by)
+        elif hasattr(journal, "forget"):
+            for run_id in run_ids:
+                await getattr(journal, "forget")(run_id)  # noqa: B009 - a journal needn't have it
+        else:
             raise SettingsError("This journal can't delete runs.")
-        await forget(run_id)
 
     async def _tree(self, run_id: str) -> RunTree:
         self._check_there(run_id)

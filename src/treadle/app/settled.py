@@ -178,6 +178,13 @@ class WorkerSettings(Struct, frozen=True):
     per_minute: Count | None = None
 
 
+class RetentionSettings(Struct, frozen=True):
+    """After how many days runs and jobs that are over are deleted; never, where none says so."""
+
+    runs_days: Amount | None = None
+    jobs_days: Amount | None = None
+
+
 class AssistantSettings(Struct, frozen=True):
     """Each assistant has a struct of its own for its table: `Assistant.settings`. Its keys are in `assistant_keys`."""
 
@@ -204,6 +211,7 @@ class Settings(Struct, frozen=True):
     server: ServerSettings = ServerSettings()
     database: DatabaseSettings = DatabaseSettings()
     worker: WorkerSettings = WorkerSettings()
+    retention: RetentionSettings = RetentionSettings()
     assistants: dict[str, dict[str, Any]] = {}
     user_file: str = ""
     project_file: str = ""
@@ -314,6 +322,8 @@ KEYS: dict[str, Key] = {
     "worker.per_user": Key("user", "a whole number from 1 up"),
     "worker.per_model": Key("user", "a whole number from 1 up"),
     "worker.per_minute": Key("user", "a whole number from 1 up"),
+    "retention.runs_days": Key("user", "a number above 0"),
+    "retention.jobs_days": Key("user", "a number above 0"),
 }
 
 SECTIONS: dict[str, type[Struct]] = {
@@ -333,6 +343,7 @@ SECTIONS: dict[str, type[Struct]] = {
     "server": ServerSettings,
     "database": DatabaseSettings,
     "worker": WorkerSettings,
+    "retention": RetentionSettings,
     "assistants": AssistantSettings,
 }
 

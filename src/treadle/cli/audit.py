@@ -61,8 +61,8 @@ def _row(link: Link) -> tuple[str, ...]:
         when(record.at),
         record.run_id,
         record.user or "-",
-        f"{record.verdict} by {record.verdict_by}",
-        "-" if record.stage == "begins" else seconds(record.duration_ms / 1000),
-        call_label(record.tool_name, record.arguments, 60),
-        "begins" if record.stage == "begins" else one_line(record.error or record.result_summary, 120) or "-",
+        f"{record.verdict} by {record.verdict_by}" if record.verdict else "-",
+        "-" if record.stage in ("begins", "deletion") else seconds(record.duration_ms / 1000),
+        call_label(record.tool_name, record.arguments, 60) if record.tool_name else "-",
+        record.stage if record.stage != "ended" else one_line(record.error or record.result_summary, 120) or "-",
     )

@@ -9,12 +9,14 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from treadle.app.assistants import assistant
+from treadle.app.deletion import delete_jobs
 from treadle.app.home import Home, open_home
 from treadle.app.jobs import Job, Jobs, masked
 from treadle.app.work import Work, carry_out
 from treadle.cli.carrying import carry_out as carry_out_command
 from treadle.cli.codes import FAILED, FINE, INTERRUPTED, WAITING
 from treadle.cli.host import host_for_command
+from treadle.cli.kept import account
 from treadle.cli.render import seconds, table, to_json, when
 from treadle.cli.screen import Screen
 from treadle.cli.telling import Teller
@@ -37,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
             return _shown(jobs.get(args.job), args)
         case "cancel":
             return _cancelled(jobs.cancel(args.job), args)
+        case "delete":
+            return carry_out_command(_delete(jobs.get(args.job), args))
         case "watch":
             return carry_out_command(_watch(jobs, args))
         case "resume":
@@ -105,6 +109,12 @@ def _cancelled(job: Job, args: argparse.Namespace) -> int:
         screen.tell(f"Job {job.id} is over already: {job.state}.")
     else:
         screen.tell(f"Job {job.id} is being stopped by the process that carries it out.")
+    return FINE
+
+
+async def _delete(job: Job, args: argparse.Namespace) -> int:
+    await delete_jobs(open_home(), [job.id], by=account())
+    Screen().line(to_json({"deleted": job.id}) if args.json else f"Deleted: {job.id}")
     return FINE
 
 

@@ -20,6 +20,16 @@ def home_of(run_id: str) -> Home:
     return home
 
 
+def account() -> str:
+    """The account that types, for what is put on record; empty where it has no name."""
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return ""
+
+
 async def entries_of(run_id: str) -> list[Entry]:
     """What happened in a run."""
     return await home_of(run_id).journal.read(run_id)

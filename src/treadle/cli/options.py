@@ -171,7 +171,8 @@ def _runs_one(action: Parser) -> None:
 
 
 def _runs_delete(action: Parser) -> None:
-    _runs_one(action)
+    action.add_argument("run", metavar="RUN", nargs="+", help="the run's id; several are deleted together")
+    action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
     words = "also one whose turn isn't over; a process that carries it on is refused its next write"
     action.add_argument("--force", action="store_true", help=words)
 
@@ -263,6 +264,14 @@ def _jobs_one(action: Parser) -> None:
 def _jobs_resume(action: Parser) -> None:
     _jobs_one(action)
     add_common_options(action)
+
+
+# retention
+
+
+def _retention(command: Parser) -> None:
+    command.set_defaults(json=False)
+    add_commands(command, "ACTION", RETENTION_ACTIONS)
 
 
 # tools
@@ -366,7 +375,7 @@ def _most(command: Parser) -> None:
 RUN_ACTIONS: tuple[Entry, ...] = (
     ("list", "list the runs that are kept", "The same as `treadle runs` alone.", _runs_list),
     ("cancel", "end one that waits for a person; the calls that wait aren't run", "", _runs_one),
-    ("delete", "delete one, with the runs inside of it", "The audit keeps its records of it.", _runs_delete),
+    ("delete", "delete runs, with all that is kept of their content", "The audit keeps that there were calls.", _runs_delete),
 )
 JOB_ACTIONS: tuple[Entry, ...] = (
     ("list", "list the jobs that are kept", "The same as `treadle jobs` alone.", _jobs_list),
@@ -374,6 +383,11 @@ JOB_ACTIONS: tuple[Entry, ...] = (
     ("watch", "show what happens in one, as it happens", "Looking changes nothing.", _jobs_one),
     ("cancel", "stop one; what it has changed stays", "", _jobs_one),
     ("resume", "go on with one: after a crash, an approval, a failure", "", _jobs_resume),
+    ("delete", "delete one that is over, with its run and checkpoints; what it changed stays", "", _jobs_one),
+)
+RETENTION_ACTIONS: tuple[Entry, ...] = (
+    ("show", "list what would be deleted", "The same as `treadle retention` alone.", _json),
+    ("apply", "delete it", "A server does so when it starts, and once a day.", _json),
 )
 ACTIONS: tuple[Entry, ...] = (
     ("list", "list tools as a model is told of them", "", _tool_list),
@@ -390,7 +404,7 @@ COMMANDS: tuple[Entry, ...] = (
     ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat),
     ("resume", "take a run up again: after a crash, an approval, a failure", "Options replace those it began with.", _resume),
     ("runs", "list the runs that are kept; cancel or delete one", "The newest come first.", _runs),
-    ("jobs", "list the jobs that are kept; show, watch, cancel or resume one", "The newest come first.", _jobs),
+    ("jobs", "list the jobs that are kept; show, watch, cancel, resume or delete one", "The newest come first.", _jobs),
     ("show", "show what happened in a run", "Runs inside of it are indented.", _show),
     ("approve", "say yes to a call that waits", "`treadle resume` then goes on.", _approve),
     ("deny", "say no to a call that waits", "`treadle resume` then goes on.", _deny),
@@ -421,6 +435,7 @@ COMMANDS: tuple[Entry, ...] = (
     ("doctor", "look at everything Treadle needs here, and say what to do about what is wrong", "Changes nothing.", _json),
     ("backup", "write all that is kept into one file", "Runs may go on meanwhile.", _backup),
     ("restore", "put a backup in the place of what is kept", "Nothing is changed before it was found to be whole.", _restore),
+    ("retention", "list what is older than [retention] allows, or delete it", "Only what is over.", _retention),
     ("mcp", "offer tools to other programs over MCP", "On stdin and stdout, until the client ends.", _mcp),
     ("plugins", "list what installed packages offer", "", _json),
     ("version", "print the version", "", _json),

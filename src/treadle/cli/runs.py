@@ -1,11 +1,11 @@
-"""`treadle runs`: the runs that are kept, newest first; one cancelled or deleted."""
+"""`treadle runs`: the runs that are kept, newest first; one cancelled, some deleted."""
 
 import argparse
 
 from treadle.app.runs import Runs
 from treadle.cli.carrying import carry_out
 from treadle.cli.codes import FINE
-from treadle.cli.kept import home_of, kept
+from treadle.cli.kept import account, home_of, kept
 from treadle.cli.render import table, to_json, when
 from treadle.cli.screen import Screen
 from treadle.stores.journal import RunInfo
@@ -46,6 +46,6 @@ async def _cancel(args: argparse.Namespace) -> int:
 
 
 async def _delete(args: argparse.Namespace) -> int:
-    await Runs(home_of(args.run)).delete(args.run, force=args.force)
-    Screen().line(to_json({"deleted": args.run}) if args.json else f"Deleted: {args.run}")
+    await Runs(home_of(args.run[0])).delete(*args.run, by=account(), force=args.force)
+    Screen().line(to_json({"deleted": args.run}) if args.json else f"Deleted: {', '.join(args.run)}")
     return FINE

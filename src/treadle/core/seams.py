@@ -169,10 +169,15 @@ class Journal(Protocol):
         ...
 
 
+Stage = Literal["begins", "ended", "erased", "deletion"]
+
+
 class AuditRecord(Struct, frozen=True):
     """One call, for people: redacted. The store adds its number, the hash of the record before it, and its own.
 
-    A call with an effect has two: one before it `begins`, without which it doesn't, and one when it has `ended`.
+    A call with an effect has two: one before it `begins`, without which it doesn't, and one when it has `ended`. When its run is
+    deleted, the record is `erased`: it stays in the chain without what was said in the call. The `deletion` of a run is a record
+    too; its arguments name the records that were erased.
     """
 
     run_id: str
@@ -187,7 +192,7 @@ class AuditRecord(Struct, frozen=True):
     success: bool
     error: str | None
     at: float
-    stage: Literal["begins", "ended"] = "ended"
+    stage: Stage = "ended"
 
 
 class Audit(Protocol):

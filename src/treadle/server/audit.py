@@ -1,11 +1,12 @@
 """The audit over HTTP: its records, newest first, and whether its chain holds."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from starlette.routing import BaseRoute
 
 from treadle.app.home import Home
+from treadle.core.seams import Stage
 from treadle.routes import get, routes_of
 from treadle.stores.audit import Link, Sought, Verified
 
@@ -40,7 +41,7 @@ class Record(Struct, frozen=True):
     success: bool
     error: str | None
     at: float
-    stage: Literal["begins", "ended"]
+    stage: Stage
 
 
 class Listed(Struct, frozen=True):

@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import BaseRoute, Match, Route
 
 from treadle.app.assistant import Assistant, Host
+from treadle.app.deletion import delete_jobs
 from treadle.app.home import Home
 from treadle.app.jobs import Job, JobNotFound, Jobs, JobTaken, masked
 from treadle.app.models import model_at
@@ -23,7 +24,7 @@ from treadle.app.work import Work, carry_out
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
 from treadle.core.seams import Model
-from treadle.routes import Accepted, Returns, get, post, routes_of
+from treadle.routes import Accepted, Returns, delete, get, post, routes_of
 from treadle.stores.people import LOCAL
 
 
@@ -88,6 +89,7 @@ class Service:
     def __init__(self, assistants: Sequence[Assistant], host: Host) -> None:
         self._assistants = {assistant.name: assistant for assistant in assistants}
         self._home = host.home
+        self._user = host.user
         self._jobs = Jobs(host.home.folder)
         self._carrier = Carrier(host)
         host.at_end(self._carrier.close)
@@ -112,6 +114,12 @@ class Service:
         """Stop a job; what it has changed stays."""
         job = await self._job(job_id)
         return masked(await asyncio.to_thread(self._jobs.cancel, job.id))
+
+    @delete("/api/jobs/{job_id}", errors={**MISSING, 409: "it isn't over"}, returns="it is gone")
+    async def delete(self, job_id: str) -> None:
+        """Delete a job, with its run and checkpoints. What it changed in its workspace stays."""
+        job = await self._job(job_id)
+        await delete_jobs(self._home, [job.id], by=self._user)
 
     @post("/api/jobs/{job_id}/resume", errors={**MISSING, 409: "it is under way, or over"}, returns="it goes on by itself")
     async def resume(self, request: Request, job_id: str) -> Accepted[Job] | Elsewhere:

@@ -21,7 +21,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from treadle.app.assistant import Assistant, Host
-from treadle.app.home import users_in
+from treadle.app.home import Home, home_of_person, users_in
+from treadle.app.retention import applied_daily
+from treadle.app.settings import user_settings
 from treadle.core.errors import SettingsError
 from treadle.server.app import create_app
 from treadle.server.connection import Connection, Patience, patience
@@ -80,7 +82,13 @@ async def serve(
             owner.open()
         hosts = (*hosts_of(listening), *called)
         app = create_app(assistants, host, hosts=hosts, by_address=not is_loopback(address), **how)
-        await Server(app, listening, _telling(on_listening, link), grace=grace).serve(sockets=[listening])
+        async with applied_daily(user_settings().retention, partial(_homes, host.home, users)):
+            await Server(app, listening, _telling(on_listening, link), grace=grace).serve(sockets=[listening])
+
+
+def _homes(home: Home, users: Users | None) -> list[Home]:
+    """The homes that a server keeps things in: its owner's, and those of its users."""
+    return [home, *([] if users is None else [home_of_person(home, person.name) for person in users.all()])]
 
 
 def _telling(on_listening: Listened | None, link: SignInLink | None) -> Listened | None:

@@ -1,15 +1,17 @@
 """The account of calls for people: redacted records, each chained to the one before by its hash, and anchored outside.
 
-A record that was changed, removed or reordered breaks the chain, and `verify` names the first such place.
+A record that was changed, removed or reordered breaks the chain, and `verify` names the first such place. Records of a run that was
+deleted are erased: a tombstone stands in their place, with the hash that the record had, and a record of the deletion names it.
 """
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.core.entries import Finished
 from treadle.core.seams import AuditRecord
@@ -23,6 +25,8 @@ NO_ANCHORS = "there are no anchors, so that nobody can tell whether records were
 GENESIS = "0" * 64  # what the first record is chained to
 _PAGE = 1000  # records that are read at once
 _KEY = "audit\n"  # no run has such an id
+
+_ERASED, _DELETION = b'"stage":"erased"', b'"stage":"deletion"'
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AuditRecord)
@@ -91,17 +95,65 @@ def verify(links: Iterable[Link], head: tuple[int, str], anchors: Sequence[Ancho
 
 def _verified_until(links: Iterable[Link], head: tuple[int, str], known: Mapping[int, Anchor]) -> Verified:
     count, previous = 0, GENESIS
+    tombstones = _Tombstones()
     for found in links:
         if found.seq != count + 1:
             return Verified(count, count + 1, f"record {count + 1} is missing")
-        if found.previous != previous or link(found.seq, previous, found.line).hash != found.hash:
+        if found.previous != previous or not tombstones.holds(found):
             return Verified(count, found.seq, f"record {found.seq} is not what was written")
         if found.seq in known and known[found.seq].hash != found.hash:
             return Verified(count, found.seq, f"record {found.seq} is not what it was when run {known[found.seq].run_id} ended")
         count, previous = found.seq, found.hash
     if head != (count, previous):
         return Verified(count, count + 1, f"the chain ends at record {count}, but {head[0]} were written")
+    if tombstones.unexplained:
+        first = min(tombstones.unexplained)
+        return Verified(first - 1, first, f"record {first} was erased, and no deletion on record names it")
     return Verified(count)
+
+
+class _Tombstones:
+    """Checks records one after another. A tombstone's own hash can't be computed, so that a later deletion has to name it."""
+
+    def __init__(self) -> None:
+        self.unexplained: dict[int, str] = {}  # the digests of tombstones, by the numbers of their records
+
+    def holds(self, found: Link) -> bool:
+        """Whether a record is what was written, or the tombstone of one."""
+        if link(found.seq, found.previous, found.line).hash == found.hash:
+            if _DELETION in found.line and found.record.stage == "deletion":
+                self._explain(found.record.arguments.get("erased", {}))
+            return True
+        if _ERASED not in found.line or found.record.stage != "erased":
+            return False
+        self.unexplained[found.seq] = _digest(found.line)
+        return True
+
+    def _explain(self, erased: Mapping[str, str]) -> None:
+        for seq, digest in erased.items():
+            if self.unexplained.get(int(seq)) == digest:
+                del self.unexplained[int(seq)]
+
+
+def _digest(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()
+
+
+def erase(connection: Connection, words: Words, run_ids: Collection[str], deletion: AuditRecord) -> tuple[int, str]:
+    """Erase what was said in the calls of these runs, and record the deletion; where the chain ends then.
+
+    Who called which tool when, and whether it went well, stays.
+    """
+    _head(connection, words.lock)
+    erased: dict[str, str] = {}
+    for found in _links(connection, words):
+        record = found.record
+        if record.run_id in run_ids and record.stage in ("begins", "ended"):
+            tombstone = replace(record, arguments={}, result_summary="", error=None, stage="erased")
+            line = _encoder.encode(tombstone)
+            connection.execute("UPDATE audit SET line = ? WHERE seq = ?", (line, found.seq))
+            erased[str(found.seq)] = _digest(line)
+    return _Append([_encoder.encode(replace(deletion, arguments={"erased": erased}))], words.lock)(connection)
 
 
 class MemoryAudit:
@@ -134,6 +186,12 @@ class DatabaseAudit:
             return ticket
         self._last = ticket = self._database.submit(_Append([line], self._database.words.lock), _KEY)
         return ticket
+
+    async def erase(self, job: Callable[[Connection], tuple[int, str]], run_id: str) -> None:
+        """Carry out a job that erases records and gives where the chain ends then; and note that outside of the database."""
+        self._last = self._database.submit(job)
+        await self._last
+        await self.anchor(run_id)
 
     async def anchor(self, run_id: str) -> None:
         """Note outside of the database where the chain ends, at the end of a run."""

@@ -64,6 +64,8 @@ class FileBlobs:
         try:
             if not path.is_file() or path.stat().st_size != len(data):
                 self._write(path, data)
+            else:
+                os.utime(path)  # `delete` sees that somebody has used it since
             for folder in (path.parent, path.parent.parent, self.folder):  # any of them may be new, here or in another process
                 _sync(folder)
         except OSError as error:
@@ -88,6 +90,19 @@ class FileBlobs:
         if _hash_of(data) != sha256:
             raise JournalDamaged(f"{path} isn't what was written; put it back from a backup.")
         return data
+
+    def delete(self, sha256: str, used_at: float) -> bool:
+        """Delete the bytes with this hash, unless somebody has put them again after `used_at`; whether they are gone."""
+        path = self._path(sha256)
+        try:
+            if path.stat().st_mtime > used_at:
+                return False
+            path.unlink()
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            raise JournalError(f"{path} can't be deleted ({error.strerror}); delete it yourself.") from error
+        return True
 
     def _path(self, name: str) -> Path:
         return self.folder / name[:2] / name[2:4] / name

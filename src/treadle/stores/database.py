@@ -175,6 +175,13 @@ class Database(ABC):
         """A connection besides the writer's, for work that takes long; for the thread that asks. Its transactions are its own."""
 
     @abstractmethod
+    def purge(self) -> bool:
+        """Overwrite what was deleted, where that is ours to do; False where somebody who reads keeps a part of it for now.
+
+        Takes long; for a thread of its own.
+        """
+
+    @abstractmethod
     def _commit(self, batch: "Sequence[Ticket[Any]]") -> None:
         """Carry all jobs of a batch out and commit them, or raise. Only the writer calls it."""
 

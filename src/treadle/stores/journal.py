@@ -1,7 +1,7 @@
 """Where entries are kept: in memory, or in a database. Both refuse to write where somebody else has written."""
 
 import re
-from collections.abc import Awaitable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -58,7 +58,6 @@ _CHILDREN = (
     "UNION SELECT runs.run_id FROM runs JOIN inside ON runs.parent = inside.run_id AND runs.parent <> '') "
     "SELECT run_id FROM inside ORDER BY run_id"
 )
-_TABLES_OF_A_RUN = ("entries", "results", "queue", "stats_new", "stats_runs", "runs")
 
 _ESCAPED = re.compile("[%_!]")  # what means something to LIKE
 _LONGEST = 80  # characters of a title
@@ -135,6 +134,11 @@ class DatabaseJournal:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @property
+    def database(self) -> Database:
+        """Where the entries are."""
+        return self._database
+
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Write entries at `position`: together with those before them, if the writer doesn't have those yet."""
         return self.append_hiding(run_id, position, entries, PLAIN)
@@ -175,25 +179,18 @@ class DatabaseJournal:
 
     async def children(self, run_id: str) -> list[str]:
         """The runs that were opened inside of this one, however deep."""
-        return await self._database.submit(lambda connection: _children(connection, run_id))
-
-    async def forget(self, run_id: str) -> None:
-        """Delete a run, the runs inside of it, and what else is kept for them; whoever carries one on is refused the next write.
-
-        The audit, and the figures that were counted, stay. So do leases: their tokens must go on growing.
-        """
-
-        def deleted(connection: Connection) -> None:
-            for each in (run_id, *_children(connection, run_id)):
-                for table in _TABLES_OF_A_RUN:
-                    connection.execute(f"DELETE FROM {table} WHERE run_id = ?", (each,))  # noqa: S608 - our own words
-
-        await self._database.submit(deleted)
+        return await self._database.submit(lambda connection: children_of(connection, run_id))
 
     async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
         """The runs a person started, newest first."""
         query = f"{_INFO} WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
+        return [RunInfo(*row) for row in rows]
+
+    async def ended_before(self, moment: float) -> list[RunInfo]:
+        """The runs a person started whose turn was over before a moment, and that don't wait for anybody; the oldest first."""
+        query = f"{_INFO} WHERE parent = '' AND status NOT IN ('open', 'waiting') AND updated_at < ? ORDER BY updated_at"
+        rows = await self._database.submit(lambda connection: connection.execute(query, (moment,)).fetchall())
         return [RunInfo(*row) for row in rows]
 
     async def listed(self, wanted: Wanted) -> list[RunInfo]:
@@ -213,7 +210,8 @@ class DatabaseJournal:
         return RunInfo(*rows[0])
 
 
-def _children(connection: Connection, run_id: str) -> list[str]:
+def children_of(connection: Connection, run_id: str) -> list[str]:
+    """The runs that were opened inside of a run, however deep."""
     return [row[0] for row in connection.execute(_CHILDREN, (run_id,)).fetchall()]
 
 
@@ -237,7 +235,12 @@ def _where(wanted: Wanted, like: str) -> tuple[str, list[object]]:
 
 def read_lines(cipher: Cipher, run_id: str, rows: Iterable[tuple[bytes]]) -> list[Entry]:
     """The entries of a run, from the lines in these rows."""
-    return [decode(cipher.read(line, run_id)) for (lines,) in rows for line in lines.split(b"\n")]
+    return [decode(line) for line in plain_lines(cipher, run_id, rows)]
+
+
+def plain_lines(cipher: Cipher, run_id: str, rows: Iterable[tuple[bytes]]) -> Iterator[bytes]:
+    """The lines in these rows of a run, decrypted."""
+    return (cipher.read(line, run_id) for (lines,) in rows for line in lines.split(b"\n"))
 
 
 class _Hiding(Struct, frozen=True):

@@ -13,7 +13,7 @@ from treadle.stores.encryption import Cipher
 from treadle.stores.mark import Mark, count
 from treadle.stores.migration import HAS_TABLE, execute_script, format_of, set_format
 from treadle.stores.stats.anew import COUNT_ANEW
-from treadle.stores.write_ahead import write_ahead
+from treadle.stores.write_ahead import purge_sqlite, write_ahead
 
 if TYPE_CHECKING:
     import sqlite3
@@ -146,6 +146,11 @@ class SqliteDatabase(Database):
                 yield connection
         except (OSError, Error) as error:
             raise translated(error, self.path) from error
+
+    def purge(self) -> bool:
+        """Write the file anew, without what was deleted, and empty its write-ahead log."""
+        with self.apart() as connection:
+            return purge_sqlite(connection.execute, self.wait)
 
     def _commit(self, batch: Sequence[Ticket[Any]]) -> None:
         connection, mark = self._opened()

@@ -279,6 +279,28 @@ def test_a_run_that_waits_for_a_person_is_cancelled_and_its_call_never_runs(tmp_
     assert returned["result"]["problem"] == "cancelled"
 
 
+def test_a_run_is_deleted_once_its_turn_is_over(tmp_path):
+    gate = Gate()
+
+    async def work(ask):
+        run_id = await begun(ask)
+        await ask.until(f"/api/runs/{run_id}/events", "call_started")
+        early = await ask("DELETE", f"/api/runs/{run_id}")
+        gate.let_through()
+        await ask.ended(run_id)
+        deleted = await ask("DELETE", f"/api/runs/{run_id}")
+        looks = [await ask("GET", f"/api/runs/{run_id}"), await ask("DELETE", f"/api/runs/{run_id}")]
+        return early, deleted, looks, (await ask("GET", "/api/runs"))[1]["runs"], (await ask("GET", "/api/audit"))[1]["records"]
+
+    with serving(tmp_path, calls(("wait", {})), "Done.", assistants=[rivers(tools=[gate.tool])]) as server:
+        early, deleted, looks, runs, records = with_server(server, work)
+    assert (early[0], "isn't over" in early[1]["error"]) == (409, True)
+    assert deleted[0] == 204
+    assert [status for status, _ in looks] == [404, 404]
+    assert runs == []
+    assert {record["stage"] for record in records} == {"erased", "deletion"}
+
+
 def test_a_run_under_way_takes_no_other_turn(tmp_path):
     gate = Gate()
 

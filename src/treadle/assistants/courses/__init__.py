@@ -48,6 +48,7 @@ assistant = Assistant(
         ),
     ),
     routes=later(f"{_NAME}.routes:routes"),
+    erase=later(f"{_NAME}.session:erase"),
     panel=Panel("Courses", Path(__file__).parent / "panel"),
     lead=later(f"{_NAME}.session:plan"),
     settings=CoursesSettings,

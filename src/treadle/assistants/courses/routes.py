@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from treadle import AssistantSession, Host
+from treadle import AssistantSession, Host, Runs
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library, open_library
@@ -222,11 +222,15 @@ class Service:
             raise HTTPException(404, "There is no such conversation of yours.")
         return SessionShown(await exchanges(self._host, session_id))
 
-    @delete("/api/courses/sessions/{session_id}", errors=NO_SESSION, returns="it is forgotten")
+    @delete("/api/courses/sessions/{session_id}", errors=NO_SESSION, returns="it is gone")
     async def forget(self, session_id: str) -> None:
-        """Forget one."""
-        if not await self._sessions.remove(self._host.user, session_id):
+        """Delete one, with its runs."""
+        user = self._host.user
+        runs = [exchange.run_id for exchange in await self._sessions.exchanges(user, session_id) if exchange.run_id]
+        if not await self._sessions.remove(user, session_id):
             raise HTTPException(404, "There is no such conversation of yours.")
+        if runs:
+            await Runs(self._host.home).delete(*runs, by=user, force=True)
 
     @post("/api/courses/sessions")
     async def begin_session(self) -> Created[SessionBegun]:

@@ -4,7 +4,7 @@ The context of a conversation is `{"session_id": ID}`; without one nothing is re
 """
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from treadle import (
     AssistantSession,
     ContextNotFound,
+    Home,
     Host,
     LateTools,
     Message,
@@ -137,3 +138,8 @@ def source_lines(sources: Sequence[Source]) -> list[str]:
 def _line(source: Source) -> str:
     places = "; ".join([each.place.rpartition(", ")[2] for each in source.passages[:3]])
     return " ".join([source.text, *([f"({places})"] if places else []), *([source.url] if source.url else [])])
+
+
+async def erase(home: Home, run_ids: Collection[str]) -> None:
+    """Delete the questions and answers of runs that are deleted."""
+    await Sessions(home.folder).erase(run_ids)

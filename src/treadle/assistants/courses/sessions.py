@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from msgspec import Struct
 
-from treadle import SettingsError, write_ahead
+from treadle import SettingsError, purge_sqlite, write_ahead
 from treadle.assistants.courses.sources import Source
 from treadle.routes import redacted
 
@@ -95,21 +95,31 @@ class Sessions:
         return [Session(*row) for row in rows]
 
     async def remove(self, user: str, session: str) -> bool:
-        """Forget a session; False where the person has no such one."""
+        """Delete a session; False where the person has no such one. Its runs are for whoever calls this to delete."""
         query = "DELETE FROM sessions WHERE id = ? AND user = ?"
-        return await self._do(lambda connection: connection.execute(query, (session, user)).rowcount > 0)
+        return await self._do(lambda connection: connection.execute(query, (session, user)).rowcount > 0, purges=True)
 
-    async def _do(self, work: "Callable[[Connection], T]") -> T:
-        return await asyncio.to_thread(self._done, work)
+    async def erase(self, run_ids: Collection[str]) -> None:
+        """Delete the questions and answers of these runs, and the sessions in which nothing is left."""
+        if self._path.exists():
+            await self._do(lambda connection: _erase(connection, run_ids), purges=True)
 
-    def _done(self, work: "Callable[[Connection], T]") -> T:
+    async def _do(self, work: "Callable[[Connection], T]", *, purges: bool = False) -> T:
+        return await asyncio.to_thread(self._done, work, purges)
+
+    def _done(self, work: "Callable[[Connection], T]", purges: bool) -> T:
         with _opened(self._path) as connection:
-            return work(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                done = work(connection)
+            if purges:
+                purge_sqlite(connection.execute, PATIENCE)
+            return done
 
 
 @contextmanager
 def _opened(path: Path) -> "Generator[Connection]":
-    """The file for one piece of work, which is done wholly or not at all."""
+    """The file, for one piece of work."""
     import sqlite3
 
     try:
@@ -118,9 +128,7 @@ def _opened(path: Path) -> "Generator[Connection]":
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
             _prepare(connection)
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                yield connection
+            yield connection
         finally:
             connection.close()
     except (sqlite3.Error, OSError) as error:
@@ -162,6 +170,14 @@ def _keep(connection: "Connection", session: str, exchange: Exchange) -> None:
     values = (session, now, redacted(exchange.question), redacted(exchange.answer), sources, exchange.run_id)
     insert = "INSERT INTO exchanges (session, at, question, answer, sources, run_id) VALUES (?, ?, ?, ?, ?, ?)"
     connection.execute(insert, values)
+
+
+def _erase(connection: "Connection", run_ids: Collection[str]) -> None:
+    found = [(run_id,) for run_id in run_ids]
+    sessions = {row for run in found for row in connection.execute("SELECT session FROM exchanges WHERE run_id = ?", run)}
+    connection.executemany("DELETE FROM exchanges WHERE run_id = ?", found)
+    empty = "DELETE FROM sessions WHERE id = ? AND NOT EXISTS (SELECT 1 FROM exchanges WHERE session = sessions.id)"
+    connection.executemany(empty, sorted(sessions))
 
 
 def _exchange(question: str, answer: str, sources: str, run_id: str, at: float) -> Exchange:

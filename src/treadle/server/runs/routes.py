@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 from treadle.app.jobs import Jobs
 from treadle.core.errors import RunNotFound
 from treadle.guard.redaction import Redactor
-from treadle.routes import EVENTS, Accepted, Created, Returns, get, post, routes_of, wants_events
+from treadle.routes import EVENTS, Accepted, Created, Returns, delete, get, post, routes_of, wants_events
 from treadle.server.jobs import own_path
 from treadle.server.runs.asked import (
     MOST_WORDS,
@@ -137,6 +137,11 @@ class Service:
         """Stop a run that is under way, or that waits for a person."""
         await self._runs.cancel(run_id, _visitor(request))
         return Begins(run_id, (await self._info(run_id)).status)
+
+    @delete("/api/runs/{run_id}", errors={**MISSING, 409: "its turn isn't over, or it is a job's"}, returns="it is gone")
+    async def delete(self, request: Request, run_id: str) -> None:
+        """Delete a run, with all that is kept of its content."""
+        await self._runs.delete(run_id, _visitor(request))
 
     @post("/api/runs/{run_id}/fork", errors=GOES_ON, links=("get_api_runs_run_id", "post_api_runs_run_id_resume"))
     async def fork(self, request: Request, run_id: str, body: ForkAsked | None = None) -> Created[Made]:

@@ -322,6 +322,14 @@ class HostedRuns:
             if not await self.live.cancel(run_id):
                 await Runs(self.home).cancel(run_id)
 
+    async def delete(self, run_id: str, by: Visitor) -> None:
+        """Delete a run that isn't under way, with all that is kept of it."""
+        await self.settled()
+        await entries_of(self.home, run_id)
+        await self.check_shown(run_id, by)
+        async with self._alone.setdefault(run_id, asyncio.Lock()):
+            await Runs(self.home).delete(run_id, by=self._host.user)
+
     async def fork(self, run_id: str, asked: ForkAsked, by: Visitor) -> str:
         """A new run from the first entries of another; with a message it goes on at once."""
         await self.check_shown(run_id, by)

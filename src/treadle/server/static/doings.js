@@ -1,4 +1,4 @@
-// What can be done with a job from outside: it is cancelled, or taken up again.
+// What can be done with a job from outside: it is cancelled, taken up again, or deleted.
 
 import { sure } from "./sure.js";
 import { ask, element } from "./treadle.js";
@@ -7,11 +7,14 @@ import { ask, element } from "./treadle.js";
 export function jobActions({ id, title, state }, done, failed) {
   const act = async (doing) => ask(`/api/jobs/${encodeURIComponent(id)}/${doing}`, {}).then(done, failed);
   const cancel = async () => await sure(`Cancel “${title || id}”? What it has done stays done.`, "Cancel the job") && act("cancel");
+  const remove = async () => await sure(`Delete “${title || id}” and its run? What it changed stays.`, "Delete the job") &&
+    ask(`/api/jobs/${encodeURIComponent(id)}`, undefined, { method: "DELETE" }).then(() => location.assign("/jobs"), failed);
   const button = (words, onclick) =>
     element("button", { type: "button", class: "quiet slim", "data-key": `${id}/${words}`, onclick }, words,
       element("span", { class: "unseen" }, ` ${title || id}`));
   return [
     ["pending", "running", "waiting"].includes(state) ? button("Cancel", cancel) : null,
     ["waiting", "failed", "pending"].includes(state) ? button("Resume", () => act("resume")) : null,
+    ["completed", "failed", "cancelled"].includes(state) ? button("Delete", remove) : null,
   ];
 }

@@ -59,12 +59,19 @@ function drawHead({ usage, origin }) {
     isJob ? element("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(runId)}` }, "Its job") : null,
     isJob || run.parent ? null : element("a", { class: "button", href: bench }, "Go on in the workbench"),
     run.status === "open" && !isJob ? element("button", { type: "button", class: "quiet", onclick: cancel }, "Stop it") : null,
+    isJob || run.parent || ["open", "waiting"].includes(run.status) ? null
+      : element("button", { type: "button", class: "quiet", onclick: remove }, "Delete"),
   ].filter(Boolean));
 }
 
 async function cancel() {
   if (!await sure("Stop this run? What it has done stays done.", "Stop it")) return;
   await ask(`${path}/cancel`, {}).then(load).catch(complain);
+}
+
+async function remove() {
+  if (!await sure("Delete this run and everything that is kept of it? That can't be undone.", "Delete it")) return;
+  await ask(path, undefined, { method: "DELETE" }).then(() => location.assign("/runs"), complain);
 }
 
 function drawAsked(approvals) {
