@@ -1,6 +1,6 @@
 """Workers as processes, for tests: an assistant whose runs take known steps, a place that runs are kept in, and commands on it.
 
-A message such as `3 steps of 0.1 s` makes the model call `mark` so many times, one after the other; `buy` asks for an approval.
+A message such as `3 steps of 0.1 s, held at 2` makes the model call `mark` so many times, the second until it is released; `buy` asks for an approval.
 What the tools did is in a file, a line for each time.
 """
 
@@ -40,10 +40,12 @@ def note(what, run_id, key):
         file.write(f"{what} {run_id} {key} {os.getpid()}\\n")
 
 @tool(effect="write", retry="keyed")
-async def mark(ctx: RunContext, number: int, seconds: float) -> str:
+async def mark(ctx: RunContext, number: int, seconds: float, held: bool = False) -> str:
     '''One step. Whoever gets it knows it by its key.'''
     note("try", ctx.run_id, ctx.key)
     await asyncio.sleep(seconds)
+    while held and f"go {ctx.run_id} " not in done().read_text():
+        await asyncio.sleep(0.02)
     if f"step {ctx.run_id} {ctx.key} " not in done().read_text():
         note("step", ctx.run_id, ctx.key)
     return "marked"
@@ -72,7 +74,8 @@ def reply(request):
     done = sum(1 for message in request.history if message.role == "tools")
     steps = re.search(r"(\\d+) steps of ([\\d.]+) s", said)
     if steps and done < int(steps[1]):
-        return calls(("mark", {"number": done, "seconds": float(steps[2])}))
+        held = re.search(r"held at (\\d+)", said)
+        return calls(("mark", {"number": done, "seconds": float(steps[2]), "held": bool(held) and done + 1 == int(held[1])}))
     if "stuck" in said:
         return calls(("stuck", {}))
     if "buy" in said and not done:
@@ -223,6 +226,11 @@ class Stage:
         """What the tools did: run, key, process."""
         found = [line.split() for line in self.done.read_text().splitlines()]
         return [words[1:] for words in found if words[0] == what and run_id in ("", words[1])]
+
+    def release(self, run_id: str) -> None:
+        """Let a run go on that is held at one of its steps."""
+        with self.done.open("a") as file:
+            file.write(f"go {run_id} - -\n")
 
     def stop(self, process: "subprocess.Popen[str]") -> int:
         process.send_signal(signal.SIGTERM)

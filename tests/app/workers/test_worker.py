@@ -108,10 +108,11 @@ def both(stage, pid):
 
 
 def test_a_killed_workers_run_is_taken_over_and_nothing_happens_twice(pair):
-    run_id = pair.submit("6 steps of 0.4 s")
+    run_id = pair.submit("6 steps of 0.01 s, held at 3")
     victim, _ = both(pair, started_step(pair, run_id, 3))
     before = len(pair.lines("try", run_id))
     victim.kill()
+    pair.release(run_id)
     pair.until(lambda: len(pair.lines("try", run_id)) > before, "a takeover")  # how soon is measured in bench/faults
     pair.until_over([run_id])
     steps = pair.lines("step", run_id)
@@ -120,11 +121,12 @@ def test_a_killed_workers_run_is_taken_over_and_nothing_happens_twice(pair):
 
 
 def test_a_frozen_worker_that_wakes_is_fenced_off_and_says_so(pair):
-    run_id = pair.submit("5 steps of 0.3 s")
+    run_id = pair.submit("5 steps of 0.01 s, held at 2")
     frozen, other = both(pair, started_step(pair, run_id, 2))
     frozen.send_signal(signal.SIGSTOP)
+    pair.release(run_id)
     pair.until_over([run_id])
-    assert f"{run_id} answered" in pair.said(other)
+    pair.until(lambda: f"{run_id} answered" in pair.said(other))
     entries = pair.entries(run_id)
     frozen.send_signal(signal.SIGCONT)
     pair.until(lambda: f"{run_id} given up: " in pair.said(frozen))
@@ -139,10 +141,11 @@ def test_a_frozen_worker_that_wakes_is_fenced_off_and_says_so(pair):
 
 
 def test_a_worker_that_is_told_to_stop_lets_go_and_others_go_on(pair):
-    run_id = pair.submit("4 steps of 0.4 s")
+    run_id = pair.submit("4 steps of 0.01 s, held at 2")
     mine, other = both(pair, started_step(pair, run_id, 2))
     assert pair.stop(mine) == 0
     assert f"{run_id} let go, for another worker to go on with" in pair.said(mine)
+    pair.release(run_id)
     pair.until_over([run_id])
     pair.until(lambda: f"{run_id} answered" in pair.said(other))
     assert len(pair.lines("step", run_id)) == 4
