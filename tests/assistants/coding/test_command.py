@@ -1,11 +1,13 @@
 """What can be typed after the coding commands: long options with one dash, logs by the names of their files, nothing misread."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from treadle.assistants.coding import command
+from treadle.assistants.coding import assistant, command
 from treadle.cli.commands import Parser
+from treadle.cli.options import COMMANDS
 from treadle.core.errors import TreadleError
 
 
@@ -55,3 +57,11 @@ def test_logs_are_read_from_the_file_that_is_named(tmp_path: Path, monkeypatch: 
 def test_a_branch_to_review_can_be_named_either_way() -> None:
     assert command.review_given(parser("review").parse_args(["-branch", "feature"])).branch == "feature"
     assert command.review_given(parser("review").parse_args(["feature"])).branch == "feature"
+
+
+def test_what_troubleshooting_tells_people_to_type_can_be_typed() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "coding.md").read_text().partition("## Troubleshooting")[2]
+    named = set(re.findall(r"`treadle (\w+)", page))
+    there = {entry[0] for entry in COMMANDS} | {each.name for each in assistant.commands}
+    assert named
+    assert named <= there
