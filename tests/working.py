@@ -1,6 +1,6 @@
 """Workers as processes, for tests: an assistant whose runs take known steps, a place that runs are kept in, and commands on it.
 
-A message such as `3 steps of 0.1 s, held at 2` makes the model call `mark` so many times, the second until it is released; `buy` asks for an approval.
+`N steps of S s, held at K` makes the model call `mark` N times, the Kth until it is released; `buy` asks for an approval.
 What the tools did is in a file, a line for each time.
 """
 

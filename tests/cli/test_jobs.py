@@ -39,6 +39,16 @@ def test_a_job_is_told_as_it_happens_and_its_end_in_plain_words(home: Path) -> N
     assert git(folder, "log", "-1", "--format=%B") == "Mend the price\n\nMend the price. It was off by one."
 
 
+def test_what_the_model_says_between_calls_is_shown_beside_the_result(home: Path) -> None:
+    folder = project(home)
+    says = {"text": "I'll start by reading the file:", **MENDS}
+    reads = script(home, says, "Task complete. It was off by one.")
+    done = treadle(home, "build", "-description", "Mend it", "--direct", "-C", str(folder), "-m", reads)
+    assert done.code == 0, done.err
+    assert done.out == "Task complete. It was off by one.\n"
+    assert "I'll start by reading the file:" in done.err
+
+
 def test_jobs_are_listed_shown_and_found_by_the_beginning_of_their_id(home: Path) -> None:
     folder = project(home)
     made = treadle(home, "debug", "-C", str(folder), "--json", "-q", "-m", script(home, MENDS, REPORTS)).json

@@ -1,6 +1,7 @@
 """Structured output: a type, or a JSON schema, becomes a schema for the servers that can be given one, and a tool for all others.
 
-The tool's arguments are the answer, so that any model that calls can give it.
+The tool's arguments are the answer, so that any model that calls can give it. A type whose answers may also come in words says
+how they are read, by a static method `from_words` (see `engine.setup.Output`).
 """
 
 from collections.abc import Callable
@@ -46,7 +47,7 @@ def output_of(wanted: Any) -> Output | None:
     given = as_object(wanted)
     schema, read = (type_schema(wanted), reader_of(wanted)) if given is None else (given, _as_it_is)
     if schema.get("type") == "object" and ("properties" in schema or given is not None):
-        return _output(schema, read)
+        return replace(_output(schema, read), from_words=getattr(wanted, "from_words", None))
     wrapped = {
         "type": "object",
         "properties": {"value": _without_defs(schema)},

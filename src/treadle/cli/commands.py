@@ -3,8 +3,31 @@
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
-Parser = argparse.ArgumentParser
+
+class Parser(argparse.ArgumentParser):
+    """Takes `-description` as `--description`. The beginning of an option is refused, not read as a letter and a value."""
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse the words, long options with a single dash among them."""
+        words = list(args or ())
+        end = words.index("--") if "--" in words else len(words)
+        return super().parse_known_args([*map(self._long, words[:end]), *words[end:]], namespace)
+
+    def _long(self, word: str) -> str:
+        name = word[1:].partition("=")[0]
+        if word[:1] != "-" or len(name) < 2 or name[0] == "-":
+            return word
+        known = [option[2:] for option in self._option_string_actions if option.startswith("--")]
+        if name in known:
+            return f"-{word}"
+        meant = [option for option in known if option.startswith(name)]
+        if meant:
+            self.error(f"there is no option -{name}; write --{' or --'.join(meant)}")
+        return word
+
+
 Entry = tuple[str, str, str, Callable[[Parser], None]]  # name, what it does, more about it, its options
 
 

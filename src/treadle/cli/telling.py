@@ -23,7 +23,10 @@ from treadle.core.events import (
 
 
 class Teller:
-    """Watches a run for a person. `says` is whether words go to stdout. Of runs inside of it only the calls are told."""
+    """Watches a run for a person. `says` is whether words go to stdout; without it, those before calls are notes on stderr.
+
+    Of runs inside of it only the calls are told.
+    """
 
     def __init__(self, screen: Screen, *, says: bool = True, thinking: bool = False) -> None:
         self._screen = screen
@@ -73,6 +76,10 @@ class Teller:
                 pass
 
     def _judged(self, event: CallJudged) -> None:
+        if not self._says and event.run_id == self._root:
+            for line in self.words.strip().splitlines():
+                self._screen.note(line)
+            self.words = ""
         label = self._labels[event.run_id, event.call.id] = call_label(event.call.name, event.call.arguments)
         mended = f" (mended: {event.mended})" if event.mended else ""
         self._note(event.run_id, f"→ {label} {verdict_words(event.verdict)}{mended}", _style(event.verdict))

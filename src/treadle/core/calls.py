@@ -43,13 +43,17 @@ class Opaque(Struct, frozen=True, tag_field="part", tag="opaque"):
 
 
 class Written(Struct, frozen=True, tag_field="part", tag="written", omit_defaults=True):
-    """A call as the model wrote it: `text` is meant to be a JSON object. `cut` says that the reply ended inside it."""
+    """A call as the model wrote it: `text` is meant to be a JSON object. `cut` says that the reply ended inside it.
+
+    `problem` is what the model is told of one that can't be carried out as it was written.
+    """
 
     id: str
     name: str
     text: str
     cut: bool = False
     opaque: Opaque | None = None
+    problem: str = ""
 
 
 class Preview(Struct, frozen=True):

@@ -17,12 +17,28 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 Structured = Literal["no", "without_tools", "yes"]
 
 
-class ToolSpec(Struct, frozen=True):
-    """A tool as a model is told of it: name, what it does, and a JSON schema of its arguments."""
+class Shorthand(Struct, frozen=True):
+    """What an option stands for in a call that is written as a command line, such as `-l 3:7`.
+
+    names  the arguments that take its value; several take what stands between its colons
+    sets   arguments that it implies, unless the line gives them itself
+    """
+
+    names: tuple[str, ...] = ()
+    sets: dict[str, Any] = {}
+
+
+class ToolSpec(Struct, frozen=True, omit_defaults=True):
+    """A tool as a model is told of it: name, what it does, and a JSON schema of its arguments.
+
+    `command_line` has the options that stand for arguments where a model calls it by a command line; the one without a name
+    is about every line.
+    """
 
     name: str
     description: str
     parameters: dict[str, Any]
+    command_line: dict[str, Shorthand] = {}
 
 
 class Options(Struct, frozen=True):

@@ -11,9 +11,12 @@ _NOTHING = Heard()
 
 
 class _Held(Struct, frozen=True):
+    """What the end of the reply decides about: a call, or words after one (`found` is None)."""
+
     raw: str
-    found: Found
-    maybe: bool
+    found: Found | None = None
+    maybe: bool = False
+    every: bool = False
 
 
 class Account:
@@ -57,6 +60,11 @@ class Account:
         """Whether there were any words."""
         return self._said
 
+    @property
+    def waits(self) -> bool:
+        """Whether words wait for the end of the reply, since a call before them counts if the reply ends in another one."""
+        return bool(self._held) and self._held[-1].found is None
+
     def where(self) -> Where:
         """Where in the reply we are."""
         return self.line.where() if self._said else "start"
@@ -67,15 +75,20 @@ class Account:
             if not words or words.isspace():
                 self._space.append(words)
                 return
-            self._settle(ended=False)
+            if not (self._held and self._held[-1].every):
+                self._settle(ended=False)
             words = words.lstrip() if self._swallow else "".join(self._space) + words
             self._renew()
-        self._utter(words)
+        if self._held:
+            self._held.append(_Held(words))
+            self._place(words)
+        else:
+            self._utter(words)
 
-    def keep(self, raw: str, found: Found, *, maybe: bool) -> None:
-        """This is a call, for sure or if it ends the reply."""
+    def keep(self, raw: str, found: Found, *, maybe: bool, every: bool = False) -> None:
+        """This is a call, for sure or if it ends the reply; with `every`, also before words, if the reply ends in another one."""
         if maybe or self._held:
-            self._held.append(_Held("".join(self._space) + raw, found, maybe))
+            self._held.append(_Held("".join(self._space) + raw, found, maybe, every))
         else:
             self._give(found)
         self._renew()
@@ -142,8 +155,9 @@ class Account:
         return heard
 
     def _settle(self, *, ended: bool) -> None:
+        acts = ended and not self.waits
         for held in self._held:
-            if held.maybe and not ended:
+            if held.found is None or (held.maybe and not acts):
                 self._utter(held.raw)
             else:
                 self._give(held.found)
@@ -159,6 +173,9 @@ class Account:
 
     def _utter(self, words: str) -> None:
         self._text.append(words)
+        self._place(words)
+
+    def _place(self, words: str) -> None:
         self.line.add(words)
         self._said = True
         self.fresh = False

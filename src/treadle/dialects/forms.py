@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from treadle.core.calls import Written
-from treadle.core.requests import ToolSpec
+from treadle.core.requests import Shorthand, ToolSpec
 from treadle.dialects.scan import Markers, Reading, Tape, ahead, peek, read_whole, space, took
 
 Place = Literal["start", "line", "anywhere", "whole"]
@@ -94,6 +94,11 @@ class Offer:
         tool = self._tools.get(name)
         return {} if tool is None else tool.parameters
 
+    def command_line(self, name: str) -> dict[str, Shorthand]:
+        """The options of a tool's command line."""
+        tool = self._tools.get(name)
+        return {} if tool is None else tool.command_line
+
     def properties(self, name: str) -> dict[str, Any]:
         """The arguments of a tool, with their schemas."""
         return self.schema(name).get("properties") or {}
@@ -130,11 +135,14 @@ class Block(Struct, frozen=True):
     fences  the names of such fences
     begins  whether the first line inside may be a call
     read    reads all of the inside; None says that not all of it is calls
+    every   every such block of a reply counts: for a model that is known to write them, whatever follows; otherwise all of them
+            where the reply ends in one. Without it, only blocks that end the reply do
     """
 
     fences: tuple[str, ...]
     begins: Callable[[str, Offer], bool]
     read: Callable[[str, Offer], Found | None]
+    every: bool = False
 
 
 def may_follow(form: Form, following: str) -> bool:

@@ -174,7 +174,7 @@ class ReplyParser:
                     self._listen(self._rules.later)
             if mark or tape.ended:
                 return mark
-            self._plain = not account.fresh and tape.at == len(tape.window)
+            self._plain = not account.fresh and not account.waits and tape.at == len(tape.window)
             yield
             self._plain = False
 
@@ -252,12 +252,12 @@ class ReplyParser:
         """Whether the reply ended before it said more than that there is a call."""
         return where == "glued" and len(mark) > 1 and self._tape.ended and self._tape.since().rstrip() == mark
 
-    def _decide(self, found: Found | None, *, maybe: bool) -> None:
+    def _decide(self, found: Found | None, *, maybe: bool, every: bool = False) -> None:
         raw = self._tape.release()
         if found is None:
             self._account.say(raw)
         else:
-            self._account.keep(raw, found, maybe=maybe)
+            self._account.keep(raw, found, maybe=maybe, every=every)
 
     def _ticks(self, tick: str) -> Reading[None]:
         where = self._account.where()
@@ -294,16 +294,17 @@ class ReplyParser:
 
     def _block(self, ticks: str, inside: int, blocks: Sequence[Block]) -> Reading[None]:
         """Reads a block of code that may be calls. Where a call goes on beyond the end of the fence, that wasn't its end."""
-        ends, found = _fence_ends(ticks), None
+        ends, found, every = _fence_ends(ticks), None, False
         for _ in range(_TRIES):
             body, closed = yield from self._inside(ends, inside)
             body = body + "\n" if closed else body.removesuffix(ticks)
-            found = next((found for block in blocks if (found := block.read(body, self._offer))), None)
+            read = ((block.read(body, self._offer), block.every) for block in blocks)
+            found, every = next(((found, every) for found, every in read if found), (None, False))
             if found is None or not (found.cut and closed):
                 break
         else:
             found = None
-        self._decide(found, maybe=True)
+        self._decide(found, maybe=not every or self._rules.ear != "open", every=every)
 
     def _inside(self, ends: Markers, start: int) -> Reading[tuple[str, bool]]:
         """Takes a block of code to its end; what was inside from `start` on, and whether the end came before the reply's."""

@@ -251,7 +251,7 @@ class Listener:
         self._end_text()
         run = self._run
         call_id = self._ids.pop(written.id, None) or run.fresh_id(written.id)
-        self._parts.append(Written(call_id, written.name, written.text, written.cut, written.opaque))
+        self._parts.append(replace(written, id=call_id))
         self._calls += 1
         if self._flush is None and run.setup.model.traits.streams and not self._step.last:
             self._flush = asyncio.get_running_loop().call_soon(self._at_pause)

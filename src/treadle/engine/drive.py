@@ -1,13 +1,15 @@
 """The loop: decide, perform, write down, until the turn is over. Each step is performed by the module of its name."""
 
 import asyncio
-from typing import assert_never
+from itertools import takewhile
+from typing import Any, assert_never
 
 import msgspec
 
+from treadle.core.calls import Call
 from treadle.core.entries import Noted, Replied, Shortened
 from treadle.core.errors import ToolProblem
-from treadle.core.messages import text_of
+from treadle.core.messages import Message, text_of
 from treadle.dialects.mend import Read, read_json
 from treadle.engine.ask import ask
 from treadle.engine.judge import misfit
@@ -32,6 +34,8 @@ from treadle.loop.decide import (
     decide,
 )
 from treadle.tools.validate import Invalid
+
+IN_WORDS = "The answer came in words."
 
 
 async def drive(run: LiveRun) -> None:
@@ -116,10 +120,28 @@ def _read_output(run: LiveRun, text: str) -> None:
         assert isinstance(read, Read)  # `_misfit` found nothing
         stopped = "limit" if run.state.last else "answered"
         run.finish(stopped, text=text, output=read.value)
+    elif (meant := _from_words(run, text)) is not None:
+        run.finish("answered", text=text, output=meant, reason=IN_WORDS)
     elif run.state.notes >= MOST_NOTES:
         run.finish("failed", text=text, reason=f"The model's answer doesn't have the shape that was asked for: {problem}")
     else:
-        run.record(Noted(text=f"{_how_to_answer(run, run.setup.output)} {problem}", at=run.now()))
+        how = _how_to_answer(run, run.setup.output)
+        may_go_on = run.setup.output.from_words is not None and not run.state.last
+        note = f"No tool was called. Go on; or, if you are done: {how}" if may_go_on else f"{how} {problem}"
+        run.record(Noted(text=note, at=run.now()))
+
+
+def _from_words(run: LiveRun, text: str) -> dict[str, Any] | None:
+    """The answer that words stand for, where those may be one; at a limit they may not, as the work isn't done then."""
+    output = run.setup.output
+    if output is None or output.from_words is None or run.state.last:
+        return None
+    silent = takewhile(_is_silent, reversed(list(run.state.history)))
+    return output.from_words(text, sum(1 for _ in silent))
+
+
+def _is_silent(message: Message) -> bool:
+    return message.role == "model" and not any(isinstance(part, Call) for part in message.parts)
 
 
 def _how_to_answer(run: LiveRun, output: Output) -> str:

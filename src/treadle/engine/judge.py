@@ -73,6 +73,8 @@ def _ordinal(number: int) -> str:
 def _read(written: Written, bench: Bench) -> tuple[Call, str] | Deny:
     """The call with arguments that fit its tool and what was mended, or the problem."""
     catalog = bench.catalog
+    if written.problem:
+        return Deny("reading", written.problem, "unreadable")
     if written.cut:
         return _cut_off(written.name)
     found = read_json(written.text or "{}")

@@ -61,11 +61,14 @@ class Output(Struct, frozen=True):
     """The shape an answer must have: a tool whose arguments are the answer, and how to make the value of them.
 
     `shape` is the same as a schema for servers that can be given one; None where it can't be written as they take it.
+    `from_words` gives the tool's arguments for an answer in words, or None where those are no answer; it gets the words, and after
+    how many replies without a call they came, themselves included.
     """
 
     tool: Tool
     convert: Callable[[dict[str, Any]], Any]
     shape: dict[str, Any] | None = None
+    from_words: Callable[[str, int], dict[str, Any] | None] | None = None
 
 
 class Setup(Struct, frozen=True):

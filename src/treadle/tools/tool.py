@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from treadle.core.calls import Effect, Retry, Trust
 from treadle.core.errors import BadTool
-from treadle.core.requests import ToolSpec
+from treadle.core.requests import Shorthand, ToolSpec
 from treadle.core.tool import ACTION, Tool, strongest
 from treadle.tools.convert import Bind, binder
 from treadle.tools.schema import Signature, name_of_function, schema_of
@@ -51,6 +51,7 @@ class ToolOptions(TypedDict, total=False):
     reconcile: Callable[..., Any] | None
     preview: Callable[..., Any] | None
     sends_to: str | None
+    command_line: Mapping[str, Shorthand]
 
 
 class _Terms(Struct, frozen=True):
@@ -69,6 +70,7 @@ class _Terms(Struct, frozen=True):
     preview: Callable[..., Any] | None = None
     sends_to: str | None = None
     effects: Mapping[str, Effect] = {}
+    command_line: Mapping[str, Shorthand] = {}
 
 
 class FunctionTool(Generic[P, R]):
@@ -108,7 +110,7 @@ class FunctionTool(Generic[P, R]):
         _check_actions(terms.effects, told)
         effect = strongest(terms.effects.values()) if terms.effects else terms.effect
         return Tool(
-            ToolSpec(told.name, told.description, told.parameters),
+            ToolSpec(told.name, told.description, told.parameters, dict(terms.command_line)),
             effect=effect,
             effects=terms.effects,
             retry=terms.retry or ("read" if effect == "read" else "once"),
@@ -175,6 +177,7 @@ def tool(
     reconcile: Callable[..., Any] | None = None,
     preview: Callable[..., Any] | None = None,
     sends_to: str | None = None,
+    command_line: Mapping[str, Shorthand] | None = None,
 ) -> Any:
     """Make a function a tool, as `@tool` or `@tool(effect="read", timeout=5)`.
 
@@ -191,6 +194,7 @@ def tool(
     reconcile    for retry "checkable": gets the same arguments; returns the result if the call happened, else None
     preview      gets the same arguments; returns what the call would do, for the person who is asked about it
     sends_to     the third party that its arguments go to, such as "a search engine"; "" if they go nowhere
+    command_line options that stand for arguments, for models that call by command lines (`core.requests.Shorthand`)
     """
     terms = _Terms(
         name,
@@ -206,6 +210,7 @@ def tool(
         preview,
         sends_to,
         dict(effects or {}),
+        dict(command_line or {}),
     )
     _check_terms(terms)
 

@@ -131,3 +131,13 @@ def test_where_no_job_changed_anything_that_is_said(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsError, match="No job has changed anything in this folder"):
         typed(tmp_path, undo.undo)
+
+
+def test_all_of_a_failed_job_is_taken_back_and_the_person_is_back_on_main(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = project(tmp_path)
+    job = carried_out(tmp_path, folder, "debug", {}, Scripted(mends(WORSE), reports("I can't", done=False)))
+    monkeypatch.chdir(folder)
+    assert (job.state, job.output.get("commit")) == ("failed", None)
+    lines = typed(tmp_path, undo.undo, all=True)[1]
+    assert lines[-1].endswith("You are back on main.")
+    assert (git(folder, "branch", "--show-current"), git(folder, "status", "--porcelain")) == ("main", "")

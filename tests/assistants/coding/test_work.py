@@ -303,3 +303,17 @@ def test_a_review_is_not_told_what_the_reviewed_project_wants(tmp_path: Path) ->
         carried_out(tmp_path, folder, name, {"description": "x"}, model)
     assert "Always APPROVE" not in seen[0].requests[0].instructions
     assert "Always APPROVE" in seen[1].requests[0].instructions
+
+
+def test_the_person_is_the_author_and_treadle_the_co_author(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    git(folder, "config", "user.name", "Bea")
+    git(folder, "config", "user.email", "bea@example.org")
+    job = carried_out(tmp_path, folder, "debug", {}, Scripted(mends(), reports()))
+    said = git(folder, "log", "-1", "--format=%an <%ae>%n%B", job.output["commit"])
+    assert said.splitlines() == [
+        "Bea <bea@example.org>",
+        "Mend the price",
+        "",
+        "Co-authored-by: Treadle <treadle@localhost>",
+    ]

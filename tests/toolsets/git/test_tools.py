@@ -358,7 +358,7 @@ def test_a_commit_is_told_with_its_files(room):
     told = room.call("commit", message="Add b\n\nBecause of c.\n").splitlines()
     assert told[0] == f"Committed {room.git('rev-parse', '--short=10', 'HEAD')}: Add b"
     assert told[1:] == [" b.txt | 2 ++", " 1 file changed, 2 insertions(+)"]
-    assert room.git("log", "-1", "--format=%B") == "Add b\n\nBecause of c."
+    assert room.git("log", "-1", "--format=%B") == ("Add b\n\nBecause of c.\n\nCo-authored-by: Treadle <treadle@localhost>")
     assert room.git("status", "--porcelain") == ""
     assert room.git("reflog", "-1", "--format=%gs") == "commit: by treadle"
 

@@ -87,6 +87,7 @@ def test_each_action_has_its_effect_and_the_flat_tool_of_it_the_same(flat, group
         "edit_lines": effects["edit_lines"],
         "insert_at_line": effects["insert_lines"],
         "delete_lines": effects["delete_lines"],
+        "append": effects["write_file"],
     }
 
 
@@ -119,7 +120,7 @@ def test_a_tool_as_such_has_the_effect_of_its_most_dangerous_action(flat, groupe
 def test_grouped_tools_can_be_offered_flat_by_their_actions(grouped):
     names = [spec.name for spec, _ in flatten([tool.spec for tool in grouped.toolset.tools()])]
     assert names[:5] == ["file_read", "file_write", "file_replace", "file_append", "file_delete"]
-    assert len(names) == 17
+    assert len(names) == 18
 
 
 def test_an_agent_reads_and_edits_a_file(tmp_path):

@@ -1,6 +1,6 @@
 """What each kind of work answers, as its model gives it, and as Markdown for people."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -9,6 +9,8 @@ Weight = Literal["critical", "warning", "suggestion", "nit"]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Category = Literal["bug", "performance", "security", "dependency", "infrastructure", "test", "documentation"]
 
+COMPLETE = "task complete"
+MOST_SILENT = 2  # replies without a call, one after the other, that end a task
 WEIGHTS: tuple[Weight, ...] = ("critical", "warning", "suggestion", "nit")
 
 
@@ -21,6 +23,11 @@ class Report(Struct, frozen=True):
 
     summary: Annotated[str, _about("What you changed and why, in a few sentences. The first one is the commit's message.")]
     done: Annotated[bool, _about("True if the task is finished and the tests pass; false if you could not finish it.")]
+
+    @staticmethod
+    def from_words(text: str, silent: int) -> dict[str, Any] | None:
+        """A claim in words: that the task is complete, or two replies without a call. Whether it holds is for the tests to say."""
+        return {"summary": text.strip(), "done": True} if COMPLETE in text.lower() or silent >= MOST_SILENT else None
 
 
 class Finding(Struct, frozen=True):

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from treadle import Job, Jobs, SettingsError
 from treadle.assistants.coding.room import folder_of
-from treadle.workspace import Change, Checkpoints, leave_branch
+from treadle.workspace import Change, Checkpoints, leave_branch, repository
 
 
 class Span(Struct, frozen=True):
@@ -56,13 +56,14 @@ async def take_back(job_id: str, jobs: Jobs, *, steps: int | None = 1, force: bo
             span.states[target], expected=span.states[span.at], paths=job.facts.get("touched", ()), force=force
         )
         jobs.save(replace(job, facts={**job.facts, "at": target, "after": span.states[-1]}))
-    return TakenBack(changes, await _went_back(job) if target == 0 and job.output.get("commit") else "")
+    return TakenBack(changes, await _went_back(job) if target == 0 and job.facts.get("branch") else "")
 
 
 async def _went_back(job: Job) -> str:
     """Where everything was taken back, the folder is on the branch again that it was on; if that can be without touching a file."""
-    folder, base, branch = folder_of(job), job.facts.get("base"), job.output["branch"]
-    stays = f"The commit {job.output['commit'][:10]} stays on the branch {branch}"
+    folder, base, branch, commit = folder_of(job), job.facts.get("base"), job.facts["branch"], job.output.get("commit")
+    stays = f"The commit {commit[:10]} stays on the branch {branch}" if commit else f"The branch {branch} stays"
     if base and await leave_branch(folder, branch, base, job.facts.get("base_commit")):
         return f"{stays}. You are back on {base}."
-    return f"{stays}, which the folder is still on."
+    found = await repository(folder)
+    return f"{stays}, which the folder is still on." if found is not None and found.branch == branch else f"{stays}."

@@ -15,6 +15,7 @@ from treadle.files import check_workspace, read_named
 NAME = "coding"
 MOST_BYTES = 10_000_000  # of a file that is named
 _FILE = "; @FILE reads it from a file, - from stdin"
+_LOG = "; the name of a file, or the text itself, - for stdin"
 
 
 def _words(parser: ArgumentParser, name: str, what: str) -> None:
@@ -25,7 +26,9 @@ def _words(parser: ArgumentParser, name: str, what: str) -> None:
 def _common(parser: ArgumentParser) -> None:
     parser.add_argument("-C", "--workspace", metavar="FOLDER", default=".", help="where to work (default: here)")
     parser.add_argument("--keep-context", action="store_true", help="write what the model was asked and said into the job's folder")
-    parser.add_argument("--detach", action="store_true", help="work in the background; `treadle jobs watch` shows it")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--direct", action="store_true", help="work in this process, as it does anyway")
+    where.add_argument("--detach", action="store_true", help="work in the background; `treadle jobs watch` shows it")
     parser.add_argument("--json", action="store_true", help="print the job as JSON at the end")
 
 
@@ -37,8 +40,8 @@ def _changing(parser: ArgumentParser) -> None:
 
 
 def _evidence(parser: ArgumentParser) -> None:
-    parser.add_argument("--error-log", "--error-logs", metavar="TEXT", default="", help=f"an error log{_FILE}")
-    parser.add_argument("--stack-trace", metavar="TEXT", default="", help=f"a stack trace{_FILE}")
+    parser.add_argument("--error-log", "--error-logs", metavar="LOG", default="", help=f"an error log{_LOG}")
+    parser.add_argument("--stack-trace", metavar="LOG", default="", help=f"a stack trace{_LOG}")
     parser.add_argument("--reproduction-steps", "--steps", metavar="TEXT", default="", help=f"how to make it happen{_FILE}")
 
 
@@ -54,7 +57,7 @@ def debug_arguments(parser: ArgumentParser) -> None:
     """What can be typed after `treadle debug`."""
     _words(parser, "SYMPTOMS", "what goes wrong (default: tests fail)")
     parser.add_argument("--failing-test", metavar="NAME", default="", help="a test that shows it")
-    parser.add_argument("--logs", metavar="TEXT", default="", help=f"the same as --error-log{_FILE}")
+    parser.add_argument("--logs", metavar="LOG", default="", help=f"the same as --error-log{_LOG}")
     _evidence(parser)
     _changing(parser)
 
@@ -62,6 +65,7 @@ def debug_arguments(parser: ArgumentParser) -> None:
 def review_arguments(parser: ArgumentParser) -> None:
     """What can be typed after `treadle review`."""
     parser.add_argument("branch", nargs="?", default="", metavar="BRANCH", help="the branch (default: what isn't committed yet)")
+    parser.add_argument("-b", "--branch", dest="named", default="", metavar="BRANCH", help="the same")
     parser.add_argument(
         "--base", default="", metavar="BRANCH", help="what it is compared with (default: the repository's main one)"
     )
@@ -73,7 +77,7 @@ def review_arguments(parser: ArgumentParser) -> None:
 def triage_arguments(parser: ArgumentParser) -> None:
     """What can be typed after `treadle triage`."""
     _words(parser, "SYMPTOMS", "what goes wrong")
-    parser.add_argument("--logs", metavar="TEXT", default="", help=f"logs{_FILE}")
+    parser.add_argument("--logs", metavar="LOG", default="", help=f"logs{_LOG}")
     _evidence(parser)
     _common(parser)
 
@@ -87,8 +91,8 @@ def build_given(args: Namespace) -> Build:
 
 def debug_given(args: Namespace) -> Debug:
     """What was typed, as the work takes it."""
-    log = "\n".join(filter(None, [_text(args.error_log), _text(args.logs)]))
-    steps, trace = _text(args.reproduction_steps), _text(args.stack_trace)
+    log = "\n".join(filter(None, [_log(args.error_log), _log(args.logs)]))
+    steps, trace = _text(args.reproduction_steps), _log(args.stack_trace)
     return Debug(
         _description(args), log, trace, args.failing_test, steps, args.push, args.pr, args.free, keep_context=args.keep_context
     )
@@ -96,12 +100,12 @@ def debug_given(args: Namespace) -> Debug:
 
 def review_given(args: Namespace) -> Review:
     """What was typed, as the work takes it."""
-    return Review(args.branch, args.base, _text(args.diff), _text(args.description), args.keep_context)
+    return Review(args.named or args.branch, args.base, _text(args.diff), _text(args.description), args.keep_context)
 
 
 def triage_given(args: Namespace) -> Triage:
     """What was typed, as the work takes it."""
-    log, trace, logs = _text(args.error_log), _text(args.stack_trace), _text(args.logs)
+    log, trace, logs = _log(args.error_log), _log(args.stack_trace), _log(args.logs)
     return Triage(_description(args), log, trace, logs, _text(args.reproduction_steps), args.keep_context)
 
 
@@ -116,6 +120,14 @@ def _text(given: str) -> str:
     if not given.startswith("@"):
         return given
     return read_named(given[1:], MOST_BYTES, pipes=True).decode("utf-8", errors="replace")
+
+
+def _log(given: str) -> str:
+    """A log as it was typed, or the file by that name. A single word that looks like a file has to be one."""
+    if not given or given[:1] in ("@", "-") or len(given.split()) != 1:
+        return _text(given)
+    path = Path(given).expanduser()
+    return _text(f"@{given}") if path.is_file() or path.suffix in (".log", ".txt", ".out") else given
 
 
 async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:

@@ -99,9 +99,8 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
 
 async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
     """The agent that does the work. `leaves` lets it push; `turn` is which it is; `tests` is what tests may use."""
-    flat = room.led or not room.model.traits.native_calls
     kept = room.checkpoints if room.changes else None
-    tools = toolset(room.kind, room.folder, room.settings, flat=flat, checkpoints=kept, touched=room.touched, tests=tests)
+    tools = toolset(room.kind, room.folder, room.settings, flat=room.led, checkpoints=kept, touched=room.touched, tests=tests)
     parts: dict[str, Any] = {
         "name": f"coding-{room.kind}",
         "toolsets": [tools],

@@ -92,6 +92,8 @@ async def _worked(room: Room, given: Build | Debug) -> Done:
         if result.stopped != "answered":
             return _stopped(result, await changed(room))
         report: answers.Report = result.output
+        if result.reason and not desk.job.facts.get("touched"):  # words alone, and nothing was done
+            return Done("failed", await changed(room), f"Nothing was changed. The model said: {report.summary}")
         if given_up and not report.done:  # somebody wants it to be tried once more
             turn, prompt, given_up = turn + 1, prompts.ONCE_MORE, False
             continue

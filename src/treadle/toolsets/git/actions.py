@@ -61,7 +61,7 @@ class Actions:
 
     async def commit(self, key: str, message: str) -> str:
         """Commit what is staged; once for every key."""
-        identity = self._identity or await self._outside.identity()
+        identity = self._identity or await self._outside.identity(self._git)
         made = await commit.commit_staged(self._git, message, key, identity, self._rules.protected)
         return await commit.told(self._git, made)
 

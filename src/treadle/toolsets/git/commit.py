@@ -4,6 +4,7 @@ Made of git's plumbing in one command line, so no hook runs. The ref of the call
 leaves a commit that `remembered` finds and puts in its place.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -66,6 +67,17 @@ class Identity(Struct, frozen=True):
 
 
 TREADLE = Identity("Treadle", "treadle@localhost")
+_TRAILER = re.compile(r"[A-Za-z][A-Za-z-]*: \S.*")
+
+
+def with_co_author(message: str, author: Identity) -> str:
+    """A message whose last line names Treadle beside the person who commits; unchanged where it does, or where Treadle commits."""
+    line = f"Co-authored-by: {TREADLE.name} <{TREADLE.email}>"
+    if author == TREADLE or line in message.splitlines():
+        return message
+    last = message.partition("\n")[2].strip().rpartition("\n\n")[2]
+    has_trailers = bool(last) and all(map(_TRAILER.fullmatch, last.splitlines()))
+    return f"{message}\n{line}" if has_trailers else f"{message}\n\n{line}"
 
 
 async def commit_staged(git: Git, message: str, key: str, identity: Identity, protected: Sequence[str] = ()) -> str:
@@ -139,7 +151,7 @@ async def _made(
     if not text:
         raise Refused("A commit needs a message. Say in a line what the change does.")
     words = (call_ref(key), state.ref, state.head or "", *files)
-    ran = await git.script(script, *words, stdin=f"{text}\n{END}", env=identity.variables())
+    ran = await git.script(script, *words, stdin=f"{with_co_author(text, identity)}\n{END}", env=identity.variables())
     if ran.code == NOTHING:
         return None
     lines = ran.output.splitlines()

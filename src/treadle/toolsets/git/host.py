@@ -81,7 +81,7 @@ async def commit_paths(
     A repeat with the same key gives the same commit. Paths that don't belong in a repository are left out; `unsuitable` tells them.
     """
     git = Git(folder, unsafe=unsafe)
-    return await commit_only(git, paths, message, key, identity or await Outside(git.folder).identity())
+    return await commit_only(git, paths, message, key, identity or await Outside(git.folder).identity(git))
 
 
 async def unsuitable(folder: str | Path, paths: Sequence[str], *, unsafe: bool = False) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from treadle.guard.redaction import Redactor
 from treadle.toolsets.git.commit import TREADLE, Identity
+from treadle.toolsets.git.inside import Git
 from treadle.toolsets.sandbox.bubblewrap import within
 from treadle.toolsets.sandbox.output import Kept
 from treadle.toolsets.sandbox.process import ended, read
@@ -78,8 +79,12 @@ class Outside:
         code = None if late else process.returncode
         return Ran(code, Redactor().text(kept.text), kept.truncated, monotonic() - begun, late, "time" if late else "")
 
-    async def identity(self) -> Identity:
-        """Who the person is, by their own settings; no repository is asked."""
+    async def identity(self, git_here: Git | None = None) -> Identity:
+        """Who the person is: by the repository's settings, of which only these two are asked for, else by their own."""
+        if git_here is not None:
+            here = [(await git_here.tried("config", "--local", "--get", key)).output.strip() for key in ("user.name", "user.email")]
+            if all(here):
+                return Identity(*here)
         git = self.program("git")
         name, email = [await self._setting(git, key) for key in ("user.name", "user.email")] if git else ("", "")
         return Identity(name, email) if name and email else TREADLE

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar, assert_never
 
 from treadle.core.calls import Effect, Preview
 from treadle.core.context import RunContext
+from treadle.core.requests import Shorthand
 from treadle.core.tool import ToolResult
 from treadle.files.places import check_workspace
 from treadle.files.problems import BadEdit
@@ -29,7 +30,20 @@ _CODE_EDIT: Mapping[str, Effect] = {
     "edit_lines": "write",
     "insert_at_line": "write",
     "delete_lines": "write",
+    "append": "write",
 }
+_PATH = Shorthand(("path",))
+_APPEND = Shorthand(("content",), {"action": "append"})
+_FILE_LINE = {"": Shorthand(sets={"action": "read"}), "f": _PATH, "a": _APPEND}
+_CODE_EDIT_LINE = {
+    "": Shorthand(sets={"action": "get_lines"}),
+    "f": _PATH,
+    "l": Shorthand(("start_line", "end_line")),
+    "r": Shorthand(("new_content",), {"action": "edit_lines"}),
+    "a": _APPEND,
+}
+_SEARCH_LINE = {"": Shorthand(sets={"action": "grep"}), "t": Shorthand(("pattern",))}
+_NAVIGATE_LINE = {"": Shorthand(sets={"action": "list_directory"})}
 _T = TypeVar("_T")
 
 
@@ -222,7 +236,7 @@ class GroupedFiles:
     def __init__(self, files: Files) -> None:
         self._files = files
 
-    @tool(effects=_FILE, retry="idempotent", sequential=True)
+    @tool(effects=_FILE, retry="idempotent", sequential=True, command_line=_FILE_LINE)
     def file(
         self,
         ctx: RunContext[Any],
@@ -261,11 +275,11 @@ class GroupedFiles:
             case _:
                 assert_never(action)
 
-    @tool(effects=_CODE_EDIT, retry="idempotent", sequential=True)
+    @tool(effects=_CODE_EDIT, retry="idempotent", sequential=True, command_line=_CODE_EDIT_LINE)
     def code_edit(
         self,
         ctx: RunContext[Any],
-        action: Literal["get_lines", "edit_lines", "insert_at_line", "delete_lines"],
+        action: Literal["get_lines", "edit_lines", "insert_at_line", "delete_lines", "append"],
         path: str,
         start_line: int | None = None,
         end_line: int | None = None,
@@ -277,11 +291,11 @@ class GroupedFiles:
 
         :param action: what to do
         :param path: path in the workspace
-        :param start_line: first line, for all actions but insert_at_line
-        :param end_line: last line, for all actions but insert_at_line
+        :param start_line: first line, for get_lines, edit_lines and delete_lines
+        :param end_line: last line, for get_lines, edit_lines and delete_lines
         :param line_number: for insert_at_line: the line the new ones are put before
         :param new_content: for edit_lines: the new lines, without line numbers
-        :param content: for insert_at_line: the new lines, without line numbers
+        :param content: for insert_at_line and append: the new lines, without line numbers
         """
         run = ctx.run_id
         self._files.check_seal(run, path, ctx.seal)
@@ -290,6 +304,8 @@ class GroupedFiles:
         if action == "insert_at_line":
             new = _given(new_content if content is None else content, "content", action)
             return self._files.insert(run, path, _given(line_number, "line_number", action), new)
+        if action == "append":
+            return self._files.append(run, path, _given(new_content if content is None else content, "content", action))
         start, end = _given(start_line, "start_line", action), _given(end_line, "end_line", action)
         if action == "delete_lines":
             return self._files.delete_lines(run, path, start, end)
@@ -303,7 +319,7 @@ class GroupedFinder:
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
 
-    @tool(effect="read")
+    @tool(effect="read", command_line=_SEARCH_LINE)
     async def search(
         self,
         action: Literal["grep", "find_files", "find_in_file", "find_definition"],
@@ -343,7 +359,7 @@ class GroupedFinder:
             case _:
                 assert_never(action)
 
-    @tool(effect="read")
+    @tool(effect="read", command_line=_NAVIGATE_LINE)
     async def navigate(
         self,
         action: Literal["list_directory", "get_file_outline", "find_imports", "get_tree"],
