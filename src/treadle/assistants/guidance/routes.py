@@ -32,7 +32,7 @@ from treadle.assistants.guidance.bodies import (
     WorkflowState,
 )
 from treadle.assistants.guidance.preflight import Preflight, preflight
-from treadle.assistants.guidance.projects import open_projects, user_of
+from treadle.assistants.guidance.projects import delete_project, open_projects, state_of, user_of
 from treadle.assistants.guidance.prompts import NO_QUESTION
 from treadle.assistants.guidance.session import Guided, guided_without_model, history_of, recover
 from treadle.assistants.guidance.stages import progress_of, told
@@ -46,7 +46,7 @@ from treadle.assistants.guidance.store.values import (
     Run,
     WorldModel,
 )
-from treadle.assistants.guidance.tools import MOST_MESSAGES, state_of
+from treadle.assistants.guidance.tools import MOST_MESSAGES
 from treadle.routes import Created, Events, delete, get, json_response, post, put, routes_of
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ class Service:
 
     @delete("/projects/{project_id}", errors=GONE, returns="it is gone")
     async def remove(self, project_id: str) -> None:
-        """Remove a project."""
-        await (await self._store()).delete_project(self._user, project_id)
+        """Delete a project with all that is in it, and the runs that were about it."""
+        await delete_project(self._host, await self._store(), project_id)
 
     @get("/projects/{project_id}/problem-spec", errors=GONE, returns="the problem spec")
     async def problem_spec(self, project_id: str) -> ProblemSpec:
