@@ -11,8 +11,12 @@ from treadle.assistants.guidance.settings import GuidanceSettings
 _NAME = "treadle.assistants.guidance"
 
 
-def _part(name: str, summary: str, more: str = "") -> Command:
-    return Command(name, summary, later(f"{_NAME}.command:{name}"), later(f"{_NAME}.command:{name}_arguments"), more)
+def _part(name: str, summary: str, more: str = "", module: str = "command") -> Command:
+    return Command(name, summary, later(f"{_NAME}.{module}:{name}"), later(f"{_NAME}.{module}:{name}_arguments"), more)
+
+
+def _run_part(name: str, summary: str, more: str = "") -> Command:
+    return _part(name, summary, more, "run_command")
 
 
 assistant = Assistant(
@@ -39,6 +43,18 @@ assistant = Assistant(
                 _part("show", "show a project: its state, problem spec, world model and changes"),
                 _part("ask", "ask something about a project", "Changes are shown as a difference, and asked about."),
                 _part("chat", "talk about a project", "The conversation is kept with it."),
+                _run_part("run", "propose candidate solutions and score them", "With --detach it goes on in the background."),
+                _run_part("runs", "list the runs of a project"),
+                _run_part("resume", "go on with a run that failed or was interrupted, or start one of your own candidates"),
+                _run_part("cancel", "stop a run"),
+                _run_part("compare", "show the candidates of a run side by side"),
+                _run_part("adr", "print the decision for a candidate, as an architecture decision record"),
+                _run_part("candidate", "propose a candidate", "`treadle guide resume RUN` then scores it."),
+                _run_part("issue", "say that something is wrong"),
+                _run_part("issues", "list what is wrong"),
+                _part("share", "let others see and change a project"),
+                _part("unshare", "let others no longer see a project"),
+                _part("delete", "delete a project with all that is in it"),
                 _part("demo", "make the sample project", "It can be made any number of times."),
             ),
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treadle import AssistantSession, Host, ModelError, RunResult, UnknownModel, exit_code
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.changes import told
-from treadle.assistants.guidance.projects import (
+from treadle.assistants.guidance.projects import NONE_YET, delete_project, find_project, open_projects, share_project, state_of, user_of
     NONE_YET,
     find_project,
     open_projects,
@@ -62,6 +62,48 @@ def chat_arguments(parser: ArgumentParser) -> None:
 
 def demo_arguments(parser: ArgumentParser) -> None:
     """Nothing."""
+
+
+def delete_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to delete one."""
+    parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
+
+
+def share_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to share one, or not any more."""
+    parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
+    parser.add_argument("users", nargs="+", metavar="USER", help="who may see and change it")
+
+
+unshare_arguments = share_arguments
+
+
+async def delete(args: Namespace, host: Host) -> int:
+    """Delete one, with all that is in it."""
+    async with open_projects(host) as store:
+        project = await find_project(store, user_of(host), args.project)
+        await delete_project(host, store, project.id)
+        host.shown_at.tell(f"{project.title} is deleted, with its conversations, runs and candidates.")
+    return 0
+
+
+async def share(args: Namespace, host: Host) -> int:
+    """Let others see and change one."""
+    async with open_projects(host) as store:
+        project = await find_project(store, user_of(host), args.project)
+        return _members(host, await share_project(host, store, project.id, *args.users))
+
+
+async def unshare(args: Namespace, host: Host) -> int:
+    """Let others no longer see one."""
+    async with open_projects(host) as store:
+        project = await find_project(store, user_of(host), args.project)
+        return _members(host, await store.unshare_project(user_of(host), project.id, *args.users))
+
+
+def _members(host: Host, project: Project) -> int:
+    host.shown_at.line(f"{project.title}: {', '.join([project.owner, *project.members])}")
+    return 0
 
 
 async def projects(args: Namespace, host: Host) -> int:
