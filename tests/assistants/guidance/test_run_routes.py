@@ -15,9 +15,8 @@ WORLD = {"resources": [{"name": "Drivers", "description": "128 a day"}], "versio
 SITUATIONS = json.dumps({"scenarios": [{"name": "Snow"}]})
 PROPOSED = json.dumps({"candidates": [{"description": "Signals | first"}, {"description": "More drivers"}]})
 GOOD = json.dumps({"judgements": [{"constraint": "Budget", "reason": "cheap", "score": 90}]})
-BAD = json.dumps(
-    {"judgements": [{"constraint": "Budget", "reason": "dear", "score": 20}], "uses": [{"resource": "Drivers", "amount": 500}]}
-)
+DEAR = {"constraint": "Budget", "reason": "dear", "score": 20}
+BAD = json.dumps({"judgements": [DEAR], "uses": [{"resource": "Drivers", "amount": 500}]})
 RUN = (SITUATIONS, PROPOSED, GOOD, BAD)
 
 
@@ -73,9 +72,9 @@ def test_a_decision_record_is_downloaded_as_markdown(serve):  # noqa: F811
         _, candidate = ask("POST", f"{path}/candidates", {"mechanism_description": "A ferry"})
 
         async def load():
-            async with aiohttp.ClientSession() as http:
-                async with http.get(f"{server.url}{path}/candidates/{candidate['id']}/adr") as answer:
-                    return answer.content_type, answer.headers["content-disposition"], await answer.text()
+            url = f"{server.url}{path}/candidates/{candidate['id']}/adr"
+            async with aiohttp.ClientSession() as http, http.get(url) as answer:
+                return answer.content_type, answer.headers["content-disposition"], await answer.text()
 
         kind, name, text = asyncio.run(load())
         assert (kind, name.startswith("attachment")) == ("text/markdown", True)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from treadle import AssistantSession, Host, ModelError, RunResult, UnknownModel, exit_code
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.changes import told
-from treadle.assistants.guidance.projects import NONE_YET, delete_project, find_project, open_projects, share_project, state_of, user_of
+from treadle.assistants.guidance.projects import (
     NONE_YET,
+    delete_project,
     find_project,
     open_projects,
+    share_project,
     state_of,
     user_of,
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class GuidanceService:
-    """The guidance assistant for one person. `home` is the folder that all of it is kept in; the data folder unless one is given."""
+    """The guidance assistant for one person. `home` is the folder that all is kept in; the data folder unless one is given."""
 
     def __init__(self, model: str | Model, *, user: str = "", home: Path | str | None = None) -> None:
         chosen = model_of(model)
