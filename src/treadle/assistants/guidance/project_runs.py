@@ -25,6 +25,7 @@ from treadle import (
     Program,
     Request,
     RunResult,
+    Toolset,
     TreadleError,
     Work,
     agent_of,
@@ -233,13 +234,19 @@ async def evaluation_agent(host: Host, store: "Store", run: Run) -> "Agent[Any]"
             return _failed(error)
         return next_step(snapshot)
 
+    def toolsets(_: Host) -> tuple[Toolset, ...]:
+        return (recording_tools(store, user, run.id),)
+
+    def lead(_: Host) -> Program:
+        return Program(plan)
+
     mine = replace(
         assistant,
         instructions="",
         configure=None,
         policy=(allow("*"),),
-        toolsets=lambda _: (recording_tools(store, user, run.id),),
-        lead=lambda _: Program(plan),
+        toolsets=toolsets,
+        lead=lead,
         parts={"attended": False},
         limits=Limits(at_limit="fail"),
     )

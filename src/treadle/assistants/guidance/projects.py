@@ -6,7 +6,7 @@ Everybody in the process who uses a store at the same time shares it; the last o
 import asyncio
 import shutil
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treadle import Host, Jobs, RunNotFound, Runs, SettingsError, SharedResources
 from treadle.assistants.guidance.settings import GuidanceSettings
@@ -105,7 +105,8 @@ async def _conversations(host: Host, project_id: str) -> list[str]:
     found: list[str] = []
     for info in await Runs(host.home).list(MOST_RUNS, agent="guidance"):
         opened = (await host.home.journal.read(info.run_id))[0]
-        about = getattr(opened, "origin", {}).get("about") or {}
+        origin: dict[str, Any] = getattr(opened, "origin", {})
+        about: dict[str, Any] = origin.get("about") or {}
         if about.get("project_id") == project_id:
             found.append(info.run_id)
     return found

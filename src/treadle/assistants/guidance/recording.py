@@ -4,6 +4,7 @@ Ids follow from the run's own and a number, so that a step which was interrupted
 """
 
 import asyncio
+from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +154,7 @@ class RunRecorder:
 def recording_tools(store: "Store", user: str, run_id: str) -> Toolset:
     """The tools by which the steps of a run are recorded."""
     recorder = RunRecorder(store, user, run_id)
-    steps = (
+    steps: tuple[Callable[..., Any], ...] = (
         recorder.begin_run,
         recorder.record_scenarios,
         recorder.record_candidates,

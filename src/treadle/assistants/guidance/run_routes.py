@@ -212,8 +212,7 @@ class RunsApi:
     @post("/projects/{project_id}/issues", errors={**GONE, **UNFIT}, returns="the issue")
     async def add_issue(self, project_id: str, body: NewIssue) -> Created[Issue]:
         """Say that something is wrong."""
-        about = {"run_id": body.run_id, "candidate_id": body.candidate_id}
-        issue = Issue(project_id, body.type, body.severity, body.description, **about)
+        issue = Issue(project_id, body.type, body.severity, body.description, run_id=body.run_id, candidate_id=body.candidate_id)
         return await (await self._store()).create_issue(self._user, issue)
 
     @get("/issues/{issue_id}", errors=GONE, returns="the issue")
