@@ -91,7 +91,12 @@ function drawRuns(id, runs, isReady, again) {
     : element("p", { class: "soft" }, "Nothing has been run yet."),
     ...(isReady ? [element("div", { class: "actions" }, startOf(id, again))] : []));
   clearTimeout(looking);
-  if (runs.some(({ status, started_at }) => status === "running" && started_at)) looking = setTimeout(again, PAUSE);
+  if (runs.some(isUnderWay)) looking = setTimeout(again, PAUSE);
+}
+
+/** Whether something will happen by itself: what is created for candidates of a person's own waits for them. */
+function isUnderWay({ status, ui_trigger_source: source }) {
+  return Boolean(source) && ["created", "running"].includes(status);
 }
 
 function runOf(id, run, again) {
