@@ -154,14 +154,18 @@ class RunRecorder:
 def recording_tools(store: "Store", user: str, run_id: str) -> Toolset:
     """The tools by which the steps of a run are recorded."""
     recorder = RunRecorder(store, user, run_id)
-    steps: tuple[Callable[..., Any], ...] = (
+    steps = [
         recorder.begin_run,
         recorder.record_scenarios,
         recorder.record_candidates,
         recorder.record_evaluation,
         recorder.finish_run,
-    )
-    return Functions([tool(step, retry="idempotent", sequential=True) for step in steps], name="guidance-run")
+    ]
+    return Functions([_step(each) for each in steps], name="guidance-run")
+
+
+def _step(function: Callable[..., Any]) -> Callable[..., Any]:
+    return tool(function, retry="idempotent", sequential=True)
 
 
 def _id(*parts: object) -> str:
