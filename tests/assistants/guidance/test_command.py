@@ -86,3 +86,72 @@ def test_a_conversation_is_kept_with_the_project(home, project):
     assert (ran.code, ran.out) == (0, "One.\nTwo.\n")
     said = str(treadle(home, "guide", "show", "--json").json)
     assert all(words in said for words in ("first", "One.", "second", "Two."))
+
+
+SITUATIONS = '{"scenarios": [{"name": "Snow", "description": "Two weeks of it"}]}'
+PROPOSED = '{"candidates": [{"description": "Signals first", "effects": []}]}'
+JUDGED = '{"judgements": [{"constraint": "Fares", "reason": "They stay", "score": 90}]}'
+
+
+def test_a_run_is_carried_out_listed_compared_and_decided(home, project):
+    ran = treadle(home, "guide", "run", "--candidates", "1", "-m", script(home, SITUATIONS, PROPOSED, JUDGED))
+    assert ran.code == 0, ran.err
+    assert "Fares (must)" in ran.out
+    assert "completed" in treadle(home, "guide", "runs").out
+    compared = treadle(home, "guide", "compare", "--json").json
+    assert [each["total"] for each in compared["candidates"]] == [90.0]
+    record = treadle(home, "guide", "adr", compared["candidates"][0]["id"]).out
+    assert record.startswith("# Buses on time: Signals first")
+    assert "no judgement of Budget" in treadle(home, "guide", "issues").out
+
+
+def test_a_run_in_the_background_is_a_job_that_can_be_watched(home, project):
+    model = script(home, SITUATIONS, PROPOSED, JUDGED)
+    run_id = treadle(home, "guide", "run", "--candidates", "1", "--detach", "-m", model).out.strip()
+    assert treadle(home, "jobs", "watch", run_id).code == 0
+    assert [each["status"] for each in treadle(home, "guide", "runs", "--json").json] == ["completed"]
+
+
+def test_without_a_model_a_run_is_refused(home, project):
+    ran = treadle(home, "guide", "run")
+    assert ran.code != 0
+    assert "model" in ran.err
+    assert treadle(home, "guide", "runs").out == ""
+
+
+def test_a_candidate_and_an_issue_are_added_by_hand_and_the_candidate_is_scored(home, project):
+    kept = treadle(home, "guide", "candidate", "A", "ferry", "--json").json
+    assert (kept["origin"], kept["status"]) == ("user", "new")
+    assert treadle(home, "guide", "resume", kept["run_id"], "-m", script(home, SITUATIONS, JUDGED)).code == 0
+    assert [each["label"] for each in treadle(home, "guide", "compare", "--json").json["candidates"]] == ["A ferry"]
+    assert treadle(home, "guide", "issue", "No", "weather", "--severity", "minor").code == 0
+    assert "No weather" in treadle(home, "guide", "issues").out
+
+
+def test_a_run_is_cancelled(home, project):
+    kept = treadle(home, "guide", "candidate", "A ferry", "--json").json
+    assert treadle(home, "guide", "cancel", kept["run_id"], "--json").json["status"] == "cancelled"
+
+
+def test_a_project_is_shared_with_a_colleague_and_no_longer(home, project):
+    assert "bo" in treadle(home, "guide", "share", project, "bo").out
+    assert project in treadle(home, "guide", "projects", "--user", "bo").out
+    assert treadle(home, "guide", "share", project, "cy", "--user", "bo").code != 0
+    treadle(home, "guide", "unshare", project, "bo")
+    assert treadle(home, "guide", "projects", "--user", "bo").out == ""
+
+
+def test_a_deleted_project_leaves_no_word_in_any_file(home, project):
+    treadle(home, "guide", "candidate", "Xylophone ferries")
+    treadle(home, "guide", "ask", "Xylophone questions", "-m", script(home, "Xylophone answers"))
+    assert treadle(home, "guide", "delete", project).code == 0
+    assert treadle(home, "guide", "projects").out == ""
+    files = [each for each in (home / "data").rglob("guidance.db*") if each.is_file()]
+    assert files
+    assert [each for each in files if b"ylophone" in each.read_bytes()] == []
+    assert treadle(home, "runs", "--json").json == []
+
+
+def test_ask_has_the_tools_of_guidance(home, project):
+    ran = treadle(home, "ask", "-a", "guidance", "Which?", "-m", script(home, asks(("get_problem_spec", {})), "Four."))
+    assert (ran.code, ran.out) == (0, "Four.\n")

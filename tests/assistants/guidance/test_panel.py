@@ -675,3 +675,20 @@ def test_a_telephone_shows_it_without_scrolling_sideways(visit, kept):
         assert await page.evaluate(FITS)
 
     visit(look, long, calls(("change_problem_spec", NOISE)), sample=False, width=360, height=740)
+
+
+def test_a_run_is_started_on_the_page_and_its_candidates_are_compared(visit):
+    situations = json.dumps({"scenarios": [{"name": "Snow"}]})
+    proposed = json.dumps({"candidates": [{"description": BAD}]})
+    judged = json.dumps({"judgements": [{"constraint": "Fares", "reason": "They stay", "score": 90}]})
+
+    async def look(page):
+        await page.evaluate("document.querySelector('#runs .actions button').click()")
+        await page.wait_for("document.querySelector('#runs .name.good') !== null")
+        await page.evaluate("document.querySelector('#runs .compare').open = true")
+        await page.wait_for("document.querySelector('#runs table') !== null")
+        assert "90" in await page.evaluate("document.querySelector('#runs table').innerText")
+        assert (await page.evaluate("document.querySelector('#runs ol a').href")).endswith("/adr")
+        assert await page.evaluate("window.taken === undefined")
+
+    visit(look, situations, proposed, judged)

@@ -70,12 +70,38 @@ def test_a_small_model_is_led_to_both(table):
     assert "Bus lanes" in model.requests[1].history[-1].text
 
 
-def test_a_small_model_without_a_project_isnt_even_asked(table):
+def test_without_a_project_the_tools_mean_the_one_that_changed_last(table):
     async def work(session, store):
-        return await AssistantSession(session.assistant, session.host, {}).run("What constraints do I have?")
+        await store.create_project("ann", "Older", "Nothing in it")
+        bare = AssistantSession(session.assistant, session.host, {})
+        await store.update_project("ann", session.host.about["project_id"], expected=1, title="Buses")
+        return (await bare.run("What constraints do I have?")).result
 
-    reply, model = table(work, "Never said.", traits=SMALL)
-    assert (reply.result.text[:19], reply.data, model.requests) == ("No project is open.", None, [])
+    result, model = table(
+        work, calls(("list_projects", {}), ("get_problem_spec", {}), ("get_world_model", {"project_id": "Older"})), "Four."
+    )
+    listed, spec, world = results(model.requests[1])
+    assert listed.index("Buses") < listed.index("Older")
+    assert "Fares" in spec
+    assert world == "The project has no world model yet."
+    assert (result.text, "list_projects" in model.requests[0].instructions) == ("Four.", True)
+
+
+def test_a_small_model_is_led_without_a_project_too(table):
+    async def work(session, store):
+        return (await AssistantSession(session.assistant, session.host, {}).run("What constraints do I have?")).result
+
+    result, model = table(work, '{"about": "spec"}', "Four.", traits=SMALL)
+    assert (result.text, "Fares" in model.requests[1].history[-1].text) == ("Four.", True)
+
+
+def test_whoever_has_no_project_is_told_how_to_begin_one(table):
+    async def work(session, store):
+        await store.delete_project("ann", session.host.about["project_id"])
+        return (await AssistantSession(session.assistant, session.host, {}).run("What constraints do I have?")).result
+
+    _, model = table(work, calls(("get_problem_spec", {})), "None.")
+    assert "There are no projects yet" in results(model.requests[1])[0]
 
 
 def test_the_model_is_told_the_ids_it_needs(table):

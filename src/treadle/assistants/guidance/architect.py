@@ -20,9 +20,8 @@ from treadle import (
     UnknownModel,
 )
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.projects import user_of
+from treadle.assistants.guidance.projects import state_of, user_of
 from treadle.assistants.guidance.session import RECENT, guided_without_model, is_answer, keep, kept_answer, recover, session_of_run
-from treadle.assistants.guidance.tools import state_of
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store

@@ -4,16 +4,23 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
-from treadle import AssistantSession, Host, ModelError, RunResult, SettingsError, UnknownModel, exit_code
+from treadle import AssistantSession, Host, ModelError, RunResult, UnknownModel, exit_code
 from treadle.assistants.guidance import assistant
 from treadle.assistants.guidance.changes import told
-from treadle.assistants.guidance.projects import open_projects, user_of
+from treadle.assistants.guidance.projects import (
+    NONE_YET,
+    delete_project,
+    find_project,
+    open_projects,
+    share_project,
+    state_of,
+    user_of,
+)
 from treadle.assistants.guidance.prompts import NO_QUESTION
 from treadle.assistants.guidance.sample import CONSTRAINTS, DESCRIPTION, GOALS, TITLE, WORLD
 from treadle.assistants.guidance.session import Guided, guided_without_model
 from treadle.assistants.guidance.stages import progress_of
 from treadle.assistants.guidance.store import Constraint, Entry, ProblemSpec, Project, Provenance, WorldModel
-from treadle.assistants.guidance.tools import state_of
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
@@ -59,6 +66,48 @@ def demo_arguments(parser: ArgumentParser) -> None:
     """Nothing."""
 
 
+def delete_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to delete one."""
+    parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
+
+
+def share_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to share one, or not any more."""
+    parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
+    parser.add_argument("users", nargs="+", metavar="USER", help="who may see and change it")
+
+
+unshare_arguments = share_arguments
+
+
+async def delete(args: Namespace, host: Host) -> int:
+    """Delete one, with all that is in it."""
+    async with open_projects(host) as store:
+        project = await find_project(store, user_of(host), args.project)
+        await delete_project(host, store, project.id)
+        host.shown_at.tell(f"{project.title} is deleted, with its conversations, runs and candidates.")
+    return 0
+
+
+async def share(args: Namespace, host: Host) -> int:
+    """Let others see and change one."""
+    async with open_projects(host) as store:
+        project = await find_project(store, user_of(host), args.project)
+        return _members(host, await share_project(host, store, project.id, *args.users))
+
+
+async def unshare(args: Namespace, host: Host) -> int:
+    """Let others no longer see one."""
+    async with open_projects(host) as store:
+        project = await find_project(store, user_of(host), args.project)
+        return _members(host, await store.unshare_project(user_of(host), project.id, *args.users))
+
+
+def _members(host: Host, project: Project) -> int:
+    host.shown_at.line(f"{project.title}: {', '.join([project.owner, *project.members])}")
+    return 0
+
+
 async def projects(args: Namespace, host: Host) -> int:
     """List them."""
     async with open_projects(host) as store:
@@ -70,7 +119,7 @@ async def projects(args: Namespace, host: Host) -> int:
             state = await state_of(store, user_of(host), project.id)
             host.shown_at.line(f"{project.id}  {progress_of(state).current_stage:<12}  {project.title}")
         if not found:
-            host.shown_at.tell("There are none yet: `treadle guide new TITLE` begins one, `treadle guide demo` makes a sample.")
+            host.shown_at.tell(NONE_YET)
     return 0
 
 
@@ -86,7 +135,7 @@ async def new(args: Namespace, host: Host) -> int:
 async def show(args: Namespace, host: Host) -> int:
     """Show one, with all that is in it."""
     async with open_projects(host) as store:
-        project = await _project(store, user_of(host), args.project)
+        project = await find_project(store, user_of(host), args.project)
         if args.json:
             host.show(await store.export_project(user_of(host), project.id))
         else:
@@ -152,7 +201,7 @@ async def make_sample(store: "Store", user: str) -> Project:
 async def _session(host: Host, project: str) -> AssistantSession:
     """The assistant, on the project that is meant, in the chat session of this terminal."""
     async with open_projects(host) as store:
-        found, user = await _project(store, user_of(host), project), user_of(host)
+        found, user = await find_project(store, user_of(host), project), user_of(host)
         sessions = [each for each in await store.list_chat_sessions(user, found.id) if each.title == SESSION]
         session = sessions[-1] if sessions else await store.create_chat_session(user, found.id, SESSION)
     return AssistantSession(assistant, host, {"project_id": found.id, "session_id": session.id})
@@ -162,23 +211,6 @@ async def _without_model(session: AssistantSession, query: str, why: str) -> Gui
     async with open_projects(session.host) as store:
         state = await state_of(store, user_of(session.host), session.host.about["project_id"])
     return guided_without_model(state, query, why)
-
-
-async def _project(store: "Store", user: str, named: str) -> Project:
-    """The project that is meant: by its id, by its title, or the one that changed last."""
-    found = await store.list_projects(user)
-    if not found:
-        raise SettingsError("There are no projects yet: `treadle guide new TITLE` begins one, `treadle guide demo` makes a sample.")
-    if not named:
-        return max(found, key=lambda project: project.updated_at)
-    fitting = [each for each in found if named == each.id or named.casefold() == each.title.casefold()]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        ids = ", ".join([each.id for each in fitting])
-        raise SettingsError(f"Several projects are called {named!r}; name one by its id: {ids}.")
-    titles = ", ".join([each.title for each in found[:20]])
-    raise SettingsError(f"There is no project {named!r}. There are: {titles}.")
 
 
 async def _show(store: "Store", host: Host, project: Project) -> None:

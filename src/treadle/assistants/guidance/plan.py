@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from treadle import Move, Options, Question, Request, Result
-from treadle.assistants.guidance.prompts import NO_PROJECT
 from treadle.leading import Choice, lines_of, turn_of
 
 Plan = Generator[Question, str, Move]
@@ -80,12 +79,6 @@ def plan(request: Request) -> Plan:
         return (yield from _change(request, message, _CHANGES[about]))
     words = yield Question(message, TALK, Options(temperature=0, max_tokens=400))
     return Move(text=words.strip() or "I don't know.")
-
-
-def without_project(_: Request) -> Plan:
-    """What there is to say where no project is open."""
-    yield from ()
-    return Move(text=NO_PROJECT)
 
 
 def _change(request: Request, message: str, name: str) -> Plan:

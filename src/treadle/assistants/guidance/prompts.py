@@ -13,7 +13,8 @@ You are the architect beside a project: you help a person to describe their prob
 - Use names and numbers as they are in the project. Make nothing up; what isn't there, say so.
 - To change the problem spec or the world model, call the tool once, with what changes and nothing else. The person sees the
   difference and is asked by the application itself.
-- You never start a run: check_run says what blocks one, and a person starts it.
+- A run evaluates candidate solutions: check_run says what blocks one, start_run starts it once the person has approved its
+  settings, and compare_candidates shows what came of it.
 - Where a tool reports a problem, say in plain words what it means. Answer briefly, in Markdown; end with next steps as a
   numbered list if there are some."""
 
@@ -56,5 +57,8 @@ def question(words: str, approvals: Sequence[Approval], *, typed: bool = True) -
 ASKS = "Shall this be done? Answer yes or no."
 ASKS_EACH = "Approve or deny each on the page of approvals, or with `treadle approve`."
 WITHDRAWN = "The change that waited for an answer was not made."
-NO_PROJECT = "No project is open. `treadle guide` names and opens one, and so does its page."
+UNBOUND = (
+    "No project is open, so your tools mean the one that changed last. To look at another, give project_id: its id or its title. "
+    "list_projects lists them; say which project you speak of."
+)
 NO_QUESTION = "Where does the project stand, and what should I do next?"

@@ -3,8 +3,9 @@
 What goes wrong is `{"detail": …}`, as clients of the original know it. Every request acts for the person whose server this is.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -32,8 +33,10 @@ from treadle.assistants.guidance.bodies import (
     WorkflowState,
 )
 from treadle.assistants.guidance.preflight import Preflight, preflight
-from treadle.assistants.guidance.projects import open_projects, user_of
+from treadle.assistants.guidance.project_runs import NotReady
+from treadle.assistants.guidance.projects import delete_project, open_projects, state_of, user_of
 from treadle.assistants.guidance.prompts import NO_QUESTION
+from treadle.assistants.guidance.run_routes import RunsApi
 from treadle.assistants.guidance.session import Guided, guided_without_model, history_of, recover
 from treadle.assistants.guidance.stages import progress_of, told
 from treadle.assistants.guidance.store.errors import BadValue, ChangedMeanwhile, NotThere, NotYours
@@ -43,10 +46,9 @@ from treadle.assistants.guidance.store.values import (
     ProblemSpec,
     Project,
     Provenance,
-    Run,
     WorldModel,
 )
-from treadle.assistants.guidance.tools import MOST_MESSAGES, state_of
+from treadle.assistants.guidance.tools import MOST_MESSAGES
 from treadle.routes import Created, Events, delete, get, json_response, post, put, routes_of
 
 if TYPE_CHECKING:
@@ -63,6 +65,9 @@ STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
     (BadValue, 422),
     (NothingSaid, 400),
     (AnswerCancelled, 409),
+    (NotReady, 409),
+    (UnknownModel, 503),
+    (ModelError, 503),
     (TreadleError, 500),
 )
 
@@ -82,7 +87,7 @@ class Service:
         self._opened = AsyncExitStack()
         host.at_end(self._opened.aclose)
 
-    async def _store(self) -> "Store":
+    async def store(self) -> "Store":
         """The projects, which stay open for as long as the server runs."""
         if self._found is None:
             self._found = await self._opened.enter_async_context(open_projects(self._host))
@@ -91,12 +96,12 @@ class Service:
     @get("/projects", returns="the projects")
     async def projects(self) -> list[Project]:
         """The person's projects."""
-        return await (await self._store()).list_projects(self._user)
+        return await (await self.store()).list_projects(self._user)
 
     @post("/projects", errors=UNFIT, returns="the project")
     async def begin(self, body: NewProject) -> Created[Project]:
         """Begin a project."""
-        store = await self._store()
+        store = await self.store()
         project = await store.create_project(self._user, body.title, body.description)
         await store.create_chat_session(self._user, project.id, "Main Chat")
         return project
@@ -104,30 +109,30 @@ class Service:
     @get("/projects/{project_id}", errors=GONE, returns="the project")
     async def project(self, project_id: str) -> Project:
         """A project."""
-        return await (await self._store()).get_project(self._user, project_id)
+        return await (await self.store()).get_project(self._user, project_id)
 
     @put("/projects/{project_id}", errors={**GONE, **CHANGED, **UNFIT}, returns="the project")
     async def rename(self, project_id: str, body: Renamed) -> Project:
         """Rename a project."""
-        store = await self._store()
+        store = await self.store()
         return await store.update_project(
             self._user, project_id, expected=body.version, title=body.title, description=body.description
         )
 
     @delete("/projects/{project_id}", errors=GONE, returns="it is gone")
     async def remove(self, project_id: str) -> None:
-        """Remove a project."""
-        await (await self._store()).delete_project(self._user, project_id)
+        """Delete a project with all that is in it, and the runs that were about it."""
+        await delete_project(self._host, await self.store(), project_id)
 
     @get("/projects/{project_id}/problem-spec", errors=GONE, returns="the problem spec")
     async def problem_spec(self, project_id: str) -> ProblemSpec:
         """What a project is to solve."""
-        return _found(await (await self._store()).get_problem_spec(self._user, project_id), "problem spec")
+        return _found(await (await self.store()).get_problem_spec(self._user, project_id), "problem spec")
 
     @put("/projects/{project_id}/problem-spec", errors={**GONE, **CHANGED, **UNFIT}, returns="the problem spec")
     async def put_problem_spec(self, project_id: str, body: PutSpec) -> ProblemSpec:
         """Change what a project is to solve."""
-        store = await self._store()
+        store = await self.store()
         spec = _put(await store.get_problem_spec(self._user, project_id) or ProblemSpec(), body)
         why = Provenance("spec_change", "edited by hand", actor="user", source="page")
         return await store.put_problem_spec(self._user, project_id, spec, expected=body.version, why=why)
@@ -135,12 +140,12 @@ class Service:
     @get("/projects/{project_id}/world-model", errors=GONE, returns="the world model")
     async def world_model(self, project_id: str) -> WorldModel:
         """The world that a project is about."""
-        return _found(await (await self._store()).get_world_model(self._user, project_id), "world model")
+        return _found(await (await self.store()).get_world_model(self._user, project_id), "world model")
 
     @put("/projects/{project_id}/world-model", errors={**GONE, **CHANGED, **UNFIT}, returns="the world model")
     async def put_world_model(self, project_id: str, body: PutWorld) -> WorldModel:
         """Change the world that a project is about."""
-        store = await self._store()
+        store = await self.store()
         world = _put(await store.get_world_model(self._user, project_id) or WorldModel(), body)
         why = Provenance("world_model_change", "edited by hand", actor="user", source="page")
         return await store.put_world_model(self._user, project_id, world, expected=body.version, why=why)
@@ -148,53 +153,48 @@ class Service:
     @get("/projects/{project_id}/workflow-state", errors=GONE)
     async def workflow_state(self, project_id: str) -> WorkflowState:
         """How far a project is."""
-        state = await state_of(await self._store(), self._user, project_id)
+        state = await state_of(await self.store(), self._user, project_id)
         return WorkflowState(**told(state), workflow_progress=progress_of(state))
 
     @get("/projects/{project_id}/provenance", errors=GONE, returns="the changes")
     async def provenance(self, project_id: str) -> list[Provenance]:
         """Who changed what in a project, and why."""
-        return await (await self._store()).list_provenance(self._user, project_id)
-
-    @get("/projects/{project_id}/runs", errors=GONE, returns="them")
-    async def runs(self, project_id: str) -> list[Run]:
-        """The searches of a project."""
-        return await (await self._store()).list_runs(self._user, project_id)
+        return await (await self.store()).list_provenance(self._user, project_id)
 
     @post("/projects/{project_id}/runs/preflight", errors=GONE, returns="what was found")
     async def preflight(self, project_id: str, body: RunWanted) -> Preflight:
         """Whether a search could begin."""
-        state = await state_of(await self._store(), self._user, project_id)
+        state = await state_of(await self.store(), self._user, project_id)
         return preflight(state, body.mode, body.parameters)
 
     @get("/projects/{project_id}/chat-sessions", errors=GONE, returns="the conversations")
     async def sessions(self, project_id: str) -> list[ChatSession]:
         """The conversations about a project."""
-        return await (await self._store()).list_chat_sessions(self._user, project_id)
+        return await (await self.store()).list_chat_sessions(self._user, project_id)
 
     @post("/chat-sessions", errors={**GONE, **UNFIT}, returns="the conversation")
     async def begin_session(self, body: NewSession) -> Created[ChatSession]:
         """Begin a conversation."""
-        return await (await self._store()).create_chat_session(self._user, body.project_id, body.title, body.mode)
+        return await (await self.store()).create_chat_session(self._user, body.project_id, body.title, body.mode)
 
     @get("/chat-sessions/{session_id}/messages", errors=GONE, returns="the messages")
     async def messages(self, session_id: str) -> list[MessageTold]:
         """What was said in a conversation."""
-        store = await self._store()
+        store = await self.store()
         await recover(self._host, store, session_id)
         return [_told(each) for each in await store.list_messages(self._user, session_id)]
 
     @post("/chat-sessions/{session_id}/messages", errors={**GONE, **UNFIT}, returns="the message")
     async def add_message(self, session_id: str, body: NewMessage) -> Created[MessageTold]:
         """Add a message."""
-        store = await self._store()
+        store = await self.store()
         metadata = {**body.message_metadata, AUTHOR: self._user}
         return _told(await store.add_message(self._user, session_id, body.role, body.content, metadata))
 
     @post("/chat-sessions/{session_id}/guidance", errors=GONE, runs=True, returns="the answer")
     async def guidance(self, session_id: str, body: GuidanceAsked) -> Guided:
         """Guidance that isn't kept as a message."""
-        store = await self._store()
+        store = await self.store()
         session = await store.get_chat_session(self._user, session_id)
         most = min(max(body.message_limit, 0), MOST_MESSAGES)
         before = await store.list_messages(self._user, session.id, most + 1)
@@ -208,7 +208,7 @@ class Service:
         try:
             model = await self._host.model()
         except (UnknownModel, ModelError) as error:
-            state = await state_of(await self._store(), self._user, session.host.about["project_id"])
+            state = await state_of(await self.store(), self._user, session.host.about["project_id"])
             return guided_without_model(state, query, str(error))
         return (await session.run(query or NO_QUESTION, history=history, model=model)).data
 
@@ -220,12 +220,12 @@ class Service:
     )
     async def architect_reply(self, session_id: str) -> MessageTold:
         """Answer what was said last."""
-        return _told(await reply(self._host, await self._store(), session_id))
+        return _told(await reply(self._host, await self.store(), session_id))
 
     @post("/chat-sessions/{session_id}/architect-reply-stream", errors=GONE, runs=True)
     async def architect_reply_stream(self, session_id: str) -> Events[dict[str, Any]]:
         """Answer what was said last, and see it come."""
-        store = await self._store()
+        store = await self.store()
         await store.get_chat_session(self._user, session_id)
         return _as_original(stream_reply(self._host, store, session_id))
 
@@ -277,4 +277,8 @@ def _on_error(request: Request, error: Exception) -> Response | None:
 
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, at the paths of the original."""
-    return routes_of(Service(host), on_error=_on_error, problem=Detail)
+    service = Service(host)
+    runs = RunsApi(host, service.store)
+    with suppress(RuntimeError):  # it isn't served yet; then whoever first lists the runs of a project has them taken up
+        asyncio.get_running_loop().call_soon(runs.take_up)
+    return routes_of(service, runs, on_error=_on_error, problem=Detail)

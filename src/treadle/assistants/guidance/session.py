@@ -1,7 +1,7 @@
 """The guidance assistant as every face has it: its agent, on one project, and the chat sessions that its answers are kept in.
 
 The context of a conversation is `{"project_id": ID, "session_id": ID}`. Without a session nothing is remembered; without a project
-the assistant says that one has to be opened.
+the tools name one, or mean the one that changed last.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -34,14 +34,14 @@ from treadle.assistants.guidance.audits import audits_of
 from treadle.assistants.guidance.kinds import Kind, actions_in, kind_of
 from treadle.assistants.guidance.plan import Plan as Steps
 from treadle.assistants.guidance.plan import plan as led
-from treadle.assistants.guidance.plan import without_project
-from treadle.assistants.guidance.projects import open_projects, user_of
-from treadle.assistants.guidance.prompts import INSTRUCTIONS, NO_QUESTION, WITHDRAWN, question, told, without_model
+from treadle.assistants.guidance.projects import open_projects, state_of, user_of
+from treadle.assistants.guidance.prompts import INSTRUCTIONS, NO_QUESTION, UNBOUND, WITHDRAWN, question, told, without_model
 from treadle.assistants.guidance.recommend import recommended
+from treadle.assistants.guidance.run_tools import guidance_tools
 from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.stages import Progress, Stage, State, progress_of, stage_of
 from treadle.assistants.guidance.store.errors import NotThere, StoreError
-from treadle.assistants.guidance.tools import guidance_tools, state_of
+from treadle.assistants.guidance.tools import ProjectScope
 from treadle.routes import redacted
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def configure(host: Host) -> Mapping[str, Any]:
     """What its model is told, from the present state of the project."""
     context = context_of(host)
     if not context.project_id:
-        return {}
+        return {"instructions": f"{INSTRUCTIONS}\n\n{UNBOUND}"}
 
     async def instructions(_: RunContext[Any]) -> str:
         try:
@@ -117,25 +117,23 @@ def configure(host: Host) -> Mapping[str, Any]:
 
 
 def toolsets(host: Host) -> Sequence[Toolset]:
-    """The tools of the project, but for those that the settings don't allow; none without a project."""
+    """The tools, but for those that the settings don't allow; bound to the project of the conversation, if it has one."""
     context = context_of(host)
     settings: GuidanceSettings = host.settings.assistant("guidance")
-    if not context.project_id:
-        return ()
 
     @asynccontextmanager
     async def tools() -> AsyncGenerator[Toolset]:
         async with open_projects(host) as store:
-            every = guidance_tools(store, user_of(host), context.project_id, context.session_id)
+            every = guidance_tools(ProjectScope(host, store, context.project_id, context.session_id))
             allowed = settings.allowed_tools or [each.name for each in every.tools()]
             yield only(every, *[each for each in allowed if each not in settings.denied_tools])
 
     return (LateTools(tools),)
 
 
-def plan(host: Host) -> Callable[[Request], Steps]:
+def plan(_: Host) -> Callable[[Request], Steps]:
     """How a model that calls no tools by itself is led."""
-    return led if context_of(host).project_id else without_project
+    return led
 
 
 # its conversations

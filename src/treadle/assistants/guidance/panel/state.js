@@ -17,7 +17,8 @@ const SECTIONS = {  // of a world model, with what belongs there
 const ACTORS = { user: "by hand", agent: "by the architect", system: "by itself" };
 const FEW = 5;  // changes that are shown at once
 const STATUSES = { completed: "good", failed: "bad", cancelled: "warn" };
-let isUnfolded = false;
+const PAUSE = 2000;  // milliseconds between two looks at a run that is under way
+let isUnfolded = false, looking = 0;
 
 /** What there is of a project. What it hasn't got yet isn't asked for. */
 export async function loadState(id) {
@@ -34,7 +35,7 @@ export function drawState(project, { workflow, spec, world, runs, changes }, aga
   drawSteps(workflow.workflow_progress);
   drawSpec(project.id, spec, again);
   drawWorld(world);
-  drawRuns(runs.toReversed());
+  drawRuns(project.id, runs.toReversed(), workflow.stage !== "setup", again);
   drawChanges(changes.toReversed());
   unfold();
 }
@@ -84,18 +85,84 @@ function entryOf({ name, type, description }) {
 
 // runs
 
-function drawRuns(runs) {
+function drawRuns(id, runs, isReady, again) {
   section("runs", runs.length ? counted(runs.length, "run") : "none", runs.length
-    ? element("ul", { class: "rows" }, runs.map(runOf)) : element("p", { class: "soft" }, "Nothing has been run yet."));
+    ? element("ul", { class: "rows" }, runs.map((run) => runOf(id, run, again)))
+    : element("p", { class: "soft" }, "Nothing has been run yet."),
+    ...(isReady ? [element("div", { class: "actions" }, startOf(id, again))] : []));
+  clearTimeout(looking);
+  if (runs.some(isUnderWay)) looking = setTimeout(again, PAUSE);
 }
 
-function runOf({ status, mode, created_at, candidate_count: found, started_at, completed_at, error_summary: error }) {
+/** Whether something will happen by itself: what is created for candidates of a person's own waits for them. */
+function isUnderWay({ status, ui_trigger_source: source }) {
+  return Boolean(source) && ["created", "running"].includes(status);
+}
+
+function runOf(id, run, again) {
+  const { status, mode, created_at, candidate_count: found, started_at, completed_at, error_summary: error } = run;
   const took = started_at && completed_at ? lasting((Date.parse(completed_at) - Date.parse(started_at)) / 1000) : "";
   const facts = [plain(mode), found ? counted(found, "candidate") : "", took].filter(Boolean).join(" · ");
   return element("li", {}, element("div", { class: "head" },
     element("span", { class: `name ${STATUSES[status] ?? ""}` }, title(status)),
     element("span", { class: "small soft" }, ago(created_at))),
-    element("p", { class: "small soft" }, facts), error ? element("p", { class: "small bad" }, error) : null);
+    element("p", { class: "small soft" }, facts), error ? element("p", { class: "small bad" }, error) : null,
+    found ? comparisonOf(id, run.id) : null,
+    status === "running" ? acting("Stop", () => ask(`${pathOf(id, run.id)}/cancel`, {}), again) : null);
+}
+
+function pathOf(id, run) {
+  return `/projects/${encodeURIComponent(id)}/runs/${encodeURIComponent(run)}`;
+}
+
+function startOf(id, again) {
+  const trigger = { ui_trigger_id: `page-${Date.now()}-${Math.random()}`, ui_trigger_source: "page" };
+  return acting("Start a run", () => ask(`/projects/${encodeURIComponent(id)}/runs`, trigger), again);
+}
+
+/** A button that does something, and says below it what went wrong. */
+function acting(words, act, again) {
+  const said = element("p", { class: "small bad", role: "alert" });
+  const button = element("button", { type: "button", class: "quiet small", onclick: async () => {
+    button.disabled = true;
+    try {
+      await act();
+      await again();
+    } catch (error) {
+      said.textContent = error.message;
+    } finally {
+      button.disabled = false;
+    }
+  } }, words);
+  return element("div", {}, button, said);
+}
+
+/** The candidates of a run by constraint, asked for when somebody unfolds them; each with its decision record to download. */
+function comparisonOf(id, run) {
+  const within = element("div", { class: "within" });
+  const details = element("details", { class: "compare" }, element("summary", { class: "small" }, "Compare candidates"), within);
+  details.addEventListener("toggle", async () => {
+    if (!details.open || within.childElementCount) return;
+    try {
+      within.replaceChildren(...comparedNodes(id, await ask(`${pathOf(id, run)}/comparison`)));
+    } catch (error) {
+      within.replaceChildren(element("p", { class: "small bad" }, error.message));
+    }
+  });
+  return details;
+}
+
+function comparedNodes(id, { candidates, constraints }) {
+  const cells = (kind, values) => values.map((value) => element(kind, {}, String(value ?? "–")));
+  const rows = constraints.map(({ name, weight, scores }) =>
+    element("tr", {}, element("th", { scope: "row" }, `${name} (${weight})`), cells("td", scores)));
+  const total = element("tr", {}, element("th", { scope: "row" }, "Total"), cells("td", candidates.map((each) => each.total)));
+  const head = element("tr", {}, element("th", {}, "Constraint"), cells("th", candidates.map((_, number) => `C${number + 1}`)));
+  const key = candidates.map(({ id: one, label, status }) => element("li", {}, `${label} · ${plain(status)} `, element("a", {
+    href: `/projects/${encodeURIComponent(id)}/candidates/${encodeURIComponent(one)}/adr`, download: "",
+  }, "Decision record")));
+  return [element("table", { class: "small" }, element("thead", {}, head), element("tbody", {}, rows, total)),
+    element("ol", { class: "small" }, key)];
 }
 
 // changes

@@ -1,5 +1,7 @@
 """Candidates of runs: the solutions they looked at."""
 
+from typing import Any
+
 from msgspec.structs import replace
 from sqlalchemy import select, update
 
@@ -10,20 +12,27 @@ from treadle.assistants.guidance.store.part import Part
 from treadle.assistants.guidance.store.rows import project_row, row_by_id, rows_in_order, value_of
 from treadle.assistants.guidance.store.runs import RUN
 from treadle.assistants.guidance.store.tables import candidates, runs
-from treadle.assistants.guidance.store.values import Candidate, Provenance, new_id
+from treadle.assistants.guidance.store.values import Candidate, CandidateStatus, Provenance, new_id
 from treadle.assistants.guidance.store.whole import whole
 
 CANDIDATE = "candidate"
 
 
 class Candidates(Part):
-    """Create, list and get candidates."""
+    """Create, score, list and get candidates."""
 
     @whole
-    async def create_candidate(self, user: str, candidate: Candidate, why: Provenance | None = None) -> Candidate:
-        """A new candidate of `candidate.run_id`, perhaps with how it came about; the run counts it."""
-        fresh = checked(replace(candidate, id=new_id()))
+    async def create_candidate(
+        self, user: str, candidate: Candidate, why: Provenance | None = None, *, candidate_id: str = ""
+    ) -> Candidate:
+        """A new candidate of `candidate.run_id`, perhaps with how it came about; the run counts it.
+
+        With an id of the caller's it is made once: the one that is there already comes back.
+        """
+        fresh = checked(replace(candidate, id=candidate_id or new_id()))
         async with changing_one(self._database, user, runs, candidate.run_id, RUN) as (change, _):
+            if (row := await change.there(candidates, candidate_id, CANDIDATE)) is not None:
+                return value_of(row, Candidate)
             await _parents(change, fresh.parent_ids)
             await change.add(candidates, fresh)
             one_more = {"candidate_count": runs.c.candidate_count + 1}
@@ -31,6 +40,17 @@ class Candidates(Part):
             if why is not None:
                 await change.account(replace(why, reference_ids=(*why.reference_ids, fresh.id)), CANDIDATE)
             return replace(fresh, project_id=change.project_id)
+
+    @whole
+    async def update_candidate(
+        self, user: str, candidate_id: str, why: Provenance, *, scores: dict[str, Any], status: CandidateStatus
+    ) -> Candidate:
+        """Keep how a candidate was scored, with how that came about."""
+        async with changing_one(self._database, user, candidates, candidate_id, CANDIDATE) as (change, row):
+            candidate = checked(value_of(row, Candidate, scores=scores, status=status))
+            await change.set(candidates, candidate_id, scores=candidate.scores, status=candidate.status)
+            await change.account(replace(why, reference_ids=(*why.reference_ids, candidate_id)), CANDIDATE)
+            return candidate
 
     @whole
     async def list_candidates(self, user: str, run_id: str) -> list[Candidate]:

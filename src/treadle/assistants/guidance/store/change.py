@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from treadle.assistants.guidance.store.checks import checked, sound
 from treadle.assistants.guidance.store.database import Database
-from treadle.assistants.guidance.store.errors import NotThere
+from treadle.assistants.guidance.store.errors import BadValue, NotThere
 from treadle.assistants.guidance.store.rows import project_row, row_by_id, row_of
 from treadle.assistants.guidance.store.tables import projects, provenance
 from treadle.assistants.guidance.store.values import Provenance, new_id, now
@@ -33,6 +33,13 @@ class Change:
         self.counter += 1
         row = {**row_of(value, table), "project_id": self.project_id, "number": self.counter}
         await self.connection.execute(insert(table).values(row))
+
+    async def there(self, table: Table, one: str, what: str) -> RowMapping | None:
+        """The row by an id of the caller's, if it was kept before; `BadValue` where another project has one by it."""
+        row = (await self.connection.execute(select(table).where(table.c.id == one))).mappings().one_or_none() if one else None
+        if row is not None and row["project_id"] != self.project_id:
+            raise BadValue(f"The id {one!r} of a {what} is taken; try again.")
+        return row
 
     async def set(self, table: Table, one: str, **columns: Any) -> None:
         """Change some columns of a row."""

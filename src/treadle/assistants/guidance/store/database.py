@@ -65,6 +65,14 @@ class Database:
             if begin is _TO_REBUILD:
                 await connection.invalidate()  # its foreign keys are still off
 
+    async def purge(self) -> None:
+        """Have what was deleted leave the write-ahead log too; in the file itself it was overwritten."""
+        with self._translated():
+            async with self._engine.connect() as connection:
+                if connection.dialect.name == "sqlite":
+                    await connection.execution_options(**{_BEGIN: ()})
+                    await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
     async def close(self) -> None:
         """Let go of every connection."""
         await self._engine.dispose()
@@ -133,7 +141,7 @@ def _prepare(connection: Any, _: object) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     write_ahead(cursor.execute)
-    for pragma in ("foreign_keys=ON", "synchronous=FULL"):
+    for pragma in ("foreign_keys=ON", "synchronous=FULL", "secure_delete=ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

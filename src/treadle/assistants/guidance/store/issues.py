@@ -17,10 +17,13 @@ class Issues(Part):
     """Create, list, get and resolve issues."""
 
     @whole
-    async def create_issue(self, user: str, issue: Issue) -> Issue:
-        """A new issue of `issue.project_id`, which is open."""
-        fresh = checked(replace(issue, id=new_id(), resolution_status="open", resolution_note="", resolved_at=None))
+    async def create_issue(self, user: str, issue: Issue, *, issue_id: str = "") -> Issue:
+        """A new issue of `issue.project_id`, which is open; with an id of the caller's, once."""
+        fresh = replace(issue, id=issue_id or new_id(), resolution_status="open", resolution_note="", resolved_at=None)
+        fresh = checked(fresh)
         async with changing(self._database, user, issue.project_id) as change:
+            if (row := await change.there(issues, issue_id, ISSUE)) is not None:
+                return value_of(row, Issue)
             await change.expect(runs, fresh.run_id, "run")
             await change.expect(candidates, fresh.candidate_id, "candidate")
             await change.add(issues, fresh)

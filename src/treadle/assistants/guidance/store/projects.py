@@ -93,6 +93,7 @@ class Projects(Part):
         async with changing(self._database, user, project_id) as change:
             _owns(change)
             await change.connection.execute(delete(projects).where(projects.c.id == project_id))
+        await self._database.purge()
 
 
 async def project_of(connection: AsyncConnection, row: RowMapping) -> Project:

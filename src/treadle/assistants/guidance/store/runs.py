@@ -1,4 +1,7 @@
-"""Runs of a project. A run is created by a person; then its status goes forward only, until it has ended."""
+"""Runs of a project. A run is created by a person; then its status goes forward only, until it has ended.
+
+One that failed can go on: what it had found by then is kept.
+"""
 
 from typing import Any
 
@@ -14,17 +17,20 @@ from treadle.assistants.guidance.store.values import ENDED, Run, RunStatus, new_
 from treadle.assistants.guidance.store.whole import whole
 
 RUN = "run"
-NEXT: dict[RunStatus, tuple[RunStatus, ...]] = {"created": ("running", *ENDED), "running": ENDED}
+NEXT: dict[RunStatus, tuple[RunStatus, ...]] = {"created": ("running", *ENDED), "running": ENDED, "failed": ("running",)}
 
 
 class Runs(Part):
     """Create, list, get and update runs."""
 
     @whole
-    async def create_run(self, user: str, run: Run) -> Run:
-        """A new run of `run.project_id`, in status created."""
-        fresh = checked(replace(run, id=new_id(), status="created", candidate_count=0, started_at=None, completed_at=None))
+    async def create_run(self, user: str, run: Run, *, run_id: str = "") -> Run:
+        """A new run of `run.project_id`, in status created; with an id of the caller's, once: the one that is there comes back."""
+        fresh = replace(run, id=run_id or new_id(), status="created", candidate_count=0, started_at=None, completed_at=None)
+        fresh = checked(fresh)
         async with changing(self._database, user, run.project_id) as change:
+            if (row := await change.there(runs, run_id, RUN)) is not None:
+                return value_of(row, Run)
             await change.expect(chat_sessions, fresh.chat_session_id, "chat session")
             await change.expect(messages, fresh.recommended_message_id, "message")
             await change.add(runs, fresh)
@@ -51,6 +57,7 @@ class Runs(Part):
         run_id: str,
         status: RunStatus,
         *,
+        config: dict[str, Any] | None = None,
         metrics: dict[str, Any] | None = None,
         llm_usage: dict[str, Any] | None = None,
         scenario_count: int | None = None,
@@ -60,6 +67,7 @@ class Runs(Part):
     ) -> Run:
         """Take a run on to a status, or leave it in its own, with what is known of it by now; None leaves a thing as it is."""
         known = {
+            "config": config,
             "metrics": metrics,
             "llm_usage": llm_usage,
             "scenario_count": scenario_count,
@@ -82,5 +90,5 @@ def _onward(run: Run, status: RunStatus, moment: Any) -> Run:
     if status not in NEXT.get(run.status, ()):
         raise BadValue(f"A run that is {run.status} can't become {status!r}; start another.")
     if status == "running":
-        return replace(run, status=status, started_at=moment)
+        return replace(run, status=status, started_at=run.started_at or moment, completed_at=None, error_summary="")
     return replace(run, status=status, completed_at=moment)

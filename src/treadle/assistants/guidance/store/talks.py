@@ -3,7 +3,6 @@
 from typing import Any
 
 from msgspec.structs import replace
-from sqlalchemy import select
 
 from treadle.assistants.guidance.store.change import Change, changing, changing_one
 from treadle.assistants.guidance.store.checks import checked
@@ -76,8 +75,7 @@ class Talks(Part):
         """Append a message to a chat session; with an id of the caller's, once: the one that is there already comes back."""
         message = checked(ChatMessage(session_id, role, content, metadata or {}, id=message_id or new_id()))
         async with changing_one(self._database, user, chat_sessions, session_id, SESSION) as (change, _):
-            query = select(messages).where(messages.c.id == message.id)
-            if message_id and (row := (await change.connection.execute(query)).mappings().one_or_none()) is not None:
+            if (row := await change.there(messages, message_id, MESSAGE)) is not None:
                 return value_of(row, ChatMessage)
             await change.add(messages, message)
             return replace(message, project_id=change.project_id)
