@@ -30,6 +30,7 @@ from treadle.server.mcp.assistants import Policies
 SETTLED = """
 [model]
 temperature = 0.3
+max_tokens = 4321
 dialect = "native"
 [limits]
 rounds = 7
@@ -77,7 +78,7 @@ def counts(setups):
     for setup in setups:
         limits = setup.terms.limits
         assert (limits.rounds, limits.seconds, limits.tokens) == (7, 900, 50_000), setup.name
-        assert setup.options.temperature == 0.3, setup.name
+        assert (setup.options.temperature, setup.options.max_tokens) == (0.3, 4321), setup.name
         assert setup.result_limit == 1234, setup.name
         assert [judged(setup, name) for name in ("look_up", "send_word", "drop_all")] == ["Allow", "Ask", "Deny"], setup.name
 
