@@ -189,3 +189,13 @@ def test_independent_calls_of_a_reply_are_carried_out_together_and_all_come_back
         calls(("list_applications", {}), ("get_dashboard_stats", {})), lambda request: str(len(request.history[-1].parts))
     ) as server:
         assert says(server, demo, "Everything, please")["message"] == "2"
+
+
+def test_a_tool_that_isnt_there_is_a_result_that_says_so_and_the_conversation_goes_on(serve, demo):
+    def told(request):
+        result = request.history[-1].parts[0]
+        return f"{result.problem}: {result.content}"
+
+    with serve(calls(("scale_application", {"app_name": "demo-app"})), told) as server:
+        reply = says(server, demo, "scale demo-app")
+    assert (reply["stopped"], "There is no tool 'scale_application'" in reply["message"]) == ("answered", True)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -49,7 +49,8 @@ async def of_golden_path(platform: Platform, path: Json, parameters: Mapping[str
 
 def of_retrying(platform: Platform, failed: Json, seal: "Seal") -> Preview:
     """What failed, why, and where it would go on."""
-    step = next((each for each in failed.get("steps", []) if each.get("status") == "failed"), {})
+    steps = cast("list[Json]", failed.get("steps", []))
+    step = next((each for each in steps if each.get("status") == "failed"), dict[str, Any]())
     whose = f"{failed.get('workflow_name', 'unnamed')} of {failed.get('application_name', '?')}"
     head = f"Workflow {failed['id']} ({whose}) on {platform.server} would be retried."
     at = f" from step {step['step_number']}, {step.get('step_name', 'unnamed')}" if "step_number" in step else ""

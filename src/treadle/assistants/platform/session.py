@@ -102,7 +102,7 @@ def described_tools(settings: PlatformSettings, folder: Path) -> Toolset:
     from treadle.web import openapi_tools  # most platforms are innominatus
 
     document = settings.openapi if "://" in settings.openapi else folder / Path(settings.openapi).expanduser()
-    credentials = dict.fromkeys(("bearer", "api_key"), CREDENTIAL)
+    credentials = {"bearer": CREDENTIAL, "api_key": CREDENTIAL}
     return openapi_tools(document, name="platform", base_url=settings.server, private=True, credentials=credentials)
 
 

@@ -7,7 +7,7 @@ are in no file, journal or log, and end when the person signs out, after hours w
 import time
 from collections.abc import Callable
 from secrets import token_urlsafe
-from typing import Any
+from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -71,7 +71,7 @@ async def token_for(server: str, username: str, password: str) -> str:
             told = await platform.login(msgspec.json.encode({"username": username, "password": password}))
         except SignedOut:
             raise SignedOut("The platform doesn't take this name with this password.") from None
-    token: Any = told.get("token") if isinstance(told, dict) else None
+    token = cast("Json", told).get("token") if isinstance(told, dict) else None
     if not isinstance(token, str) or not token:
         raise ToolProblem("The platform gave no token for this name and password.")
     return token
