@@ -33,9 +33,10 @@ MODEL = {502: "the model's server failed", 503: "there is no model; the sentence
 RUNS = {404: "there is no such run of theirs", 409: "the run is under way, waits, or waits no more", **MODEL}
 LONG = {413: f"more than {LONGEST:,} characters, or than is taken at once"}
 
-ASKED = {401: "nobody is signed in to the platform", 404: "the platform has no such thing", 502: "the platform didn't answer"}
+REFUSED = {403: "the platform refuses it", 404: "the platform has no such thing", 429: "too many requests, the platform says"}
+ASKED = {401: "nobody is signed in to the platform", 502: "the platform didn't answer", **REFUSED}
 STATUSES: dict[type[ToolProblem], int] = {SignedOut: 401, Forbidden: 403, Missing: 404, TooMany: 429}
-SIGN_IN = {401: "the platform doesn't take them", 429: "too many tries, the platform says", 502: "the platform didn't answer"}
+SIGN_IN = {401: "the platform doesn't take them", 502: "the platform didn't answer", **REFUSED}
 
 # What is sent
 
