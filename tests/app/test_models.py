@@ -90,3 +90,32 @@ def test_without_its_engine_it_cannot_be_used(folder, monkeypatch):
     here(folder)
     with pytest.raises(UnknownModel, match=r"pip install 'treadle\[local\]' && treadle models pull"):
         usual()
+
+
+@pytest.fixture
+def keys(monkeypatch):
+    """Keys of two providers; nobody has named a model."""
+    for name in ("LLM_PROVIDER", "OPENAI_MODEL", "ANTHROPIC_MODEL", "CLAUDE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    return monkeypatch.setenv
+
+
+@pytest.mark.parametrize(
+    ("variables", "model"),
+    [
+        ({"LLM_PROVIDER": "openai", "OPENAI_MODEL": "gpt-x"}, "openai:gpt-x"),
+        ({"LLM_PROVIDER": "anthropic", "CLAUDE_MODEL": "claude-x"}, "anthropic:claude-x"),
+    ],
+)
+def test_the_provider_and_the_model_that_variables_name_are_used(keys, variables, model):
+    for name, value in variables.items():
+        keys(name, value)
+    assert usual() == model
+
+
+def test_a_key_that_is_set_goes_before_an_ollama_that_runs(keys):
+    with WireServer([]) as server:
+        keys("OLLAMA_HOST", server.url)
+        assert not usual().startswith("ollama:")

@@ -30,6 +30,7 @@ from treadle.server.mcp.assistants import Policies
 SETTLED = """
 [model]
 temperature = 0.3
+max_tokens = 4321
 dialect = "native"
 [limits]
 rounds = 7
@@ -72,12 +73,12 @@ def made(monkeypatch):
     return found
 
 
-def counts(setups):
+def counts(setups, max_tokens=4321):
     assert setups, "no agent was made here"
     for setup in setups:
         limits = setup.terms.limits
         assert (limits.rounds, limits.seconds, limits.tokens) == (7, 900, 50_000), setup.name
-        assert setup.options.temperature == 0.3, setup.name
+        assert (setup.options.temperature, setup.options.max_tokens) == (0.3, max_tokens), setup.name
         assert setup.result_limit == 1234, setup.name
         assert [judged(setup, name) for name in ("look_up", "send_word", "drop_all")] == ["Allow", "Ask", "Deny"], setup.name
 
@@ -149,7 +150,7 @@ def test_they_count_on_a_server(typed, made, tmp_path, path, body):
         headers = {"content-type": "application/json"}
         asked = urllib.request.Request(f"{server.url}{path}", json.dumps(body).encode(), headers)
         assert urllib.request.urlopen(asked).status in (200, 202)
-    counts(made)
+    counts(made, body.get("max_tokens", 4321))  # what a request asks for goes before what is settled
 
 
 def test_rules_count_for_what_is_offered_over_mcp(typed):

@@ -152,7 +152,8 @@ def settled_agent(
     settings = user_settings() if folder is None else settings_of(folder)
     said = {key.partition(".")[2]: value for key, value in settings.said("limits").items()}
     mine: Options = parts.get("options") or Options()
-    heat = settings.said("model").get("model.temperature")
+    model_said = settings.said("model")
+    written = Options(temperature=model_said.get("model.temperature"), max_tokens=model_said.get("model.max_tokens"))
     result_limit = settings.said("context").get("context.result_limit")
     shown: Results | None = parts.get("results")
     alone = None if host is None or host.shared else host.home.folder
@@ -161,7 +162,7 @@ def settled_agent(
         **parts,
         "tools": (*parts.get("tools", ()), *added),
         "limits": replace(parts.get("limits") or Limits(), **{**said, **limits}),
-        "options": merge_options(merge_options(mine, Options(temperature=heat)), options),
+        "options": merge_options(merge_options(mine, written), options),
         "policy": settled_policy(settings, parts.get("policy")),
         "dialect": parts.get("dialect") or settings.model.dialect,
         "results": shown if result_limit is None else replace(shown or Results(), limit=result_limit),

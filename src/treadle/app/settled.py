@@ -33,6 +33,7 @@ class ModelSettings(Struct, frozen=True):
     base_url: Address = ""
     context: Count | None = None
     temperature: Annotated[float, Meta(ge=0, le=10)] | None = None
+    max_tokens: Count | None = None
     dialect: Text = ""
 
 
@@ -257,6 +258,7 @@ KEYS: dict[str, Key] = {
     "model.base_url": Key("user", "an address such as http://localhost:8000/v1, without a password in it"),
     "model.context": Key("user", "a whole number from 1 up"),
     "model.temperature": Key("project", "a number from 0 to 10"),
+    "model.max_tokens": Key("lower", "a whole number from 1 up"),
     "model.dialect": Key("user", "a text"),
     "limits.rounds": Key("lower", "a whole number from 1 up"),
     "limits.seconds": Key("lower", "a number above 0"),

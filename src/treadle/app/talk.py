@@ -45,6 +45,10 @@ class Talk(Protocol):
         """Say something, and show what comes of it as it comes."""
         ...
 
+    async def call(self, name: str, arguments: Mapping[str, Any], message: str) -> int:
+        """Have the one call made that the agent's model makes (`one_call`), show what it brings, and give the exit code."""
+        ...
+
     def start_afresh(self, context: Mapping[str, Any] | None = None) -> None:
         """Go on in a new run, which knows nothing of this one; in another context, where one is given."""
         ...

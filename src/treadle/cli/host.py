@@ -16,10 +16,11 @@ from treadle.app.home import open_home
 from treadle.app.session import AssistantSession
 from treadle.app.talk import Slash
 from treadle.cli.agents import model_from, shown, with_model
-from treadle.cli.choices import Chosen, chosen_from
+from treadle.cli.choices import Chosen, TypedCall, chosen_from
 from treadle.cli.conversation import Conversation
 from treadle.cli.face import Face
 from treadle.cli.lines import lines
+from treadle.cli.report import code_of_call
 from treadle.cli.talking import After, converse
 from treadle.cli.telling import Teller
 from treadle.core.errors import SettingsError
@@ -64,6 +65,12 @@ class Talking(Conversation):
     def __init__(self, session: AssistantSession, agent: Agent[Any], chosen: Chosen, face: Face) -> None:
         about = dict(session.host.about)
         super().__init__(agent, replace(chosen, about=about), face, run_id=new_run_id(), kept=True, session=session)
+
+    async def call(self, name: str, arguments: Mapping[str, Any], message: str) -> int:
+        """Have one call made; when the run is resumed, the same one is meant."""
+        self._chosen = replace(self._chosen, call=TypedCall(name, dict(arguments)))
+        self.face.form = "result"
+        return code_of_call(await self.ask(message))
 
     async def converse(self, slashes: Mapping[str, Slash] = {}, after: After | None = None) -> int:
         """Answer lines until there are no more."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from treadle.app.assistants import find
 from treadle.cli.carrying import carry_out
 from treadle.cli.codes import FINE
-from treadle.cli.logged import show_log
+from treadle.cli.logged import show_access, show_log
 from treadle.cli.render import counted
 from treadle.cli.screen import Screen
 from treadle.core.errors import SettingsError
@@ -38,6 +38,7 @@ async def _serve(args: argparse.Namespace, screen: Screen) -> int:
 
 
 async def _served(args: argparse.Namespace, screen: Screen, demo: "Trying | None" = None) -> int:
+    from treadle.server.access import NAME as ACCESS
     from treadle.server.hosting import make_host
     from treadle.server.serving import serve, users_of
 
@@ -53,6 +54,8 @@ async def _served(args: argparse.Namespace, screen: Screen, demo: "Trying | None
     for each in broken:
         screen.tell(str(each), "red")
     show_log(screen, "treadle", "uvicorn")
+    if args.access_log:
+        show_access(screen, ACCESS)
     host = make_host(demo.model, demo.base_url) if demo else make_host(args.model or "", args.base_url or "")
     await serve(
         [each.assistant for each in found],

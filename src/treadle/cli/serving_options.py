@@ -22,6 +22,7 @@ def serve_options(command: Parser) -> None:
     command.add_argument("--cors", action="append", metavar="ORIGIN", help=words)
     words = "a proxy stands before it and says for whom it asks (X-Forwarded-For, X-Forwarded-Proto)"
     command.add_argument("--behind-proxy", action="store_true", help=words)
+    command.add_argument("--access-log", action="store_true", help="show a line for each request")
     words = "try it: samples of every assistant and recorded runs, in a folder of their own, and a model where there is none"
     command.add_argument("--demo", action="store_true", help=words)
     add_model_options(command.add_argument)

@@ -59,6 +59,7 @@ async def ask(run: LiveRun, step: AskModel) -> None:
                 return
             wasted = wasted + (error.usage or Usage(requests=1))
             if not await _wait_for_next_try(run, error, attempt):
+                log.error("%s failed in run %s: %s", run.setup.model.name, run.id, run.redactor.text(str(error)))
                 run.finish("failed", text=run.state.words, reason=str(error), usage=wasted)
                 return
         else:

@@ -24,6 +24,7 @@ from treadle.app.assistant import Assistant, Host
 from treadle.app.home import open_home
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.routes import HandlerRoute
+from treadle.server.access import AccessLog
 from treadle.server.closing import close_all, close_one
 from treadle.server.cors import Cors, origin_of
 from treadle.server.doorman import Doorman
@@ -74,6 +75,7 @@ def create_app(
     """
     around = [
         *([Middleware(Forwarded)] if behind_proxy else ()),
+        Middleware(AccessLog),
         *([Middleware(Cors, origins=[origin_of(each) for each in cors])] if cors else ()),
         Middleware(Gate, hosts=hosts, by_address=by_address, body_limit=body_limit),
         Middleware(Caught),

@@ -10,7 +10,7 @@ def test_it_keeps_the_contract(monkeypatch, tmp_path):
     check_assistant(assistant)
 
 
-def test_it_offers_the_eleven_tools(monkeypatch, tmp_path):
+def test_it_offers_the_thirteen_tools(monkeypatch, tmp_path):
     monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
     (tmp_path / "own.toml").write_text("")
     with throwaway_host() as host:
@@ -27,4 +27,9 @@ def test_it_offers_the_eleven_tools(monkeypatch, tmp_path):
         "list_providers",
         "get_current_user",
     }
-    assert (effects["deploy_application"], effects["delete_application"]) == ("write", "destroy")
+    assert {name: effect for name, effect in effects.items() if effect != "read"} == {
+        "deploy_application": "write",
+        "delete_application": "destroy",
+        "run_golden_path": "write",
+        "retry_workflow": "write",
+    }

@@ -1,10 +1,11 @@
 """`treadle platform …`, as it is typed."""
 
+import json
 import signal
 
 import pytest
 
-from assistants.platform.stage import SPEC
+from assistants.platform.stage import SPEC, told
 from cli.running import Terminal, asks, script, start, treadle
 
 SHOWN = f"Here it is:\n\n```yaml\n{SPEC}```\n"
@@ -215,3 +216,41 @@ def test_a_token_that_the_model_repeats_is_masked_at_the_terminal_too(home, alic
     assert ran.code == 0
     assert token not in ran.out + ran.err
     assert token not in treadle(home, "audit", "--json", **alice).out
+
+
+def test_a_spec_is_deployed_and_an_application_deleted_without_a_model(home, alice, demo):
+    (home / "app.yaml").write_text(SPEC)
+    deployed = treadle(home, "platform", "deploy", str(home / "app.yaml"), "--yes", **alice)
+    assert deployed.code == 0, deployed.err
+    assert deployed.json["message"] == "Deployed 'my-app'"
+    deleted = treadle(home, "platform", "delete", "my-app", "--yes", **alice)
+    assert "Deleted 'my-app'" in deleted.json["message"]
+
+
+def test_a_workflow_is_retried_without_a_model_when_that_is_approved(home, alice, demo):
+    waiting = treadle(home, "platform", "retry", "7", **alice)
+    assert waiting.code == 3
+    assert "Workflow 7 (deploy-app of demo-app)" in waiting.err
+    (run,) = treadle(home, "runs", "--json").json
+    (call,) = treadle(home, "approve", run["run_id"], "--json").json
+    assert treadle(home, "approve", run["run_id"], call["call_id"]).code == 0
+    assert treadle(home, "resume", run["run_id"], **alice).code == 0
+    demo.settle()
+    (again,) = told(demo, ("get_workflow", {"workflow_id": "9"}))
+    assert json.loads(again)["parent_execution_id"] == 7
+
+
+def test_a_golden_path_is_run_with_its_parameters(home, alice):
+    (home / "app.yaml").write_text(SPEC)
+    ran = treadle(home, "platform", "run", "ephemeral-env", str(home / "app.yaml"), "--param", "branch=main", "--yes", **alice)
+    assert (ran.code, ran.json["golden_path"]) == (0, "ephemeral-env")
+    unsaid = treadle(home, "platform", "run", "ephemeral-env", str(home / "app.yaml"), "--yes", **alice)
+    assert (unsaid.code, "wants to know: branch" in unsaid.err) == (1, True)
+    wrong = treadle(home, "platform", "run", "ephemeral-env", str(home / "app.yaml"), "--param", "branch", **alice)
+    assert (wrong.code, "write it as NAME=VALUE" in wrong.err) == (2, True)
+
+
+def test_what_a_role_may_not_do_is_said_so(home, alice):
+    (home / "app.yaml").write_text(SPEC)
+    ran = treadle(home, "platform", "deploy", str(home / "app.yaml"), "--yes", **alice, TREADLE_PLATFORM_DEPLOY_ROLES="admin")
+    assert (ran.code, "doesn't have permission to use deploy_application" in ran.err) == (1, True)

@@ -55,7 +55,7 @@ def test_what_would_happen_is_said_and_a_typed_yes_does_it(talk, demo, yes, name
     def dialogue(client, server):
         asked = client.says("Delete demo-app.")
         assert asked["stopped"] == "waiting"
-        for words in ("As you wish.", "demo-app would be deleted from", "- db (postgres-mock", "yes or no"):
+        for words in ("As you wish.", "demo-app would be deleted from", "- db (postgres-mock", "(yes/no)"):
             assert words in asked["message"]
         assert application(demo, "demo-app") is not None
         return asked, client.says(yes, asked["run_id"] if names_run else None)
@@ -231,10 +231,9 @@ async def waits_since(folder, demo, at, *lost):
 def test_what_came_of_a_yes_is_said_though_the_model_fails_after_it(talk, demo):
     def dialogue(client, server):
         client.says("Delete demo-app.")
-        return client.says("yes")
+        return client.says("yes", status=502)
 
     done = talk(dialogue, DELETE, ModelRefused("There is no such model."))
-    assert done["stopped"] == "failed"
-    assert "demo-app" in done["message"]
-    assert done["message"].endswith("There is no such model.")
+    assert "Deleted 'demo-app'" in done["error"]
+    assert done["error"].endswith("There is no such model.")
     assert application(demo, "demo-app") is None

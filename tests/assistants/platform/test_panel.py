@@ -561,6 +561,42 @@ def test_deploying_does_nothing_when_it_is_denied(visit, demo):
     visit(look)
 
 
+def test_a_failed_workflow_is_retried_by_a_button_when_that_is_approved(visit, demo):
+    async def look(page):
+        await page.click("#failures")
+        await page.wait_for("document.querySelector('.action li button') !== null")
+        assert "7 · deploy-app of demo-app" in await page.text(".action li")
+        await page.click(".action li button")
+        await page.wait_for(ASKED)
+        assert "Workflow 7 (deploy-app of demo-app)" in await page.text("#chat .approval")
+        await page.click(".approve")
+        await page.wait_for("document.querySelector('#chat .call')?.dataset.state === 'done'")
+
+    visit(look)
+    demo.settle()
+    there = Request(f"{demo.url}/api/workflows/9", headers={"authorization": f"Bearer {demo.token('alice')}"})
+    with urlopen(there) as answer:
+        assert json.load(answer)["parent_execution_id"] == 7
+
+
+def test_a_spec_is_deployed_by_a_golden_path_when_that_is_approved(visit, demo):
+    async def look(page):
+        await page.click("#new-spec")
+        await edit(page, SPEC)
+        await page.click("#along")
+        await page.wait_for("document.querySelector('.action .path input') !== null")
+        await page.click(".action .path input[name=branch]")
+        await page.write("feature-x")
+        await page.press("Enter")
+        await page.wait_for(ASKED)
+        assert "The golden path ephemeral-env would run" in await page.text("#chat .approval")
+        await page.click(".approve")
+        await page.wait_for("document.querySelector('#chat .call')?.dataset.state === 'done'")
+
+    visit(look)
+    assert application(demo, "gift-shop") is not None
+
+
 def test_a_spec_is_written_from_a_description_copied_and_saved(visit, tmp_path):
     async def look(page):
         await page.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
@@ -730,6 +766,38 @@ def test_nobody_signed_in_and_no_model_are_said_with_what_to_do(browser, demo, t
         await page.close()
 
     with Serving(tmp_path, [assistant], lent=replace(host(tmp_path), model=no_model)) as server:
+        runner.run(run(f"{server.url}/platform/"))
+
+
+def test_a_person_signs_in_on_the_page_and_out_again(browser, demo, tmp_path, monkeypatch):
+    runner, started = browser
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("TREADLE_PLATFORM_SERVER", demo.url)
+    for name in ("TREADLE_PLATFORM_TOKEN", "IDP_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    is_bob = "document.querySelector('#who').innerText.startsWith('bob')"
+
+    async def run(url):
+        page = await started.open(url)
+        await page.wait_for("!document.querySelector('#sign-in').hidden")
+        await page.click("#sign-in")
+        await page.click("#sign-in-dialog input[autocomplete=off]")
+        await page.write("wrong")
+        await page.press("Enter")
+        await page.wait_for("document.querySelector('#sign-in-dialog .bad').innerText.includes('accept')")
+        await page.evaluate("document.querySelector('#sign-in-dialog input[autocomplete=off]').select()")
+        await page.write(demo.token("bob"))
+        await page.press("Enter")
+        await page.wait_for(f"{is_bob} && !document.querySelector('#sign-out').hidden && document.querySelector('#sign-in').hidden")
+        await ask(page, "Who am I?", DONE.format(1))
+        await page.click("#sign-out")
+        await page.wait_for(
+            f"!({is_bob}) && !document.querySelector('#sign-in').hidden && document.querySelector('.notice') !== null"
+        )
+        assert [problem for problem in page.problems if "status of 401" not in problem] == []
+        await page.close()
+
+    with Serving(tmp_path, [assistant], Scripted(calls(("get_current_user", {})), "You are Bob.")) as server:
         runner.run(run(f"{server.url}/platform/"))
 
 

@@ -77,6 +77,13 @@ def wish(about, app=""):
         (f"deploy\n```yaml\n{SPEC}```", wish("deploy"), ("deploy_application", {"spec_content": SPEC})),
         ("delete Demo-App", wish("delete", "Demo-App"), ("delete_application", {"app_name": "Demo-App"})),
         ("delete it", wish("delete", "demo-app"), ("list_applications", {})),
+        ("Retry workflow 7", wish("workflow"), ("retry_workflow", {"workflow_id": "7"})),
+        (
+            "Please retry what went through last of demo-app",
+            wish("workflow", "demo-app"),
+            ("list_workflows", {"app_name": "demo-app", "status": "failed"}),
+        ),
+        ("Run the golden path deploy-app", wish("deploy"), ("list_golden_paths", {})),
     ],
 )
 def test_what_a_message_is_about_chooses_the_call(message, said_of_it, call):
@@ -115,6 +122,20 @@ def test_why_something_failed_is_looked_up_in_the_newest_of_what_was_found():
         led([said("Why did it fail?"), *brought("list_workflows", "There are no such workflows.")], "It didn't.")[0].text
         == "It didn't."
     )
+
+
+def test_the_newest_failure_is_retried_where_no_number_was_named():
+    listed = brought("list_workflows", [{"id": 7, "status": "failed"}, {"id": 3}])
+    assert led([said("Retry the workflow of demo-app"), *listed])[0].calls == (("retry_workflow", {"workflow_id": "7"}),)
+
+
+def test_the_golden_path_that_a_message_names_is_run_with_what_it_gives():
+    listed = brought("list_golden_paths", [{"name": "deploy-app"}, {"name": "deploy-app-fast"}, "and 3 more"])
+    message = f"Run the golden path deploy-app-fast with branch=main:\n```yaml\n{SPEC}```"
+    ((name, arguments),) = led([said(message), *listed])[0].calls
+    assert (name, arguments["path"], arguments["parameters"]) == ("run_golden_path", "deploy-app-fast", {"branch": "main"})
+    assert arguments["spec_content"].strip() == SPEC.strip()
+    assert led([said("Use a golden path"), *listed], "Which one?")[0].text == "Which one?"
 
 
 def test_after_deploying_the_status_is_looked_up_where_it_was_asked_for():

@@ -7,7 +7,10 @@ import logging
 import pytest
 
 from assistants.platform.stage import SPEC, agent, approved, kept, told
-from treadle import Scripted, open_home
+from treadle import Agent, Scripted, allow, open_home
+from treadle.assistants.platform.server import Platform
+from treadle.assistants.platform.settings import PlatformSettings
+from treadle.assistants.platform.tools import PlatformTools
 from treadle.testing import calls
 
 THEIRS = {
@@ -86,19 +89,37 @@ def test_the_token_is_nowhere(demo, tmp_path, caplog):
         assert path.is_dir() or token.encode() not in path.read_bytes(), path
 
 
-def test_roles_that_the_operator_names_are_held_to(demo):
-    limits = {"deploy_roles": ("admin",), "delete_roles": ("admin", "developer")}
+LIMITS = {"deploy_roles": ("admin",), "delete_roles": ("admin", "developer")}
 
-    def offered(who, **more):
-        model = Scripted("Well.")
-        asyncio.run(agent(demo, model, who, **limits, **more).run("Go."))
-        return {tool.name for tool in model.requests[0].tools} & {"deploy_application", "delete_application"}
 
-    assert offered("alice") == {"delete_application"}
-    assert offered("admin") == {"deploy_application", "delete_application"}
-    assert offered("alice", token="wrong") == set()
-    (said,) = told(demo, ("deploy_application", {"spec_content": SPEC}), **limits)
-    assert "There is no tool 'deploy_application'" in said
+def test_roles_that_the_operator_names_are_held_to_and_the_model_hears_that_permission_is_missing(demo):
+    asked = [
+        ("deploy_application", {"spec_content": SPEC}),
+        ("run_golden_path", {"path": "deploy-app", "spec_content": SPEC}),
+        ("retry_workflow", {"workflow_id": "7"}),
+    ]
+    for said, (name, _) in zip(told(demo, *asked, **LIMITS), asked, strict=True):
+        wanted = f"The person doesn't have permission to use {name}: it needs the role admin, and theirs is developer."
+        assert said == f"{wanted} Tell them so. Nothing was done."
+    (unknown,) = told(demo, asked[0], token="wrong", **LIMITS)
+    assert "doesn't have permission" in unknown
+
+
+def test_whoever_has_the_role_is_asked_and_nobody_else_is(demo):
+    def approvals(who, name, arguments):
+        return asyncio.run(agent(demo, Scripted(calls((name, arguments)), "So."), who, **LIMITS).run("Go.")).approvals
+
+    assert approvals("alice", "deploy_application", {"spec_content": SPEC}) == ()
+    assert [each.name for each in approvals("admin", "deploy_application", {"spec_content": SPEC})] == ["deploy_application"]
+    assert [each.name for each in approvals("alice", "delete_application", {"app_name": "demo-app"})] == ["delete_application"]
+
+
+def test_permission_is_also_missing_where_nobody_has_to_be_asked(demo):
+    platform = Platform(demo.url, demo.token("alice"))
+    tools = PlatformTools(platform, PlatformSettings(server=demo.url, **LIMITS))
+    model = Scripted(calls(("deploy_application", {"spec_content": SPEC})), "So.")
+    result = asyncio.run(Agent(model, toolsets=[tools], policy=[allow("*")]).run("Go."))
+    assert "doesn't have permission" in result.calls[0].result.content
 
 
 def test_what_one_person_reads_isnt_kept_for_another(demo, tmp_path):

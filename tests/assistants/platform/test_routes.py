@@ -9,6 +9,7 @@ from assistants.platform.stage import SPEC, application, ask, run_of
 from server.running import Serving
 from treadle import Scripted, Traits
 from treadle.assistants.platform import assistant
+from treadle.core.errors import ModelRefused
 from treadle.testing import calls
 
 SHOWN = f"Here:\n```yaml\n{SPEC}```"
@@ -205,3 +206,51 @@ def test_two_whom_the_platform_doesnt_know_are_two(serve, demo):
         run_id = ask(server, "POST", "/api/ai/chat", {"message": "Hello"}, "wrong")[1]["run_id"]
         assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": run_id}, "other")[0] == 404
         assert ask(server, "POST", "/api/ai/chat", {"message": "More", "run_id": run_id}, "wrong")[0] == 200
+
+
+def test_documents_are_counted_before_anybody_has_asked_anything(serve):
+    with serve("x") as server:
+        assert ask(server, "GET", "/api/ai/status")[1]["documents_loaded"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body"), [("/api/ai/chat", {"message": "Hello"}), ("/api/ai/generate-spec", {"description": "A web app"})]
+)
+def test_a_model_that_fails_has_the_same_status_at_every_route(serve, demo, path, body):
+    with serve(ModelRefused("The key is wrong.")) as server:
+        status, said = ask(server, "POST", path, body, demo.token("alice"))
+    assert status == 502
+    assert "The key is wrong." in said["error"]
+
+
+def test_what_an_answer_goes_by_is_cited_also_after_an_approval(serve, demo):
+    token = demo.token("alice")
+    with serve(calls(("deploy_application", {"spec_content": SPEC})), "It is deployed.") as server:
+        waiting = ask(server, "POST", "/api/ai/chat", {"message": "Deploy it, if I may have ten buckets."}, token)[1]
+        done = ask(server, "POST", "/api/ai/chat", {"message": "yes", "run_id": waiting["run_id"]}, token)[1]
+    assert (waiting["citations"], done["citations"]) == (["docs/quotas.md"], ["docs/quotas.md"])
+    assert done["message"] == "It is deployed."
+
+
+def test_workflows_and_golden_paths_are_listed_to_whoever_may_see_them(serve, demo):
+    with serve("x") as server:
+        status, failed = ask(server, "GET", "/api/platform/workflows?status=failed", token=demo.token("alice"))
+        assert (status, [(each["id"], each["application_name"]) for each in failed]) == (200, [(7, "demo-app")])
+        status, paths = ask(server, "GET", "/api/platform/golden-paths", token=demo.token("alice"))
+        assert {each["name"]: sorted(each.get("parameters", {})) for each in paths}["ephemeral-env"] == ["branch", "ttl"]
+        assert ask(server, "GET", "/api/platform/workflows")[0] == 401
+        assert ask(server, "GET", "/api/platform/golden-paths", token="wrong")[0] == 401
+
+
+def test_a_button_retries_a_workflow_without_any_model(serve, demo):
+    token = demo.token("alice")
+    call = {"name": "retry_workflow", "arguments": {"workflow_id": "7"}}
+    with serve(ValueError("no model is needed")) as server:
+        body = {"assistant": "platform", "message": "Retry workflow 7.", "call": call}
+        begun = ask(server, "POST", "/api/runs", body, token)[1]
+        (approval,) = run_of(server, begun["run_id"], token)["approvals"]
+        path = f"/api/runs/{begun['run_id']}/approvals/{approval['call_id']}"
+        assert ask(server, "POST", path, {"approved": True, "digest": approval["digest"]}, token)[0] == 202
+        done = run_of(server, begun["run_id"], token)
+    (returned,) = [each["result"]["data"] for each in done["entries"] if each["kind"] == "returned"]
+    assert (returned["parent_execution_id"], returned["workflow_id"]) == (7, 9)

@@ -22,7 +22,7 @@ JSON = st.recursive(
 
 
 def test_applications_are_an_object_by_name_or_a_list():
-    expected = [{"name": "a", "team": "shop", "containers": ["web: nginx:1"]}]
+    expected = [{"name": "a", "resource_count": 0, "team": "shop", "containers": ["web: nginx:1"]}]
     assert shapes.applications({"a": GO}) == expected
     assert shapes.applications([GO]) == expected
     assert shapes.applications({"a": "?"}) == []

@@ -1,4 +1,4 @@
-"""`treadle platform`: ask about a platform, talk to it, write and check specs, and start one to try it on."""
+"""`treadle platform`: ask about a platform, talk to it, change it, write and check specs, and start one to try it on."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Terminal, exit_code, typed
+from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Terminal, exit_code, one_call, typed
 from treadle.assistants.platform import assistant
 from treadle.assistants.platform.documents import Documents, open_documents
 from treadle.assistants.platform.generate import as_json
@@ -36,6 +36,33 @@ def generate_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="write the spec there, and not to stdout")
     parser.add_argument("--force", action="store_true", help="replace FILE")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    server_option(parser)
+
+
+def deploy_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to deploy a spec."""
+    parser.add_argument("file", metavar="FILE", help="the spec; - stands for what comes on stdin")
+    server_option(parser)
+
+
+def delete_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to delete an application."""
+    parser.add_argument("name", metavar="NAME", help="the application")
+    server_option(parser)
+
+
+def run_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to run a golden path."""
+    parser.add_argument("path", metavar="PATH", help="the golden path's name")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="what the path wants to know; repeatable"
+    )
+    deploy_arguments(parser)
+
+
+def retry_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to retry a workflow."""
+    parser.add_argument("workflow", metavar="ID", help="the number of a failed workflow")
     server_option(parser)
 
 
@@ -97,6 +124,37 @@ async def generate(args: Namespace, host: Host) -> int:
         terminal.note(made.explanation)
         _show(terminal, made.findings)
     return 1 if any(each.level == "error" for each in made.findings) else 0
+
+
+async def deploy(args: Namespace, host: Host) -> int:
+    """Deploy a spec."""
+    return await _call(args, host, "deploy_application", {"spec_content": _read(args.file)}, f"Deploy {args.file}.")
+
+
+async def delete(args: Namespace, host: Host) -> int:
+    """Delete an application."""
+    return await _call(args, host, "delete_application", {"app_name": args.name}, f"Delete {args.name}.")
+
+
+async def run(args: Namespace, host: Host) -> int:
+    """Run a golden path."""
+    wrong = [each for each in args.param if not each.partition("=")[0] or "=" not in each]
+    if wrong:
+        raise SettingsError(f"{wrong[0]!r} is no parameter; write it as NAME=VALUE.")
+    given = dict([each.split("=", 1) for each in args.param])
+    arguments = {"path": args.path, "spec_content": _read(args.file), "parameters": given}
+    return await _call(args, host, "run_golden_path", arguments, f"Run the golden path {args.path} with {args.file}.")
+
+
+async def retry(args: Namespace, host: Host) -> int:
+    """Retry a workflow."""
+    return await _call(args, host, "retry_workflow", {"workflow_id": args.workflow}, f"Retry workflow {args.workflow}.")
+
+
+async def _call(args: Namespace, host: Host, name: str, arguments: Json, message: str) -> int:
+    """Make one call without a model: shown, approved and journaled like any other."""
+    session = AssistantSession(assistant, host, {"server": platform_settings(host, args.server).server})
+    return await host.talking(session, session.agent(one_call(name, arguments))).call(name, arguments, message)
 
 
 def validate(args: Namespace, host: Host) -> int:

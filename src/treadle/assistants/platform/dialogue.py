@@ -3,16 +3,27 @@
 A typed yes or no settles the one call that was asked about; anything else goes on with the conversation. Over HTTP it is `routes`.
 """
 
+import re
 import time
 from collections.abc import Sequence
+from string import Formatter
 
 from msgspec import Struct
 
 from treadle import Answer, Approval, AssistantSession, Message, RunResult, Runs, SessionReply
 from treadle.assistants.platform.score import Finding
 
-ASK = "Shall this be done? Answer yes or no."
+SURE = "Are you sure? (yes/no)"
+DEEDS = {
+    "deploy_application": "This will change what runs.",
+    "delete_application": "This will delete {app_name} and all its resources.",
+    "run_golden_path": "This will run the golden path {path}.",
+    "retry_workflow": "This will retry workflow {workflow_id}.",
+}
 NOT_IN_WORDS = "This can't be settled with a yes or no. Answer it on the page, or ask for one thing at a time."
+
+
+_NAME = re.compile(r"#?[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class PlatformReply(Struct, frozen=True):
@@ -90,8 +101,17 @@ def _words(result: RunResult[str]) -> list[str]:
     """The model's words, or why there are none; and what is asked."""
     if result.stopped == "waiting":
         can_settle = len(result.approvals) == 1 and not result.approvals[0].unclear
-        return [result.text, *[_stated(each) for each in result.approvals], ASK if can_settle else NOT_IN_WORDS]
+        asked = _question(result.approvals[0]) if can_settle else NOT_IN_WORDS
+        return [result.text, *[_stated(each) for each in result.approvals], asked]
     return [result.reason if result.stopped == "failed" else result.text or result.reason]
+
+
+def _question(approval: Approval) -> str:
+    """What a yes or no is the answer to. Only plain names stand in it: what else a model may have written is in the preview."""
+    names = {key: value for key, value in approval.arguments.items() if isinstance(value, str) and _NAME.fullmatch(value)}
+    deed = DEEDS.get(approval.name, "")
+    wanted = {field for _, field, _, _ in Formatter().parse(deed) if field}
+    return f"{deed.format(**names)} {SURE}" if deed and wanted <= names.keys() else SURE
 
 
 def _stated(approval: Approval) -> str:

@@ -17,6 +17,8 @@ HEADINGS = {
     "get_current_user": "The person",
     "deploy_application": "What the platform says of the deployment",
     "delete_application": "What the platform says of the deletion",
+    "run_golden_path": "What the platform says of the golden path",
+    "retry_workflow": "What the platform says of the retry",
 }
 
 
@@ -33,9 +35,14 @@ def reason_of(result: Result) -> str:
 
 def field_of(result: Result, key: str) -> str:
     """A field of what came back, or of the first thing in a list of it; empty where there is none."""
+    return next((str(each.get(key, "")) for each in records_of(result)), "")
+
+
+def records_of(result: Result) -> list[dict[str, Any]]:
+    """The things that came back, be it one or a list of them."""
     value: Any = result.data
-    first: Any = cast("list[Any]", value)[0] if isinstance(value, list) and value else cast("Any", value)
-    return str(cast("dict[str, Any]", first).get(key, "")) if isinstance(first, dict) else ""
+    found = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [cast("dict[str, Any]", each) for each in found if isinstance(each, dict)]
 
 
 def _lines(value: Any) -> str:

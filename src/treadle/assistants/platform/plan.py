@@ -9,7 +9,7 @@ from typing import Any
 
 from treadle import Move, Options, Question, Request, Result
 from treadle.assistants.platform.drafts import TRIES, Draft, again, best_of, drafted
-from treadle.assistants.platform.facts import field_of, reason_of, told
+from treadle.assistants.platform.facts import field_of, reason_of, records_of, told
 from treadle.assistants.platform.prompts import DOCUMENTATION, GENERATE
 from treadle.assistants.platform.routing import INSTRUCTIONS, SHAPE, Wish, number_in, question_of, status_in, wish_of
 from treadle.assistants.platform.said import last_spec
@@ -26,6 +26,9 @@ ANSWER = (
 TALK = "Answer a person who uses a developer platform, briefly. If you don't know, say so: make nothing up about their platform."
 STATUS = re.compile(r"\bstatus\b|\bstate\b|\bshow\b", re.IGNORECASE)
 MANY = re.compile(r"\bworkflows\b|\bdeployments\b", re.IGNORECASE)
+RETRY = re.compile(r"\bretry\b|\bre-?run\b|\brun .*again\b|\btry .*again\b", re.IGNORECASE)
+ALONG = re.compile(r"\b(?:run|execute|start|use|take|deploy|by|with)\b.*\bgolden path", re.IGNORECASE)
+PARAMETER = re.compile(r"\b([A-Za-z_]\w*)\s*=\s*(\S+?)(?=[,;:.!?]*(?:\s|$))")
 WHY = re.compile(r"\bwhy\b|\bfail|\berror|\blog|\bstep|wrong|\breason", re.IGNORECASE)
 
 _SIMPLE = {
@@ -63,13 +66,17 @@ def _other_name(request: Request, message: str, app: str) -> str:
 def _first(wish: Wish, message: str) -> tuple[str, dict[str, Any]] | None:
     """The call that a wish begins with; None for what no tool is needed for."""
     app = {"app_name": wish.app} if wish.app else {}
+    if ALONG.search(message):
+        return "list_golden_paths", {}
     match wish.about:
+        case "workflow" | "workflows" if (number := number_in(message)) and RETRY.search(message):
+            return "retry_workflow", {"workflow_id": number}
         case "application":
             return ("get_application", app) if app else ("list_applications", {})
         case "workflow" | "workflows" if (number := number_in(message)) and not MANY.search(message):
             return "get_workflow", {"workflow_id": number}
         case "workflow" | "workflows":
-            state = status_in(message)
+            state = "failed" if RETRY.search(message) else status_in(message)
             return "list_workflows", {**app, **({"status": state} if state else {})}
         case "resources":
             return "list_resources", app
@@ -87,6 +94,10 @@ def _following(message: str, steps: list[Result]) -> Move | None:
     last = steps[-1]
     if last.problem is not None or len(steps) > 1:
         return None
+    if last.name == "list_golden_paths" and ALONG.search(message):
+        return _along(message, last)
+    if last.name == "list_workflows" and RETRY.search(message) and (number := field_of(last, "id")):
+        return Move((("retry_workflow", {"workflow_id": number}),))
     if last.name == "list_workflows" and WHY.search(message) and not MANY.search(message):
         number = field_of(last, "id")
         return Move((("get_workflow", {"workflow_id": number}),)) if number else None
@@ -94,6 +105,16 @@ def _following(message: str, steps: list[Result]) -> Move | None:
         name = field_of(last, "name")
         return Move((("get_application", {"app_name": name}),)) if name else None
     return None
+
+
+def _along(message: str, listed: Result) -> Move | None:
+    """The golden path that a message names is run; None where it names none that there is."""
+    names = [str(each["name"]) for each in records_of(listed) if "name" in each]
+    named = [name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.IGNORECASE)]
+    if not named:
+        return None
+    given = {"parameters": dict(PARAMETER.findall(message)), "spec_content": spec_in(message)}
+    return Move((("run_golden_path", {"path": max(named, key=len), **{key: each for key, each in given.items() if each}}),))
 
 
 def _answer(request: Request, message: str, steps: list[Result]) -> Plan:

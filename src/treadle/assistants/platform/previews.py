@@ -1,8 +1,9 @@
-"""What deploying or deleting would change, in words for the person who is asked. Reads only."""
+"""What a tool would change on the platform, in words for the person who is asked. Reads only."""
 
 import asyncio
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -38,6 +39,25 @@ async def of_deleting(platform: Platform, name: str) -> Preview:
     return Preview(words, str(await seal_of(platform, found)))
 
 
+async def of_golden_path(platform: Platform, path: Json, parameters: Mapping[str, str], text: str, checked: Checked) -> Preview:
+    """The path, what it is told, and the spec against what runs."""
+    deployed = await of_deploying(platform, text, checked)
+    told = [f"- {name}: {value}" for name, value in parameters.items()]
+    head = f"The golden path {path['name']} would run: {path.get('description', 'the platform says nothing of it')}"
+    return Preview("\n".join([head, *told, deployed.text]), deployed.seal)
+
+
+def of_retrying(platform: Platform, failed: Json, seal: "Seal") -> Preview:
+    """What failed, why, and where it would go on."""
+    steps = cast("list[Json]", failed.get("steps", []))
+    step = next((each for each in steps if each.get("status") == "failed"), dict[str, Any]())
+    whose = f"{failed.get('workflow_name', 'unnamed')} of {failed.get('application_name', '?')}"
+    head = f"Workflow {failed['id']} ({whose}) on {platform.server} would be retried."
+    at = f" from step {step['step_number']}, {step.get('step_name', 'unnamed')}" if "step_number" in step else ""
+    why = failed.get("error_message") or step.get("error_message") or "the platform doesn't say why"
+    return Preview(f"{head}\nIt failed: {why}\nIt would go on{at or ' where it failed'}.", str(seal))
+
+
 class Seal(Struct, frozen=True):
     """What an approval holds for: whose platform it is, what ran when it was shown, and what is to run."""
 
@@ -59,6 +79,12 @@ async def seal_of(platform: Platform, runs: Json | None, spec: str = "") -> Seal
     """The seal of what would be done now."""
     user = await requests.user(platform)
     return Seal(_mark(f"{platform.server} {user.get('username', '')}"), mark_of(runs), _mark(comparable(spec)) if spec else "")
+
+
+async def seal_of_workflow(platform: Platform, workflow: Json) -> Seal:
+    """The seal of a workflow as it is now."""
+    whose = (await seal_of(platform, None)).whose
+    return Seal(whose, _mark(f"{workflow.get('id')} {workflow.get('status')} {workflow.get('completed_at')}"))
 
 
 def mark_of(runs: Json | None) -> str:

@@ -14,9 +14,11 @@ You help people with their developer platform. You act with the rights of the pe
 - What is on the platform changes all the time: look it up with your tools before you answer. Make up no name, id or state.
 - Use the names of applications exactly as they are on the platform. If one isn't there, say so and name the ones that are.
 - Where a tool reports a problem, say in plain words what it means for the person. Never try to get round a refusal.
-- Deploying and deleting are approved by the person, who is asked by the platform itself: just call the tool, once.
-- To write a spec, put one YAML block into your answer. To deploy the one that was shown last, call deploy_application without it.
+- Whatever changes something is approved by the person, who is asked by the platform itself: just call the tool, once.
 - Answer briefly, in Markdown."""
+
+SPECS = """\
+To write a spec, put one YAML block into your answer. To deploy the one that was shown last, call deploy_application without it."""
 
 SCORE = f"""\
 A Score spec looks like this. There are no other keys; `variables` are what others call env.
@@ -48,9 +50,9 @@ You write Score specs for a developer platform: from a description, one spec tha
 Answer with the spec in one ```yaml block, and after it two or three sentences on what it does."""
 
 
-def told(user: Json, passages: "Sequence[Found]") -> str:
+def told(user: Json, passages: "Sequence[Found]", *, writes_specs: bool = True) -> str:
     """The instructions for one question: whose it is, and what the documentation says of it."""
-    parts = [INSTRUCTIONS, SCORE]
+    parts = [INSTRUCTIONS, *([SPECS, SCORE] if writes_specs else [])]
     if user:
         parts.append(f"The person is {user.get('username', 'unknown')}, {_place(user)}.")
     if passages:

@@ -1,8 +1,9 @@
 """What a platform can be asked for, whichever version it is: each by the path that this one knows, in one form."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from treadle import ToolProblem
 from treadle.assistants.platform import shapes
 from treadle.assistants.platform.server import Missing, NoSuchPath, Platform, named
 from treadle.assistants.platform.shapes import Json
@@ -60,6 +61,14 @@ def _fits(workflow: Json, app: str, status: str) -> bool:
     return (not app or workflow.get("application_name") == app) and (not status or workflow.get("status") == status)
 
 
+def workflow_number(text: str) -> int:
+    """The number of a workflow, as a model or a person writes it."""
+    number = text.strip().lstrip("#")
+    if not (number.isascii() and number.isdecimal()):
+        raise ToolProblem("A workflow's id is a number. list_workflows shows them.")
+    return int(number)
+
+
 async def workflow(platform: Platform, number: int) -> Json:
     """One execution with its steps."""
     return shapes.workflow(await platform.get(f"/api/workflows/{number}"))
@@ -84,6 +93,17 @@ async def golden_paths(platform: Platform) -> list[Json]:
 async def providers(platform: Platform) -> list[Json]:
     """What makes resources."""
     return shapes.providers(await platform.get("/api/providers"))
+
+
+async def run_golden_path(platform: Platform, path: str, spec: str, parameters: Mapping[str, str], key: str) -> Any:
+    """Deploy a spec by a golden path."""
+    query = {f"param.{name}": value for name, value in parameters.items()}
+    return await platform.post(named("/api/workflows/golden-paths/{}/execute", path), spec, "application/yaml", key, query)
+
+
+async def retry(platform: Platform, number: int, key: str) -> Any:
+    """Retry a failed workflow, as it is."""
+    return await platform.post(f"/api/workflows/{number}/retry", "", "application/json", key)
 
 
 async def deploy(platform: Platform, spec: str, key: str) -> Any:

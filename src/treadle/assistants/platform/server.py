@@ -16,6 +16,7 @@ from treadle import ToolProblem
 from treadle.web import Answer, Client
 
 TIMEOUT = 30.0
+LOGIN = "/api/login"
 MOST_WORDS = 2_000  # characters of what a server says of an error
 MASK = "[the person's token]"
 TELL = "Tell the person."
@@ -47,6 +48,10 @@ class NoSuchPath(Missing):
     """The platform doesn't know the path at all: it is older or newer than that."""
 
 
+class TooMany(PlatformProblem):
+    """More requests than the platform takes."""
+
+
 class Platform:
     """A platform, as one person sees it. `mark` tells two of them apart and says nothing of the token."""
 
@@ -76,9 +81,14 @@ class Platform:
         """What is at a path."""
         return await self._asked("GET", path, query=(query or {}).items())
 
-    async def post(self, path: str, body: str, kind: str, key: str) -> Any:
+    async def post(self, path: str, body: str, kind: str, key: str, query: Mapping[str, str] | None = None) -> Any:
         """Send something there. `key` is the same for every try."""
-        return await self._asked("POST", path, {"content-type": kind, "idempotency-key": key}, body=body.encode())
+        headers = {"content-type": kind, "idempotency-key": key}
+        return await self._asked("POST", path, headers, query=(query or {}).items(), body=body.encode())
+
+    async def login(self, body: bytes) -> Any:
+        """What the platform answers to a name and a password."""
+        return await self._asked("POST", LOGIN, {"content-type": "application/json"}, body=body)
 
     async def delete(self, path: str, key: str) -> Any:
         """Take something away."""
@@ -101,7 +111,7 @@ class Platform:
         return self._read(path, answer)
 
     def _read(self, path: str, answer: Answer) -> Any:
-        if 300 <= answer.status < 400 or answer.status == 401 or _leads_to_login(answer.url):
+        if 300 <= answer.status < 400 or answer.status == 401 or (path != LOGIN and _leads_to_login(answer.url)):
             raise self._signed_out(answer)
         text = self._masked(answer.text)
         if answer.status >= 400:
@@ -153,7 +163,7 @@ def _problem(status: int, path: str, words: str) -> ToolProblem:
         case 404 | 405:
             return NoSuchPath(f"This platform has nothing at {path}.", OTHERWISE)
         case 429:
-            return PlatformProblem("The platform has had too many requests.", "Wait, or ask for less at once.")
+            return TooMany("The platform has had too many requests.", "Wait, or ask for less at once.")
         case _ if status >= 500:
             return PlatformProblem(f"The platform failed ({status}): {words or 'it said nothing'}.", TELL)
         case _:

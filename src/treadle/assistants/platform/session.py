@@ -4,6 +4,7 @@ The context of a conversation is `{"server": URL}`; without one it is about the 
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
@@ -20,8 +21,10 @@ from treadle.assistants.platform.score import PROVIDED, check, spec_in
 from treadle.assistants.platform.server import Platform
 from treadle.assistants.platform.settings import PlatformSettings, own_token, platform_settings
 from treadle.assistants.platform.shapes import Json
+from treadle.assistants.platform.sign_in import COOKIE, sign_ins
 from treadle.assistants.platform.tools import PlatformTools
 
+CREDENTIAL = "platform"  # the name of a person's token
 PATIENCE = 5.0  # seconds for the platform to say who somebody is
 
 
@@ -42,8 +45,12 @@ def token_of(host: Host) -> str:
     if "authorization" in host.headers:
         kind, _, token = host.headers["authorization"].partition(" ")
         return token.strip() if kind.lower() == "bearer" else ""
-    shown = _cookie(host.headers.get("cookie", ""), "session_id")
-    return ("" if host.shared else own_token(settings_for(host).server)) if shown is None else shown
+    server, cookies = settings_for(host).server, host.headers.get("cookie", "")
+    signed_in = _cookie(cookies, COOKIE)
+    if signed_in is not None:
+        return sign_ins.token(signed_in, server, host.user)
+    shown = _cookie(cookies, "session_id")
+    return ("" if host.shared else own_token(server)) if shown is None else shown
 
 
 def _cookie(header: str, name: str) -> str | None:
@@ -64,7 +71,7 @@ async def caller(host: Host) -> Caller:
     """On whose behalf it acts: who they are on the platform. One whom it doesn't name is known by their token alone."""
     token, user = token_of(host), await person(host)
     unnamed = f"token-{Platform(settings_for(host).server, token).mark}" if token else host.user
-    return Caller(user.get("username", "") or unnamed, user, {"platform": token} if token else {})
+    return Caller(user.get("username", "") or unnamed, user, {CREDENTIAL: token} if token else {})
 
 
 def configure(host: Host) -> Mapping[str, Any]:
@@ -75,15 +82,28 @@ def configure(host: Host) -> Mapping[str, Any]:
         user = await person(host) if known is None else known
         async with open_documents(host, settings_for(host)) as documents:
             await documents.keep_fresh()
-            return told(user, await documents.about(last_question(ctx.history)))
+            passages = await documents.about(last_question(ctx.history))
+        return told(user, passages, writes_specs=not is_other)
 
-    return {"instructions": instructions}
+    is_other = bool(settings_for(host).openapi)
+    return {"instructions": instructions, **({"lead": None} if is_other else {})}  # the plan knows the tools of innominatus alone
 
 
 def toolsets(host: Host) -> Sequence[Toolset]:
     """The platform's tools, with their own token."""
     settings = settings_for(host)
+    if settings.openapi:
+        return (described_tools(settings, Path(host.settings.user_file).parent),)
     return (PlatformTools(Platform(settings.server, token_of(host)), settings),)
+
+
+def described_tools(settings: PlatformSettings, folder: Path) -> Toolset:
+    """The operations of an OpenAPI document, at the platform that was settled: nowhere else does a person's token go."""
+    from treadle.web import openapi_tools  # most platforms are innominatus
+
+    document = settings.openapi if "://" in settings.openapi else folder / Path(settings.openapi).expanduser()
+    credentials = {"bearer": CREDENTIAL, "api_key": CREDENTIAL}
+    return openapi_tools(document, name="platform", base_url=settings.server, private=True, credentials=credentials)
 
 
 def plan(host: Host) -> Plan:

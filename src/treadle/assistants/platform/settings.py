@@ -31,16 +31,18 @@ class PlatformSettings(Struct, frozen=True):
     """What can be settled.
 
     server        where the platform is
+    openapi       an OpenAPI document whose operations are the tools, for a platform that isn't innominatus
     documents     folders of Markdown and YAML that answers go by
     passages      how many passages come with a question
     floor         how near a passage has to be, from 0 to 1
     embeddings    `auto` (those that are built in, where they are installed), `builtin`, `openai:MODEL`, or `none`
     types         types of resources that this platform provides besides the usual ones
-    deploy_roles  who may deploy; everyone whom the platform lets, where nobody is named
+    deploy_roles  who may deploy, run golden paths and retry workflows; everyone whom the platform lets, where nobody is named
     delete_roles  who may delete, likewise
     """
 
     server: Annotated[str, Meta(pattern=_ADDRESS, description=f"an address such as {SERVER}, without a password in it")] = SERVER
+    openapi: Annotated[str, Meta(description="a file or an address of an OpenAPI document")] = ""
     documents: Annotated[tuple[str, ...], Meta(description="a list of folders")] = ()
     passages: Annotated[int, Meta(ge=0, le=20, description="a whole number from 0 to 20")] = 3
     floor: Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")] = 0.3
@@ -51,6 +53,12 @@ class PlatformSettings(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         force_setattr(self, "server", self.server.rstrip("/"))
+
+    @property
+    def roles(self) -> dict[str, tuple[str, ...]]:
+        """Who may use the tools that change something; nobody is named where everyone may."""
+        deploying = dict.fromkeys(("deploy_application", "run_golden_path", "retry_workflow"), self.deploy_roles)
+        return {**deploying, "delete_application": self.delete_roles}
 
 
 def platform_settings(host: Host, server: str = "") -> PlatformSettings:

@@ -34,9 +34,15 @@ def applications(answer: Any) -> list[Json]:
 
 def _summary(name: str, value: Mapping[str, Any]) -> Json:
     spec = from_server(value)
-    told: Json = {"name": name, **_some(value, ("team", "created_by", "updated_at"))}
-    told["containers"] = [f"{each}: {fields.get('image', '')}" for each, fields in spec.get("containers", {}).items()]
-    told["resources"] = [f"{each}: {fields.get('type', '')}" for each, fields in spec.get("resources", {}).items()]
+    resources = spec.get("resources", {})
+    told: Json = {
+        "name": name,
+        "environment": spec.get("environment", {}).get("type", ""),
+        "resource_count": len(resources),
+        **_some(value, ("team", "created_by", "updated_at")),
+        "containers": [f"{each}: {fields.get('image', '')}" for each, fields in spec.get("containers", {}).items()],
+        "resources": [f"{each}: {fields.get('type', '')}" for each, fields in resources.items()],
+    }
     return filled(told)
 
 
@@ -60,7 +66,7 @@ def workflows(answer: Any) -> tuple[list[Json], int]:
 def workflow(answer: Any) -> Json:
     """One execution, with its steps and what went wrong."""
     value = _object(answer)
-    told = _some(value, (*_WORKFLOW, "error_message", "retry_count", "is_retry"))
+    told = _some(value, (*_WORKFLOW, "error_message", "retry_count", "is_retry", "parent_execution_id"))
     return filled({**told, "steps": [_step(each) for each in _objects(value.get("steps"))]})
 
 
@@ -92,8 +98,16 @@ def _resources(answer: Any) -> Iterator[Mapping[str, Any]]:
 
 def golden_paths(answer: Any) -> list[Json]:
     """Golden paths: an object by name, or a list."""
-    fields = ("description", "category", "tags", "estimated_duration", "parameters")
-    return [filled({"name": name, **_some(value, fields)}) for name, value in _by_name(answer)]
+    fields = ("description", "category", "tags", "estimated_duration")
+    return [
+        filled({"name": name, **_some(value, fields), "parameters": _parameters(value.get("parameters"))})
+        for name, value in _by_name(answer)
+    ]
+
+
+def _parameters(value: Any) -> Json:
+    """What a golden path wants to know, by name."""
+    return {name: {key.lower(): each for key, each in _object(fields).items()} for name, fields in _object(value).items()}
 
 
 def providers(answer: Any) -> list[Json]:

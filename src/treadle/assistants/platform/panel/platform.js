@@ -5,6 +5,7 @@ import { Chat } from "/static/chat.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
 import { turnsOf } from "/static/journal.js";
 import { ask, element, question } from "/static/treadle.js";
+import { offerActions } from "./actions.js";
 import { remember, remembered } from "./address.js";
 import { restoreDeployment } from "./deploy.js";
 import { earlier } from "./earlier.js";
@@ -15,7 +16,7 @@ const byId = (id) => document.getElementById(id);
 const WELCOME = "Ask about applications, workflows and resources, or have a spec written. "
   + "Nothing is deployed or deleted before you approve it.";
 const standing = drawStanding();
-let loads = 0;
+let loads = 0, wanted = null;  // the call that the next message stands for, where a button has made it
 
 const before = earlier({ open: (runId) => open(runId).catch(complain) });
 const talk = new Chat(byId("chat"), {
@@ -24,6 +25,7 @@ const talk = new Chat(byId("chat"), {
   welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME), before.node],
   below,
   changed,
+  more: () => (wanted ? { call: wanted } : {}),
   known: (runId) => remember("run", runId),
   missed: open,
 });
@@ -57,16 +59,25 @@ function changed() {
 async function open(runId) {
   const mine = ++loads, { run, origin, entries, approvals, replies } = await ask(pathOf(runId));
   if (mine !== loads) return;
-  if (origin.call) return restoreDeployment(runId, origin.call.arguments.spec_content ?? "");
+  if (origin.call?.name === "deploy_application") return restoreDeployment(runId, origin.call.arguments.spec_content ?? "");
   if (run.status === "open") talk.follow(runId, eventsOf(runId, replies));
   else talk.recall(turnsOf(entries, approvals, replies), runId);
   remember("run", runId);
   changed();
 }
 
+/** Have a call made: shown, approved and told in a conversation of its own. No model is needed. */
+function act(message, call) {
+  if (talk.isRunning) return;
+  begin();
+  wanted = call;
+  talk.ask(message);
+}
+
 function begin() {
   loads++;
   remember("run", null);
+  wanted = null;
   talk.clear();
 }
 
@@ -91,6 +102,7 @@ async function start() {
 }
 
 specPane({ ask: (words) => talk.ask(words), about });
+offerActions(act);
 byId("anew").addEventListener("click", begin);
 loadQuestions();
 start();

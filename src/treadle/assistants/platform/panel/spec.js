@@ -66,7 +66,7 @@ function close() {
 function draw() {
   const isEmpty = !written().trim();
   byId("spec-name").textContent = nameIn(written()) || "New spec";
-  for (const id of ["deploy", "copy", "download"]) byId(id).disabled = isEmpty;
+  for (const id of ["deploy", "along", "copy", "download"]) byId(id).disabled = isEmpty;
 }
 
 // what is found in it

@@ -2,6 +2,7 @@
 // what to do about it.
 
 import { ask, element } from "/static/treadle.js";
+import { offerSignIn } from "./sign-in.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -9,6 +10,7 @@ const byId = (id) => document.getElementById(id);
 export async function drawStanding() {
   const [me, status] = await Promise.all([settled("/api/platform/me"), settled("/api/ai/status")]);
   if (me.value) drawPerson(me.value);
+  if (me.value) offerSignIn(me.value);
   if (status.value) drawModel(status.value);
   byId("notices").replaceChildren(...[...problems(me, status)].map((words) =>
     element("div", { class: "notice warn", role: "status" }, element("p", {}, words))));
@@ -42,7 +44,8 @@ function* problems(me, status) {
 /** The platform says nothing of anybody where there is no token, where it doesn't take it, and where it isn't there. */
 function signIn(server) {
   return [
-    `Nobody is signed in at ${server}, or nothing answers there. Set `, element("code", {}, "TREADLE_PLATFORM_TOKEN"),
-    " to your token and start the server again; or try it on ", element("code", {}, "treadle platform demo"), ".",
+    `Nobody is signed in at ${server}, or nothing answers there. Sign in above, or set `,
+    element("code", {}, "TREADLE_PLATFORM_TOKEN"), " to your token and start the server again; or try it on ",
+    element("code", {}, "treadle platform demo"), ".",
   ];
 }
