@@ -24,7 +24,7 @@ assistant = Assistant(
     configure=later(f"{_NAME}.session:configure"),
     toolsets=later(f"{_NAME}.session:toolsets"),
     policy=(allow("*", effect="read"),),
-    limits=Limits(rounds=2, failures=1),
+    limits=Limits(rounds=2, failures=1, at_limit="conclude"),
     options=Options(temperature=0, max_tokens=800),
     questions=(
         "What are the lessons of Baking Bread at Home?",

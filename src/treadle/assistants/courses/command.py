@@ -50,7 +50,7 @@ def _where(parser: ArgumentParser) -> None:
 
 def search_arguments(parser: ArgumentParser) -> None:
     """What can be typed to search."""
-    parser.add_argument("words", nargs="+", metavar="WORDS", help="what to look for")
+    parser.add_argument("words", nargs="*", metavar="WORDS", help="what to look for; none reads the lesson that -c and -l name")
     _where(parser)
 
 
@@ -126,7 +126,9 @@ async def listed(args: Namespace, host: Host) -> int:
 
 
 async def search(args: Namespace, host: Host) -> int:
-    """Find passages. No model is needed."""
+    """Find passages, or read a lesson. No model is needed."""
+    if not args.words and (not args.course or args.lesson is None):
+        raise SettingsError("Type what to look for, or name the lesson to read: -c COURSE -l NUMBER.")
     async with open_library(host) as library:
         await library.look()
         searched = await library.search(" ".join(args.words), args.course, args.lesson)
@@ -138,8 +140,10 @@ async def search(args: Namespace, host: Host) -> int:
             return 0
         for each in searched.found:
             host.shown_at.line(f"{catalogue.name_of(each.passage)}, {each.passage.place}  ({each.score:.2f})", "bold")
-            host.shown_at.line(_shortened(each.passage.text))
+            host.shown_at.line(_shortened(each.passage.text) if args.words else each.passage.text)
             host.shown_at.line()
+        if searched.left_out:
+            host.shown_at.note(f"{searched.left_out} more passages of this lesson were left out; search in it with words.")
         if not searched.found:
             host.shown_at.tell(nothing(searched, args.lesson) if catalogue.courses else NONE)
     return 0

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from itertools import accumulate
 from logging import getLogger
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,7 @@ FILE = "courses.db"
 COLLECTION = "courses"
 FRESH = 60.0  # seconds between two looks at the folders
 MOST_OF_A_LESSON = 1_000  # passages
+LONGEST_LESSON = 12_000  # characters of a lesson that is asked for by its number; with its data it fits into a result
 OF_A_LESSON = 2  # passages at most, where all courses are searched
 PATIENCE = 1.0  # seconds that a question waits for what has changed
 KNOWN = 2.0  # seconds after which it is looked whether another process has indexed something
@@ -37,12 +39,16 @@ log = getLogger("treadle.courses")
 
 
 class Searched(Struct, frozen=True):
-    """What a search brought. Where the name of a course fits none, `near` are those that may have been meant."""
+    """What a search brought. Where the name of a course fits none, `near` are those that may have been meant.
+
+    `left_out` is how many passages of a lesson that was asked for by its number don't fit into a result.
+    """
 
     found: tuple[Found, ...] = ()
     courses: tuple[Course, ...] = ()
     unknown: bool = False
     near: tuple[Course, ...] = ()
+    left_out: int = 0
 
 
 class Library:
@@ -148,7 +154,10 @@ class Library:
         return await asyncio.to_thread((await self.catalogue()).match, name)
 
     async def search(self, query: str, course_name: str = "", lesson_number: int | None = None) -> Searched:
-        """The passages that fit, in all courses, in one, or in one lesson; of a lesson, its beginning where nothing fits better."""
+        """The passages that fit, in all courses, in one, or in one lesson; of a lesson, its beginning where nothing fits better.
+
+        With no query, a lesson of a course is given as it is, in order.
+        """
         courses: tuple[Course, ...] = ()
         if course_name.strip():
             courses, near = await self.match(course_name)
@@ -159,10 +168,12 @@ class Library:
             where["lesson"] = lesson_number
         if not courses:
             return Searched(await self._spread(query, where))
+        if lesson_number is not None and not query.strip():
+            return await self._whole(courses, lesson_number)
         floor = 0.0 if lesson_number is not None else self.settings.floor
         found = await self._store.search(query, limit=self.settings.results, floor=floor, where=where)
         if not found and lesson_number is not None:
-            found = await self._beginning(courses, lesson_number)
+            found = (await self._whole(courses, lesson_number)).found[: self.settings.results]
         return Searched(tuple(found), courses)
 
     async def _spread(self, query: str, where: "Where") -> tuple[Found, ...]:
@@ -175,9 +186,12 @@ class Library:
         others = [place for place, is_one in enumerate(is_first) if not is_one][: most - len(chosen)]
         return tuple([found[place] for place in sorted((*chosen, *others))])
 
-    async def _beginning(self, courses: Sequence[Course], number: int) -> list[Found]:
+    async def _whole(self, courses: tuple[Course, ...], number: int) -> Searched:
+        """A lesson from its beginning, as much as fits into a result."""
         passages = [each for course in courses for each in await self.lesson(course, number)]
-        return [Found(passage, 0.0) for passage in passages[: self.settings.results]]
+        ends = accumulate([len(each.text) for each in passages])
+        found = [Found(passage, 0.0) for passage, end in zip(passages, ends, strict=True) if end <= LONGEST_LESSON]
+        return Searched(tuple(found), courses, left_out=len(passages) - len(found))
 
     async def lesson(self, course: Course, number: int | None) -> list[Passage]:
         """The first passages of a lesson, in order; with no number, of what belongs to none."""

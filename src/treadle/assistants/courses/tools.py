@@ -1,6 +1,7 @@
 """The two tools: search in the material, and the outline of a course. The data of their results is a `Lookup`."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Annotated
 
 from msgspec import Meta
@@ -16,8 +17,11 @@ from treadle.passages import Passage
 
 MOST_NAMES = 10
 MOST_LESSONS = 200
+NO_QUERY = "Say what to look for in `query`, or name the lesson to read by `course_name` and `lesson_number`."
 
-Query = Annotated[str, Meta(description="What to look for, in words that the material may use.")]
+Query = Annotated[
+    str, Meta(description="What to look for, in words that the material may use. Without it, a lesson is given in order.")
+]
 Name = Annotated[str, Meta(description="The course to look in, if one is named; part of its title is enough.")]
 Named = Annotated[str, Meta(description="The course; part of its title is enough.")]
 Number = Annotated[int | None, Meta(description="The lesson to look in, if one is named; 0 is a lesson.")]
@@ -37,8 +41,10 @@ class CourseTools:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    async def search_course_content(self, query: Query, course_name: Name = "", lesson_number: Number = None) -> ToolResult:
-        """Search the course material, in all courses, in one, or in one lesson."""
+    async def search_course_content(self, query: Query = "", course_name: Name = "", lesson_number: Number = None) -> ToolResult:
+        """Search the course material, in all courses, in one, or in one lesson; or read a lesson, by course and number alone."""
+        if not query.strip() and (not course_name.strip() or lesson_number is None):
+            return _without("no query", NO_QUERY)
         catalogue = await self._library.catalogue()
         searched = await self._library.search(query, course_name, lesson_number)
         if searched.unknown:
@@ -46,7 +52,10 @@ class CourseTools:
         if not searched.found:
             return _without("no such lesson" if _lacks(searched, lesson_number) else "nothing", nothing(searched, lesson_number))
         found = [_found(each.passage, catalogue.name_of(each.passage)) for each in searched.found]
-        return ToolResult("\n\n".join(map(block, found)), Lookup("found", tuple(found)))
+        more = [f"{searched.left_out} more passages of this lesson were left out; search in it with a query."] * bool(
+            searched.left_out
+        )
+        return ToolResult("\n\n".join([*map(block, found), *more]), Lookup("found", tuple(found), left_out=searched.left_out))
 
     async def get_course_outline(self, course_name: Named) -> ToolResult:
         """The title, link, instructor and lessons of a course."""
@@ -67,7 +76,7 @@ class CourseTools:
 
 
 def _without(status: Status, words: str) -> ToolResult:
-    return ToolResult(words, Lookup(status))
+    return ToolResult(words, Lookup(status, message=words))
 
 
 def outline(course: Course) -> str:
@@ -115,7 +124,7 @@ def nothing(searched: Searched, number: int | None) -> str:
     where = f" in course {searched.courses[0].name!r}" if searched.courses else ""
     where += f" in lesson {number}" if number is not None else ""
     if _lacks(searched, number):
-        there = _ranges(_numbers(searched)) or "not numbered"
+        there = _enumerated(_numbers(searched)) or "not numbered"
         return f"No relevant content found{where}: there is no such lesson. Its lessons are {there}."
     return f"No relevant content found{where}."
 
@@ -129,10 +138,11 @@ def _lacks(searched: Searched, number: int | None) -> bool:
     return number is not None and bool(searched.courses) and number not in _numbers(searched)
 
 
-def _ranges(numbers: Sequence[int]) -> str:
-    if not numbers:
-        return ""
-    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+def _enumerated(numbers: Sequence[int]) -> str:
+    """Numbers as they are: "0, 3 and 4"; a run of three or more without a gap as "0 to 4"."""
+    runs = [[each for _, each in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
+    words = [part for run in runs for part in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
+    return " and ".join([part for part in (", ".join(words[:-1]), *words[-1:]) if part])
 
 
 def _listed(courses: Sequence[Course]) -> str:
