@@ -37,8 +37,9 @@ assistant = Assistant(
             "courses",
             "answer from your own course material",
             parts=(
-                _part("add", "add a folder of courses, or a file", _READ),
+                _part("add", "add a folder of courses, a file, a zip archive or a URL", _READ),
                 _part("remove", "take a folder or file off again", "Its courses are forgotten; the files stay."),
+                _part("delete", "delete a course, or one of its documents", "Uploaded files are deleted; others stay."),
                 _part("list", "list the courses, or show the lessons of one", does="listed"),
                 _part("search", "find passages, without a model"),
                 _part("ask", "ask something"),

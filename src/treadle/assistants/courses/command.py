@@ -12,11 +12,13 @@ from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Ter
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library, open_library
+from treadle.assistants.courses.material.opened import LARGEST
 from treadle.assistants.courses.session import reply_of, source_lines
 from treadle.assistants.courses.sessions import Sessions
 from treadle.assistants.courses.shelf import is_there
 from treadle.assistants.courses.tools import nothing, outline
-from treadle.files import check_workspace
+from treadle.assistants.courses.uploads import ARCHIVE, fetch
+from treadle.files import check_workspace, read_named
 from treadle.passages import Progress, Report
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -27,7 +29,9 @@ EXCERPT = 300  # characters of a passage that is listed
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What can be typed to add courses."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders of courses, or files; none looks for changes only")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="folders of courses, files, zip archives or URLs; none looks for changes only"
+    )
     parser.add_argument("--title", default="", metavar="TITLE", help="the folder is one course, of this title")
 
 
@@ -36,9 +40,16 @@ def remove_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="what was added")
 
 
+def delete_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to delete a course."""
+    parser.add_argument("course", metavar="COURSE", help="the course; part of its title is enough")
+    parser.add_argument("--file", default="", metavar="NAME", help="delete this file of it only, as `list --files` names it")
+
+
 def listed_arguments(parser: ArgumentParser) -> None:
     """What can be typed to list courses."""
     parser.add_argument("course", nargs="*", metavar="COURSE", help="show the lessons of this one; part of its title is enough")
+    parser.add_argument("--files", action="store_true", help="list the documents of the courses")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -72,12 +83,15 @@ def demo_arguments(parser: ArgumentParser) -> None:
 
 
 async def add(args: Namespace, host: Host) -> int:
-    """Add courses, and index what is new."""
-    paths = [_path(each) for each in args.paths]
+    """Add courses, and index what is new. Archives and what is at a URL are copied; folders and files stay where they are."""
+    copied = [each for each in args.paths if _is_url(each) or each.lower().endswith(ARCHIVE)]
+    paths = [_path(each) for each in args.paths if each not in copied]
     if args.title and not (len(paths) == 1 and paths[0].is_dir()):
         raise SettingsError("--title is the title of one course: name the one folder that it is in.")
     async with open_library(host) as library:
         _require(paths)
+        for each in copied:
+            await _copy(library, host, each)
         for path in paths:
             library.add(path, args.title)
         return await _refreshed(library, host, paths)
@@ -94,6 +108,19 @@ async def remove(args: Namespace, host: Host) -> int:
         for path in paths:
             library.shelf.remove(path)
         return await _refreshed(library, host)
+
+
+async def delete(args: Namespace, host: Host) -> int:
+    """Delete a course, or a document of it."""
+    async with open_library(host) as library:
+        courses, near = await library.match(args.course)
+        if len(courses) != 1:
+            raise _not_there(args.course, courses or near or (await library.catalogue()).courses)
+        if args.file and args.file not in courses[0].sources:
+            raise SettingsError(f"There is no {args.file} in it. There is: {', '.join(courses[0].sources)}.")
+        await (library.delete(args.file) if args.file else library.delete_course(courses[0]))
+        host.shown_at.line(f"Deleted: {args.file or courses[0].name}")
+    return 0
 
 
 async def demo(args: Namespace, host: Host) -> int:
@@ -199,6 +226,20 @@ async def _show_sources(session: AssistantSession, result: RunResult[Any]) -> No
         session.host.shown_at.note(f"Source: {each}")
 
 
+def _is_url(typed: str) -> bool:
+    return typed.startswith(("https://", "http://"))
+
+
+async def _copy(library: Library, host: Host, typed: str) -> None:
+    """Copy an archive's files, or what is at a URL, into the folder of uploads."""
+    if _is_url(typed):
+        name, data = await fetch(typed, private=library.settings.private_urls)
+    else:
+        name, data = Path(typed).name, read_named(_path(typed), LARGEST)
+    for each in library.uploads.add(name, data).skipped:
+        host.shown_at.tell(f"{each.source} was left out: {each.reason}", "yellow")
+
+
 def _path(typed: str) -> Path:
     try:
         return Path(typed).expanduser()
@@ -264,6 +305,11 @@ def _sentence(report: Report, courses: int) -> str:
 def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
     if args.json:
         host.show(courses)
+    elif args.files:
+        for course in courses:
+            host.shown_at.line(course.name, "bold")
+            for source in course.sources:
+                host.shown_at.line(f"  {source}")
     elif args.course:
         host.shown_at.line("\n\n".join([outline(course) for course in courses]))
     elif not courses:

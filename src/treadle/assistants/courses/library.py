@@ -21,7 +21,8 @@ from treadle.assistants.courses.material.opened import LARGEST, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.shelf import Place, Shelf
-from treadle.passages import Found, Passage, Passages, Progress, Report, embedder_of, folder_names, index_folders
+from treadle.assistants.courses.uploads import Upload, UploadRefused, Uploads
+from treadle.passages import Found, Passage, Passages, Progress, Report, Skipped, embedder_of, folder_names, index_folders
 
 if TYPE_CHECKING:
     from treadle.passages import Embedder, Where
@@ -57,11 +58,15 @@ class Library:
     def __init__(self, folder: Path, settings: CoursesSettings, embedder: "Embedder | None" = None) -> None:
         self.settings = settings
         self.shelf = Shelf(folder)
+        self.uploads = Uploads(folder)
+        self.progress: Progress | None = None  # while something is indexed
+        self.skipped: tuple[Skipped, ...] = ()  # by the last indexing
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._store = Passages(folder / FILE, embedder or embedder_of(settings.embeddings))
         self._indexing = asyncio.Lock()
         self._fresh_until = 0.0
         self._looking: asyncio.Task[None] | None = None
+        self._has_more = False  # files that came while others were indexed
         self._known, self._known_until = Catalogue(), 0.0
         self._indexed = 0  # how often
 
@@ -89,9 +94,10 @@ class Library:
                 self.shelf.remove(Path(each.path))
 
     def places(self) -> list[Place]:
-        """The folders and files that courses come from: what was added, and what is settled. What lies in another counts once."""
+        """The folders and files that courses come from: what is settled, added and uploaded. What lies in another counts once."""
         settled = [Place(str(_folder(folder))) for folder in self.settings.folders]
-        every = {each.path: each for each in (*settled, *self.shelf.places())}
+        uploaded = [Place(str(self.uploads.folder.resolve()))] if self.uploads.folder.is_dir() else []
+        every = {each.path: each for each in (*settled, *self.shelf.places(), *uploaded)}
         return [each for each in every.values() if not any(str(above) in every for above in Path(each.path).parents)]
 
     async def refresh(self, progress: Callable[[Progress], None] | None = None) -> Report:
@@ -105,27 +111,75 @@ class Library:
                 reader=_reader(self.settings, places),
                 collection=COLLECTION,
                 largest=LARGEST,
-                progress=progress,
+                progress=lambda now: self._follow(now, progress),
             )
+        self.progress, self.skipped = None, report.skipped
         self._known_until = 0.0
         self._indexed += 1
         return report
+
+    def _follow(self, now: Progress, progress: Callable[[Progress], None] | None) -> None:
+        self.progress = now
+        if progress is not None:
+            progress(now)
 
     async def look(self) -> None:
         """Index what has changed. What can't be done is in the log: questions are answered all the same."""
         try:
             report = await self.refresh()
         except (TreadleError, OSError) as error:
+            self.progress = None
             log.warning("The courses weren't looked at: %s", error)
             return
         for each in report.skipped:
             log.info("%s was left out: %s", each.source, each.reason)
 
+    def index_soon(self) -> None:
+        """Have what was uploaded indexed in the background; what comes meanwhile is indexed after it."""
+        self._has_more = True
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._index_all())
+
+    async def _index_all(self) -> None:
+        while self._has_more:
+            self._has_more = False
+            self.progress = self.progress or Progress(0, 0)
+            await self.look()
+
+    @property
+    def is_indexing(self) -> bool:
+        """Whether something is indexed in the background."""
+        return self._looking is not None and not self._looking.done()
+
+    async def uploaded(self) -> dict[Upload, str]:
+        """What was uploaded, each file with its source, by which courses and passages name it."""
+        prefix = self._name(self.uploads.folder)
+        return {each: f"{prefix}/{each.name}" for each in await asyncio.to_thread(self.uploads.files)}
+
+    async def delete(self, *sources: str) -> None:
+        """Delete documents that were uploaded, and take off files that were added by themselves, which stay where they are.
+
+        `UploadRefused` where one of them lies in a folder that was added or is settled; nothing is deleted then.
+        """
+        uploads = {source: upload for upload, source in (await self.uploaded()).items()}
+        added = self._added()
+        for source in sources:
+            if source not in uploads and source not in added:
+                raise UploadRefused(f"{source} wasn't uploaded: it lies in a folder of courses. Take it out of that folder.")
+        for source in sources:
+            if source in uploads:
+                await asyncio.to_thread(self.uploads.remove, uploads[source].name)
+            else:
+                self.shelf.remove(added[source])
+        await self.refresh()
+        await self._store.purge()
+
     async def keep_fresh(self) -> None:
         """Have it looked for changes, unless that was done a moment ago. Nobody waits long for it, but who would find nothing."""
         if time.monotonic() >= self._fresh_until and not self._indexing.locked():
             self._fresh_until = time.monotonic() + FRESH
-            self._looking = asyncio.create_task(self.look())
+            self.index_soon()
+            assert self._looking is not None
             await asyncio.wait([self._looking], timeout=PATIENCE if (await self.catalogue()).courses else None)
 
     async def catalogue(self) -> Catalogue:
@@ -198,6 +252,13 @@ class Library:
         where: dict[str, str | int] = {"course": course.key, **({} if number is None else {"lesson": number})}
         every = await self._store.passages_with(where, limit=MOST_OF_A_LESSON)
         return [each for each in every if each.tags.get("lesson") == number]
+
+    async def delete_course(self, course: Course) -> None:
+        """Delete a course with all of its documents; a folder that was added as this one course is taken off instead."""
+        await self.delete(*([course.key] if course.key in self._added() else course.sources))
+
+    def _added(self) -> dict[str, Path]:
+        return {self._name(Path(each.path)): Path(each.path) for each in self.shelf.places()}
 
     async def passage(self, passage_id: str) -> Passage | None:
         """A passage by its id."""
