@@ -41,7 +41,7 @@ def test_passages_are_found_without_a_model(home, material):
     assert "Sailing for Beginners, Lesson 1: Parts of a boat, line" in ran.out
     assert "The keel keeps the boat upright." in ran.out
     (only,) = treadle(home, "courses", "search", "jacket", "-c", "sailing", "-l", "0", "--json").json
-    assert only["tags"] == {"course": "material/sailing.txt", "lesson": 0}
+    assert only["tags"] == {"course": "material/sailing.txt", "document": "material/sailing.txt", "lesson": 0}
     assert treadle(home, "courses", "search", "x", "-c", "chess").code == 2
     assert "No relevant content found." in treadle(home, "courses", "search", "quantum chromodynamics").err
 

@@ -13,7 +13,7 @@ from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library, open_library
 from treadle.assistants.courses.material.opened import LARGEST
-from treadle.assistants.courses.session import reply_of, source_lines
+from treadle.assistants.courses.session import citation_lines, find_scope, reply_of, source_lines
 from treadle.assistants.courses.sessions import Sessions
 from treadle.assistants.courses.shelf import is_there
 from treadle.assistants.courses.tools import nothing, outline
@@ -65,8 +65,14 @@ def search_arguments(parser: ArgumentParser) -> None:
     _where(parser)
 
 
+def _scope(parser: ArgumentParser) -> None:
+    parser.add_argument("-c", "--course", default="", metavar="COURSE", help="answer from this course only")
+    parser.add_argument("--document", default="", metavar="NAME", help="answer from this document only, as `list --files` names it")
+
+
 def ask_arguments(parser: ArgumentParser) -> None:
     """What can be typed to ask."""
+    _scope(parser)
     parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask, or - to read it from a pipe")
     parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -74,6 +80,7 @@ def ask_arguments(parser: ArgumentParser) -> None:
 
 def chat_arguments(parser: ArgumentParser) -> None:
     """What can be typed to talk."""
+    _scope(parser)
     parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
 
 
@@ -179,7 +186,7 @@ async def search(args: Namespace, host: Host) -> int:
 async def ask(args: Namespace, host: Host) -> int:
     """One question."""
     question = typed(args.words)
-    session = await _session(host, args.session)
+    session = await _session(args, host, args.session)
     if args.json:
         reply = await session.run(question)
         host.show(reply_of(reply))
@@ -192,11 +199,11 @@ async def ask(args: Namespace, host: Host) -> int:
 
 async def chat(args: Namespace, host: Host) -> int:
     """A conversation, which is kept."""
-    session = await _session(host, args.session)
+    session = await _session(args, host, args.session)
 
     async def anew(_: str) -> None:
         nonlocal session
-        session = await _session(host, "")
+        session = await _session(args, host, "")
         talk.start_afresh(session.host.about)
         host.shown_at.tell(f"A new conversation: {session.host.about['session_id']}")
 
@@ -209,7 +216,7 @@ async def chat(args: Namespace, host: Host) -> int:
     return await talk.converse({"/new": fresh, "/clear": fresh}, after)
 
 
-async def _session(host: Host, wanted: str) -> AssistantSession:
+async def _session(args: Namespace, host: Host, wanted: str) -> AssistantSession:
     """The assistant, in the session that is wanted or in a new one."""
     async with open_library(host) as library:
         await library.look()
@@ -218,11 +225,15 @@ async def _session(host: Host, wanted: str) -> AssistantSession:
     sessions = Sessions(host.home.folder)
     if wanted and not await sessions.has(host.user, wanted):
         raise SettingsError(f"There is no conversation {wanted} of yours; leave --session out to begin one.")
-    return AssistantSession(assistant, host, {"session_id": await sessions.begin(host.user, wanted)})
+    scope = await find_scope(host, args.course, args.document)
+    return AssistantSession(assistant, host, {"session_id": await sessions.begin(host.user, wanted), **scope.context})
 
 
 async def _show_sources(session: AssistantSession, result: RunResult[Any]) -> None:
-    for each in source_lines((await session.reply(result))["sources"]):
+    data = await session.reply(result)
+    for each in citation_lines(data["citations"]):
+        session.host.shown_at.note(each)
+    for each in source_lines(data["sources"]):
         session.host.shown_at.note(f"Source: {each}")
 
 

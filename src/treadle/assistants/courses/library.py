@@ -19,6 +19,7 @@ from treadle import Host, SettingsError, SharedResources, TreadleError
 from treadle.assistants.courses.catalogue import Catalogue, Course, catalogue_of
 from treadle.assistants.courses.material.opened import LARGEST, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
+from treadle.assistants.courses.scope import Scope
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.assistants.courses.shelf import Place, Shelf
 from treadle.assistants.courses.uploads import Upload, UploadRefused, Uploads
@@ -35,6 +36,8 @@ LONGEST_LESSON = 12_000  # characters of a lesson that is asked for by its numbe
 OF_A_LESSON = 2  # passages at most, where all courses are searched
 PATIENCE = 1.0  # seconds that a question waits for what has changed
 KNOWN = 2.0  # seconds after which it is looked whether another process has indexed something
+
+ALL = Scope()
 
 log = getLogger("treadle.courses")
 
@@ -203,31 +206,33 @@ class Library:
         names = folder_names([each.path for each in self.places()])
         return next((name for name, place in names.items() if place == path.resolve()), "")
 
-    async def match(self, name: str) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
+    async def match(self, name: str, scope: Scope = ALL) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
         """The courses that a name stands for; and where it stands for none, near ones."""
-        return await asyncio.to_thread((await self.catalogue()).match, name)
+        return await asyncio.to_thread((await self.catalogue()).within(scope.course).match, name)
 
-    async def search(self, query: str, course_name: str = "", lesson_number: int | None = None) -> Searched:
+    async def search(self, query: str, course_name: str = "", lesson_number: int | None = None, scope: Scope = ALL) -> Searched:
         """The passages that fit, in all courses, in one, or in one lesson; of a lesson, its beginning where nothing fits better.
 
         With no query, a lesson of a course is given as it is, in order.
         """
-        courses: tuple[Course, ...] = ()
+        courses = (await self.catalogue()).within(scope.course).courses if scope.course else ()
         if course_name.strip():
-            courses, near = await self.match(course_name)
+            courses, near = await self.match(course_name, scope)
             if not courses:
                 return Searched(unknown=True, near=near)
-        where: dict[str, int | list[str]] = {"course": [course.key for course in courses]} if courses else {}
+        where: dict[str, str | int | list[str]] = {"course": [course.key for course in courses]} if courses else {}
+        if scope.document:
+            where["document"] = scope.document
         if lesson_number is not None:
             where["lesson"] = lesson_number
         if not courses:
             return Searched(await self._spread(query, where))
         if lesson_number is not None and not query.strip():
-            return await self._whole(courses, lesson_number)
+            return await self._whole(courses, lesson_number, scope)
         floor = 0.0 if lesson_number is not None else self.settings.floor
         found = await self._store.search(query, limit=self.settings.results, floor=floor, where=where)
         if not found and lesson_number is not None:
-            found = (await self._whole(courses, lesson_number)).found[: self.settings.results]
+            found = (await self._whole(courses, lesson_number, scope)).found[: self.settings.results]
         return Searched(tuple(found), courses)
 
     async def _spread(self, query: str, where: "Where") -> tuple[Found, ...]:
@@ -240,9 +245,10 @@ class Library:
         others = [place for place, is_one in enumerate(is_first) if not is_one][: most - len(chosen)]
         return tuple([found[place] for place in sorted((*chosen, *others))])
 
-    async def _whole(self, courses: tuple[Course, ...], number: int) -> Searched:
+    async def _whole(self, courses: tuple[Course, ...], number: int, scope: Scope) -> Searched:
         """A lesson from its beginning, as much as fits into a result."""
-        passages = [each for course in courses for each in await self.lesson(course, number)]
+        every = [each for course in courses for each in await self.lesson(course, number)]
+        passages = [each for each in every if scope.document in ("", each.source)]
         ends = accumulate([len(each.text) for each in passages])
         found = [Found(passage, 0.0) for passage, end in zip(passages, ends, strict=True) if end <= LONGEST_LESSON]
         return Searched(tuple(found), courses, left_out=len(passages) - len(found))

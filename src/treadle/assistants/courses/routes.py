@@ -9,11 +9,12 @@ from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from treadle import AssistantSession, Host
+from treadle import AssistantSession, ContextNotFound, Host
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
+from treadle.assistants.courses.citations import Citation
 from treadle.assistants.courses.library import Library, open_library
-from treadle.assistants.courses.session import exchanges, reply_of
+from treadle.assistants.courses.session import exchanges, find_scope, reply_of
 from treadle.assistants.courses.sessions import Exchange, Session, Sessions
 from treadle.assistants.courses.sources import Source, source_of
 from treadle.assistants.courses.uploads import Stored, UploadRefused, fetch
@@ -33,10 +34,12 @@ Number = Annotated[int, Meta(ge=0, le=1_000_000)] | Literal[""]  # of a lesson; 
 
 
 class QueryAsked(Struct, frozen=True):
-    """A question, as clients of the original send it."""
+    """A question, as clients of the original send it; perhaps about one course, by its key or name, or one document of it only."""
 
     query: Annotated[str, Meta(examples=["What is a keel?"])]
     session_id: str | None = None
+    course: str = ""
+    document: str = ""
 
 
 class SearchAsked(Struct, frozen=True):
@@ -88,6 +91,7 @@ class QueryAnswered(Struct, frozen=True):
 
     answer: str
     sources: tuple[Source, ...]
+    citations: tuple[Citation, ...]
     session_id: str
     run_id: str
     stopped: str
@@ -196,7 +200,13 @@ class Service:
 
     @post(
         "/api/query",
-        errors={**LONG, **MISFIT, 502: "the model's server failed", 503: "there is no model; the sentence says what to do"},
+        errors={
+            404: "there is no such course or document",
+            **LONG,
+            **MISFIT,
+            502: "the model's server failed",
+            503: "there is no model; the sentence says what to do",
+        },
         runs=True,
         unfit=UNFIT,
     )
@@ -204,11 +214,16 @@ class Service:
         """Ask about the courses."""
         question = _question(body.query, "query")
         await self._library()
-        session = await self._sessions.begin(self._host.user, body.session_id or "")
-        reply = reply_of(await AssistantSession(assistant, self._host, {"session_id": session}).run(question))
+        try:
+            scope = await find_scope(self._host, body.course, body.document)
+        except ContextNotFound as error:
+            raise HTTPException(404, str(error)) from error
+        context = {"session_id": await self._sessions.begin(self._host.user, body.session_id or ""), **scope.context}
+        reply = reply_of(await AssistantSession(assistant, self._host, context).run(question))
         if reply.stopped == "failed":
             raise HTTPException(502, reply.message)
-        return QueryAnswered(reply.message, reply.sources, reply.session_id, reply.run_id, reply.stopped, reply.tokens_used)
+        told = (reply.session_id, reply.run_id, reply.stopped, reply.tokens_used)
+        return QueryAnswered(reply.message, reply.sources, reply.citations, *told)
 
     @get("/api/courses")
     async def courses(self) -> CoursesListed:

@@ -34,11 +34,12 @@ class Source(Struct, frozen=True):
 
 
 class FoundPassage(Struct, frozen=True):
-    """A passage that a search found, under the heading that the model reads above it."""
+    """A passage that a search found, under the heading that the model reads above it, and the number that it may cite it by."""
 
     heading: str
     text: str
     source: Source
+    number: int = 0
 
 
 class Lookup(Struct, frozen=True, omit_defaults=True):
