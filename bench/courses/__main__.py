@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from bench.courses.asked import SEEN, UNSEEN, Place, Question
+from bench.courses.asked import FRESH, SEEN, UNSEEN, Place, Question
 from treadle.app.assistant import Host
 from treadle.app.home import close_home, open_home
 from treadle.app.models import model_of
@@ -102,7 +102,7 @@ async def work(wanted: argparse.Namespace, kept: Path) -> list[Answered]:
         async with Library(host.home.folder, CoursesSettings()) as library:
             library.shelf.add(SAMPLE)
             await library.refresh()
-            for question in (*SEEN, *UNSEEN)[: wanted.first]:
+            for question in (*SEEN, *UNSEEN, *FRESH)[: wanted.first]:
                 if question.text in {each.text for each in known}:
                     continue
                 known.append(await ask(host, question))
@@ -121,10 +121,9 @@ def _line(each: Answered) -> str:
 def page(known: Sequence[Answered], model: str) -> str:
     """The tables."""
     by_text = {each.text: each for each in known}
-    seen, unseen = [[by_text[each.text] for each in some if each.text in by_text] for some in (SEEN, UNSEEN)]
-    return f"Questions on the sample courses; {model}.\n\n" + "\n".join(
-        [_table("with which the plan may have been made", seen), _table("for which nothing was changed", unseen)]
-    )
+    sets = {"with which the plan may have been made": SEEN, "whose first run was looked at": UNSEEN, "held out": FRESH}
+    answers = {what: [by_text[each.text] for each in some if each.text in by_text] for what, some in sets.items()}
+    return f"Questions on the sample courses; {model}.\n\n" + "\n".join([_table(what, each) for what, each in answers.items()])
 
 
 def _table(what: str, answers: Sequence[Answered]) -> str:

@@ -1,6 +1,7 @@
 """What a model is asked, and what is right: words that have to be in the answer and others that mustn't, and what it is from.
 
-Written before any of it was asked. The plan may be made with `SEEN` in view; nothing is changed for the sake of `UNSEEN`.
+Written before any of it was asked. The plan may be made with `SEEN` in view. `UNSEEN` was held out until its first run; what was
+wrong then has been looked at since. `FRESH` is held out now: written from the lessons alone, and never asked while the plan was made.
 """
 
 from msgspec import Struct
@@ -188,4 +189,53 @@ UNSEEN = (
     Question("wrong name", "What does lesson 1 of Conversational Finnish say?", (NO,), (), ()),
     Question("talk", "Thanks, that helped a lot!", (r"\w",), (), ()),
     Question("talk", "What is 12 times 12?", (r"\b144\b",), (), ()),
+)
+
+FRESH = (
+    Question("fact", "How many pages does a lookup in a B-tree read?", ("three|four|3|4",), (), ((DATABASES, 3),)),
+    Question("fact", "At what angle is the razor blade held when scoring a loaf?", (r"\b30\b",), (), ((BREAD, 3),)),
+    Question(
+        "fact", "How many networks that govern themselves does the internet consist of?", (r"75[,.]?000",), (), ((NETWORKS, 2),)
+    ),
+    Question(
+        "fact", "Which way of pushing refuses when somebody else has pushed meanwhile?", ("force-with-lease",), (), ((GIT, 5),)
+    ),
+    Question("fact", "How many litres of soil does a tall tomato need?", (r"\b(20|30)\b",), (), ((GARDEN, 2),)),
+    Question("fact", "How many degrees does an outstretched fist cover in the sky?", (r"\bten\b|\b10\b",), (), ((SKY, 1),)),
+    Question("fact", "Why does rice flour keep dough from sticking to the basket?", ("gluten|dry",), (), ((BREAD, 3),)),
+    Question("fact", "What should you do when the dent from your finger springs back at once?", ("time|wait",), (), ((BREAD, 4),)),
+    Question(
+        "lesson",
+        "What does lesson 4 of Talking to Databases say about deadlocks?",
+        ("order|victim|wait",),
+        (),
+        ((DATABASES, 4),),
+        alone=True,
+    ),
+    Question(
+        "lesson",
+        "In lesson 3 of the git course, what is the golden rule of rebasing?",
+        ("others|never",),
+        (),
+        ((GIT, 3),),
+        alone=True,
+    ),
+    Question("lesson", "What is lesson 3 of A Garden on the Balcony about?", ("water",), (), ((GARDEN, 3),), alone=True),
+    Question("lesson 0", "Summarise lesson 0 of Talking to Databases", ("table|key|fact",), (), ((DATABASES, 0),), alone=True),
+    Question("outline", "What does the night sky course cover?", ("North", "Moon", "Planets", "Seasons"), (), ((SKY, None),)),
+    Question("instructor", "Who made the course about git?", ("Yusuf Halloran",), (), ((GIT, None),)),
+    Question(
+        "link", "Give me the link to Baking Bread at Home", ("example.org/courses/baking-bread-at-home",), (), ((BREAD, None),)
+    ),
+    Question(
+        "two looks",
+        "Does another course deal with the same thing as lesson 5 of How networks find things?",
+        (r"\w",),
+        (),
+        ((NETWORKS, None),),
+    ),
+    Question("not said", "What does the garden course say about growing potatoes?", (NO,), ("hill|chit|seed potato",)),
+    Question("not said", "Which model of telescope does Reading the Night Sky recommend?", (NO,), ("Celestron|Newton|refractor",)),
+    Question("wrong name", "Give me an outline of Pottery on the Wheel", (NO,), (r"\bLesson 1:",), ()),
+    Question("talk", "Good morning!", (r"\w",), (), ()),
 )

@@ -161,6 +161,22 @@ def test_at_a_limit_the_model_is_asked_for_an_answer_without_tools():
     assert ended == Finish("limit", text="So far: 5.", reason="the limit of 1 round")
 
 
+@pytest.mark.parametrize(
+    ("rounds", "answer", "stopped"),
+    [
+        (1, {}, "answered"),
+        (1, {"calls": ("c9",)}, "limit"),  # it asks for a tool although there is none
+        (None, {}, "limit"),  # another limit was reached
+    ],
+)
+def test_rounds_may_be_how_a_turn_is_meant_to_go(rounds, answer, stopped):
+    terms = Terms(Limits(rounds=rounds, calls=1, at_limit="conclude"))
+    asked = decide(run(*one_round()), terms)
+    assert (asked.last, asked.note) == (True, terms.final_note)
+    state = run(*one_round(), replied(*answer.get("calls", ()), text="5.", last=True))
+    assert decide(state, terms).stopped == stopped
+
+
 @pytest.mark.parametrize(("problem", "is_over"), [("raised", True), ("timeout", True), ("invalid", False), (None, False)])
 def test_a_tool_that_failed_may_be_the_end_of_tools(problem, is_over):
     failed = Returned(result=Result("c1", "look", "broken", problem), usage=Usage(calls=1))

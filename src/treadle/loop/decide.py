@@ -142,9 +142,15 @@ def _about_answer(state: RunState, terms: Terms, squeezed: str) -> Step:
     answer = state.answer or ""
     if terms.wants_output:
         return ReadOutput(answer)
-    if state.last:
+    if state.last and not _is_conclusion(state, terms.limits):
         return Finish("limit", text=answer, reason=_why(state, terms, squeezed))
     return Finish("answered", text=answer)
+
+
+def _is_conclusion(state: RunState, limits: Limits) -> bool:
+    """Whether an answer without tools is how a turn is meant to end: all rounds were used, and the model asks for no more."""
+    are_rounds_used = limits.rounds is not None and state.spent.rounds >= limits.rounds
+    return limits.at_limit == "conclude" and are_rounds_used and not (state.wants_more or state.refused_repeat)
 
 
 def _about_nothing(state: RunState, terms: Terms, squeezed: str) -> Step:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from treadle.core.requests import Usage
 
-Ending = Literal["answer", "last_text", "words", "fail"]
+Ending = Literal["answer", "conclude", "last_text", "words", "fail"]
 
 
 class Limits(Struct, frozen=True):
@@ -21,8 +21,8 @@ class Limits(Struct, frozen=True):
     cost        US dollars; a run whose model has no known price is refused
     tries       how often one request to a model is tried before the run fails
     backoff     seconds before the second try; doubled for each further one
-    at_limit    "answer" asks once more without tools; "last_text" takes the last words there are (else asks);
-                "words" answers with `words`; "fail" ends the run as failed
+    at_limit    "answer" asks once more without tools; "conclude" does too, and an answer after the last round is a regular one;
+                "last_text" takes the last words there are (else asks); "words" answers with `words`; "fail" ends the run as failed
     nudge_at    the repetition of a call at which the model is told so
     refuse_at   the repetition at which the call is refused and an answer asked for
     """

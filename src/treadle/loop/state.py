@@ -112,6 +112,7 @@ class RunState(Struct, frozen=True):
     inner: tuple[CallState, ...] = ()  # asked by tools in the open round
     answer: str | None = None  # a reply without calls
     last: bool = False  # the answer is to a request without tools
+    wants_more: bool = False  # the answer came with calls, which count for nothing in a reply without tools
     words: str = ""  # the model's last words that weren't empty
     empties: int = 0  # empty replies in a row
     filtered: bool = False  # the last reply was empty because a filter of the provider held it back
@@ -224,6 +225,7 @@ def _said(state: RunState, entry: Said) -> RunState:
         has_media=state.has_media or bool(entry.parts),
         answer=None,
         last=False,
+        wants_more=False,
         words="",
         empties=0,
         filtered=False,
@@ -285,7 +287,9 @@ def _answered(state: RunState, *, filtered: bool) -> RunState:
     if not text:
         return replace(state, parts=(), empties=state.empties + 1, filtered=filtered)
     said = tuple([part for part in state.parts if not isinstance(part, Written)])
-    return replace(state, parts=(), answer=text, words=text, empties=0, history=state.history.plus(Message("model", said)))
+    more = len(said) < len(state.parts)
+    history = state.history.plus(Message("model", said))
+    return replace(state, parts=(), answer=text, words=text, wants_more=more, empties=0, history=history)
 
 
 def _judged(state: RunState, entry: Judged) -> RunState:

@@ -44,6 +44,21 @@ Lesson 2: How the moon makes the tides
 Lesson Link: https://example.org/moon/2
 Tides rise where the moon pulls on the ocean. Twice a month the sun adds to it, which sailors call spring tides.
 """
+MCP = """Course Title: MCP: Build Rich-Context AI Apps
+Course Link: https://example.org/mcp
+Course Instructor: Elie Nasser
+
+Lesson 0: Introduction
+A protocol joins applications to what they need to know.
+
+Lesson 3: Chatbot Example
+Lesson Link: https://example.org/mcp/3
+Lesson 3 covers a chatbot that keeps its tools in a list and asks a model until no call is left.
+
+Lesson 4: Creating Servers
+Lesson Link: https://example.org/mcp/4
+Servers in MCP are programs that offer tools, resources and prompts to a client.
+"""
 
 
 def write(folder, **texts):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, SAILING, write
+from assistants.courses.stage import ASTRONOMY, MCP, SAILING, write
 from cli.running import asks, script, treadle
 
 
@@ -41,7 +41,7 @@ def test_passages_are_found_without_a_model(home, material):
     assert "Sailing for Beginners, Lesson 1: Parts of a boat, line" in ran.out
     assert "The keel keeps the boat upright." in ran.out
     (only,) = treadle(home, "courses", "search", "jacket", "-c", "sailing", "-l", "0", "--json").json
-    assert only["tags"] == {"course": "material/sailing.txt", "lesson": 0}
+    assert only["tags"] == {"course": "material/sailing.txt", "document": "material/sailing.txt", "lesson": 0}
     assert treadle(home, "courses", "search", "x", "-c", "chess").code == 2
     assert "No relevant content found." in treadle(home, "courses", "search", "quantum chromodynamics").err
 
@@ -55,6 +55,26 @@ def test_a_question_is_answered_with_its_sources(home, material):
     told = treadle(home, "courses", "ask", "-", "--json", "-m", script(home, "Yes."), stdin="Is it?\n").json
     assert (told["message"], told["stopped"], told["sources"]) == ("Yes.", "answered", [])
     assert treadle(home, "courses", "ask", "-", "-m", script(home, "Yes."), stdin=" ").code == 2
+
+
+def test_two_searches_are_a_regular_answer(home):
+    treadle(home, "courses", "add", str(write(home / "material", mcp=MCP)))
+    model = script(
+        home,
+        asks(("search_course_content", {"query": "servers", "course_name": "MCP"})),
+        asks(("search_course_content", {"course_name": "MCP", "lesson_number": 3})),
+        "Servers in MCP handle... Lesson 3 covers...",
+    )
+    ran = treadle(home, "courses", "ask", "What does the MCP course say about servers? Also tell me about lesson 3.", "-m", model)
+    assert (ran.code, ran.out) == (0, "Servers in MCP handle... Lesson 3 covers...\n")
+    assert "Source: MCP: Build Rich-Context AI Apps - Lesson 3 (" in ran.err
+    assert "Stopped at" not in ran.err
+
+
+def test_a_lesson_is_read_without_a_model(home, material):
+    ran = treadle(home, "courses", "search", "-c", "sailing", "-l", "1")
+    assert "The keel keeps the boat upright. The rudder steers it" in ran.out
+    assert treadle(home, "courses", "search", "-c", "sailing").code == 2
 
 
 def test_a_conversation_remembers_the_last_exchanges_and_is_kept(home, material):

@@ -51,7 +51,8 @@ def test_a_folder_of_courses_is_found_by_words_course_and_lesson(tmp_path, mater
     report, titles = added(tmp_path / "home", material)
     assert (report.added, titles) == (2, ["Sailing for Beginners", "The Moon and Her Effects"])
     home = tmp_path / "home"
-    assert found(home, "what keeps the boat upright").found[0].passage.tags == {"course": "material/sailing.txt", "lesson": 1}
+    source = "material/sailing.txt"
+    assert found(home, "what keeps the boat upright").found[0].passage.tags == {"course": source, "document": source, "lesson": 1}
     spring = found(home, "spring tides", "moon").found
     assert {each.passage.tags["course"] for each in spring} == {"material/moon.txt"}
     assert spring[0].passage.link == "https://example.org/moon/2"

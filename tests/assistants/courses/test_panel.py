@@ -173,6 +173,38 @@ def test_a_lesson_is_read_from_its_beginning_to_its_end_and_on_to_the_next(visit
     visit(look)
 
 
+def test_citations_open_their_passages_and_others_are_dropped(visit):
+    async def look(page):
+        await ask(page, "How do I knead?", DONE.format(1))
+        await page.wait_for("document.querySelector('.cite') !== null")
+        assert await page.evaluate(SHOWN.format(".cite")) == ["[1]"]
+        assert "[9]" not in await page.text(WORDS)
+        await page.click(".cite")
+        await page.wait_for("document.querySelector('#reader .text')?.innerText.includes('Kneading step')")
+
+    visit(look, KNEAD, "Fold it [1], and fold it again [9].")
+
+
+def test_a_file_is_uploaded_in_the_browser_and_its_course_deleted(visit):
+    chosen = """(() => {
+        const data = new DataTransfer();
+        data.items.add(new File(["Course Title: Knots\\n\\nA bowline makes a loop."], "knots.txt"));
+        document.querySelector("#files").files = data.files;
+        document.querySelector("#files").dispatchEvent(new Event("change"));
+    })()"""
+
+    async def look(page):
+        await page.evaluate(chosen)
+        await says(page, "#amount", "3 courses")
+        await page.click("#courses > li:nth-child(3) summary")
+        assert await page.text("#courses > li:nth-child(3) .name") == "Knots"
+        await page.click("#courses > li:nth-child(3) .within .row button:last-child")
+        await page.click(".sure button[value=yes]")
+        await says(page, "#amount", "2 courses")
+
+    visit(look)
+
+
 def test_a_course_without_lessons_is_read_as_a_whole(visit):
     course = "Course Title: Knots\n\nA bowline makes a loop that holds.\n"
 

@@ -95,12 +95,14 @@ def test_words_that_make_no_sense_are_looked_up(home):
     ("question", "kind", "answer"),
     [
         ("What about quantum chromodynamics?", "content", "The courses don't say anything about that."),
-        ("What is in lesson 9 of Sailing for Beginners?", "content", "there is no such lesson. Its lessons are 0 to 4."),
+        ("What is in lesson 9 of Sailing for Beginners?", "content", "there is no such lesson. Its lessons are 0, 1 and 4."),
         ("Same topic as lesson 9 of Sailing for Beginners?", "alike", "Lesson 4: Tides and the moon"),
     ],
 )
 def test_what_isnt_there_is_said(home, question, kind, answer):
-    assert answer in ask(home, question, about(kind), "?")[0].message
+    message = ask(home, question, about(kind), "?")[0].message
+    assert answer in message
+    assert "untrusted" not in message  # what marks data for the model isn't for people
 
 
 @pytest.mark.parametrize(

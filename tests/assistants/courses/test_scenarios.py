@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, SAILING, add, offers_tools, results, staged, write
+from assistants.courses.stage import ASTRONOMY, MCP, SAILING, add, offers_tools, results, staged, write
 from wire import call, reply, say
 
 OUTLINE = call("get_course_outline", {"course_name": "Sailing"})
@@ -55,6 +55,43 @@ def test_two_sequential_tool_calls(home):
 
 def _said(scripted, request):
     return scripted(request) if callable(scripted) else scripted
+
+
+def test_two_searches_in_one_conversation_word_for_word(home):
+    """The dialogue of the original's plan: a search, then a lesson by its number alone, then the answer without tools."""
+    add(home / "data", home / "material", write(home / "more", mcp=MCP))
+    first = reply(say("Let me search..."), call("search_course_content", {"query": "servers", "course_name": "MCP"}))
+    second = reply(say("Now let me get lesson 3..."), call("search_course_content", {"course_name": "MCP", "lesson_number": 3}))
+    with staged(home, first, second, say("Servers in MCP handle... Lesson 3 covers...")) as stage:
+        told = stage.query("What does the MCP course say about servers? Also tell me about lesson 3.")
+    assert told["answer"] == "Servers in MCP handle... Lesson 3 covers..."
+    assert told["stopped"] == "answered"
+    assert [offers_tools(each) for each in stage.requests] == [True, True, False]
+    assert [len(each["messages"]) for each in stage.requests] == [1, 3, 5]
+    servers, lesson = results(stage.requests[2])
+    assert "Servers in MCP are programs" in servers
+    assert "[MCP: Build Rich-Context AI Apps - Lesson 3: Chatbot Example]\nLesson 3 covers a chatbot" in lesson
+    texts = [each["text"] for each in told["sources"]]
+    assert texts[0] == "MCP: Build Rich-Context AI Apps - Lesson 4"
+    assert "MCP: Build Rich-Context AI Apps - Lesson 3" in texts
+
+
+def test_a_long_lesson_says_what_was_left_out(home):
+    long = "\n\n".join([f"Paragraph {number} says something about knots. {'More of it. ' * 40}" for number in range(60)])
+    add(home / "data", write(home / "more", knots=f"Course Title: Knots\n\nLesson 1: All of them\n{long}"))
+    with staged(home, call("search_course_content", {"course_name": "Knots", "lesson_number": 1}), say("Knots.")) as stage:
+        stage.query("Tell me about lesson 1 of Knots.")
+    (told,) = results(stage.requests[1])
+    assert told.index("Paragraph 0 ") < told.index("Paragraph 1 ") < told.index("Paragraph 2 ")
+    assert "more passages of this lesson were left out; search in it with a query." in told
+
+
+def test_a_search_for_nothing_is_told_what_it_may_be_for(home):
+    empty = call("search_course_content", {"course_name": "Sailing"})
+    with staged(home, empty, KEEL, say("Upright.")) as stage:
+        assert stage.query("What is the keel for?")["answer"] == "Upright."
+    assert "name the lesson to read by `course_name` and `lesson_number`" in results(stage.requests[1])[0]
+    assert offers_tools(stage.requests[1])
 
 
 def test_max_rounds_enforcement(home):
@@ -151,7 +188,7 @@ def test_empty_tool_results(home):
         told = stage.query("Quarks?")
     first, second = results(stage.requests[1])
     assert "No relevant content found in course 'Sailing for Beginners'." in first
-    assert "in lesson 9: there is no such lesson. Its lessons are 0 to 4." in second
+    assert "in lesson 9: there is no such lesson. Its lessons are 0, 1 and 4." in second
     assert (told["answer"], told["sources"]) == ("The course doesn't say.", [])
 
 

@@ -24,7 +24,7 @@ assistant = Assistant(
     configure=later(f"{_NAME}.session:configure"),
     toolsets=later(f"{_NAME}.session:toolsets"),
     policy=(allow("*", effect="read"),),
-    limits=Limits(rounds=2, failures=1),
+    limits=Limits(rounds=2, failures=1, at_limit="conclude"),
     options=Options(temperature=0, max_tokens=800),
     questions=(
         "What are the lessons of Baking Bread at Home?",
@@ -37,8 +37,9 @@ assistant = Assistant(
             "courses",
             "answer from your own course material",
             parts=(
-                _part("add", "add a folder of courses, or a file", _READ),
+                _part("add", "add a folder of courses, a file, a zip archive or a URL", _READ),
                 _part("remove", "take a folder or file off again", "Its courses are forgotten; the files stay."),
+                _part("delete", "delete a course, or one of its documents", "Uploaded files are deleted; others stay."),
                 _part("list", "list the courses, or show the lessons of one", does="listed"),
                 _part("search", "find passages, without a model"),
                 _part("ask", "ask something"),

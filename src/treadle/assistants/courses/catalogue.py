@@ -58,6 +58,10 @@ class Catalogue(Struct, frozen=True):
         fitting = [match(phrase, [course.title for course in self.courses]).meant for phrase in called(text)]
         return next((self.courses[places[0]] for places in fitting if len(places) == 1), None)
 
+    def within(self, key: str) -> "Catalogue":
+        """The one course of this key; all of them where there is no key."""
+        return Catalogue(tuple([course for course in self.courses if course.key == key])) if key else self
+
     def by_key(self, key: str) -> Course | None:
         """The course by its key."""
         return next((course for course in self.courses if course.key == key), None)

@@ -12,11 +12,13 @@ from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Ter
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.library import Library, open_library
-from treadle.assistants.courses.session import reply_of, source_lines
+from treadle.assistants.courses.material.opened import LARGEST
+from treadle.assistants.courses.session import citation_lines, find_scope, reply_of, source_lines
 from treadle.assistants.courses.sessions import Sessions
 from treadle.assistants.courses.shelf import is_there
 from treadle.assistants.courses.tools import nothing, outline
-from treadle.files import check_workspace
+from treadle.assistants.courses.uploads import ARCHIVE, fetch
+from treadle.files import check_workspace, read_named
 from treadle.passages import Progress, Report
 
 SAMPLE = Path(__file__).parent / "sample"
@@ -27,7 +29,9 @@ EXCERPT = 300  # characters of a passage that is listed
 
 def add_arguments(parser: ArgumentParser) -> None:
     """What can be typed to add courses."""
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="folders of courses, or files; none looks for changes only")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="folders of courses, files, zip archives or URLs; none looks for changes only"
+    )
     parser.add_argument("--title", default="", metavar="TITLE", help="the folder is one course, of this title")
 
 
@@ -36,9 +40,16 @@ def remove_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="what was added")
 
 
+def delete_arguments(parser: ArgumentParser) -> None:
+    """What can be typed to delete a course."""
+    parser.add_argument("course", metavar="COURSE", help="the course; part of its title is enough")
+    parser.add_argument("--file", default="", metavar="NAME", help="delete this file of it only, as `list --files` names it")
+
+
 def listed_arguments(parser: ArgumentParser) -> None:
     """What can be typed to list courses."""
     parser.add_argument("course", nargs="*", metavar="COURSE", help="show the lessons of this one; part of its title is enough")
+    parser.add_argument("--files", action="store_true", help="list the documents of the courses")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -50,12 +61,18 @@ def _where(parser: ArgumentParser) -> None:
 
 def search_arguments(parser: ArgumentParser) -> None:
     """What can be typed to search."""
-    parser.add_argument("words", nargs="+", metavar="WORDS", help="what to look for")
+    parser.add_argument("words", nargs="*", metavar="WORDS", help="what to look for; none reads the lesson that -c and -l name")
     _where(parser)
+
+
+def _scope(parser: ArgumentParser) -> None:
+    parser.add_argument("-c", "--course", default="", metavar="COURSE", help="answer from this course only")
+    parser.add_argument("--document", default="", metavar="NAME", help="answer from this document only, as `list --files` names it")
 
 
 def ask_arguments(parser: ArgumentParser) -> None:
     """What can be typed to ask."""
+    _scope(parser)
     parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask, or - to read it from a pipe")
     parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -63,6 +80,7 @@ def ask_arguments(parser: ArgumentParser) -> None:
 
 def chat_arguments(parser: ArgumentParser) -> None:
     """What can be typed to talk."""
+    _scope(parser)
     parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
 
 
@@ -72,12 +90,15 @@ def demo_arguments(parser: ArgumentParser) -> None:
 
 
 async def add(args: Namespace, host: Host) -> int:
-    """Add courses, and index what is new."""
-    paths = [_path(each) for each in args.paths]
+    """Add courses, and index what is new. Archives and what is at a URL are copied; folders and files stay where they are."""
+    copied = [each for each in args.paths if _is_url(each) or each.lower().endswith(ARCHIVE)]
+    paths = [_path(each) for each in args.paths if each not in copied]
     if args.title and not (len(paths) == 1 and paths[0].is_dir()):
         raise SettingsError("--title is the title of one course: name the one folder that it is in.")
     async with open_library(host) as library:
         _require(paths)
+        for each in copied:
+            await _copy(library, host, each)
         for path in paths:
             library.add(path, args.title)
         return await _refreshed(library, host, paths)
@@ -94,6 +115,19 @@ async def remove(args: Namespace, host: Host) -> int:
         for path in paths:
             library.shelf.remove(path)
         return await _refreshed(library, host)
+
+
+async def delete(args: Namespace, host: Host) -> int:
+    """Delete a course, or a document of it."""
+    async with open_library(host) as library:
+        courses, near = await library.match(args.course)
+        if len(courses) != 1:
+            raise _not_there(args.course, courses or near or (await library.catalogue()).courses)
+        if args.file and args.file not in courses[0].sources:
+            raise SettingsError(f"There is no {args.file} in it. There is: {', '.join(courses[0].sources)}.")
+        await (library.delete(args.file) if args.file else library.delete_course(courses[0]))
+        host.shown_at.line(f"Deleted: {args.file or courses[0].name}")
+    return 0
 
 
 async def demo(args: Namespace, host: Host) -> int:
@@ -126,7 +160,9 @@ async def listed(args: Namespace, host: Host) -> int:
 
 
 async def search(args: Namespace, host: Host) -> int:
-    """Find passages. No model is needed."""
+    """Find passages, or read a lesson. No model is needed."""
+    if not args.words and (not args.course or args.lesson is None):
+        raise SettingsError("Type what to look for, or name the lesson to read: -c COURSE -l NUMBER.")
     async with open_library(host) as library:
         await library.look()
         searched = await library.search(" ".join(args.words), args.course, args.lesson)
@@ -138,8 +174,10 @@ async def search(args: Namespace, host: Host) -> int:
             return 0
         for each in searched.found:
             host.shown_at.line(f"{catalogue.name_of(each.passage)}, {each.passage.place}  ({each.score:.2f})", "bold")
-            host.shown_at.line(_shortened(each.passage.text))
+            host.shown_at.line(_shortened(each.passage.text) if args.words else each.passage.text)
             host.shown_at.line()
+        if searched.left_out:
+            host.shown_at.note(f"{searched.left_out} more passages of this lesson were left out; search in it with words.")
         if not searched.found:
             host.shown_at.tell(nothing(searched, args.lesson) if catalogue.courses else NONE)
     return 0
@@ -148,7 +186,7 @@ async def search(args: Namespace, host: Host) -> int:
 async def ask(args: Namespace, host: Host) -> int:
     """One question."""
     question = typed(args.words)
-    session = await _session(host, args.session)
+    session = await _session(args, host, args.session)
     if args.json:
         reply = await session.run(question)
         host.show(reply_of(reply))
@@ -161,11 +199,11 @@ async def ask(args: Namespace, host: Host) -> int:
 
 async def chat(args: Namespace, host: Host) -> int:
     """A conversation, which is kept."""
-    session = await _session(host, args.session)
+    session = await _session(args, host, args.session)
 
     async def anew(_: str) -> None:
         nonlocal session
-        session = await _session(host, "")
+        session = await _session(args, host, "")
         talk.start_afresh(session.host.about)
         host.shown_at.tell(f"A new conversation: {session.host.about['session_id']}")
 
@@ -178,7 +216,7 @@ async def chat(args: Namespace, host: Host) -> int:
     return await talk.converse({"/new": fresh, "/clear": fresh}, after)
 
 
-async def _session(host: Host, wanted: str) -> AssistantSession:
+async def _session(args: Namespace, host: Host, wanted: str) -> AssistantSession:
     """The assistant, in the session that is wanted or in a new one."""
     async with open_library(host) as library:
         await library.look()
@@ -187,12 +225,30 @@ async def _session(host: Host, wanted: str) -> AssistantSession:
     sessions = Sessions(host.home.folder)
     if wanted and not await sessions.has(host.user, wanted):
         raise SettingsError(f"There is no conversation {wanted} of yours; leave --session out to begin one.")
-    return AssistantSession(assistant, host, {"session_id": await sessions.begin(host.user, wanted)})
+    scope = await find_scope(host, args.course, args.document)
+    return AssistantSession(assistant, host, {"session_id": await sessions.begin(host.user, wanted), **scope.context})
 
 
 async def _show_sources(session: AssistantSession, result: RunResult[Any]) -> None:
-    for each in source_lines((await session.reply(result))["sources"]):
+    data = await session.reply(result)
+    for each in citation_lines(data["citations"]):
+        session.host.shown_at.note(each)
+    for each in source_lines(data["sources"]):
         session.host.shown_at.note(f"Source: {each}")
+
+
+def _is_url(typed: str) -> bool:
+    return typed.startswith(("https://", "http://"))
+
+
+async def _copy(library: Library, host: Host, typed: str) -> None:
+    """Copy an archive's files, or what is at a URL, into the folder of uploads."""
+    if _is_url(typed):
+        name, data = await fetch(typed, private=library.settings.private_urls)
+    else:
+        name, data = Path(typed).name, read_named(_path(typed), LARGEST)
+    for each in library.uploads.add(name, data).skipped:
+        host.shown_at.tell(f"{each.source} was left out: {each.reason}", "yellow")
 
 
 def _path(typed: str) -> Path:
@@ -260,6 +316,11 @@ def _sentence(report: Report, courses: int) -> str:
 def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
     if args.json:
         host.show(courses)
+    elif args.files:
+        for course in courses:
+            host.shown_at.line(course.name, "bold")
+            for source in course.sources:
+                host.shown_at.line(f"  {source}")
     elif args.course:
         host.shown_at.line("\n\n".join([outline(course) for course in courses]))
     elif not courses:

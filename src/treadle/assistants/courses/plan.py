@@ -140,7 +140,9 @@ def _answer(message: str, results: list[Result]) -> Plan:
     last, lookup = results[-1], lookup_of(results[-1])
     if lookup is not None and lookup.status == "nothing":
         return Move(text=NOTHING)
-    if last.problem is not None or (lookup is not None and lookup.status != "found"):
+    if lookup is not None and lookup.status != "found":
+        return Move(text=lookup.message)
+    if last.problem is not None:
         return Move(text=last.content)
     if lookup is not None and lookup.courses:
         return Move(text="\n\n".join(map(outline_markdown, lookup.courses)))

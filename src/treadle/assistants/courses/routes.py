@@ -1,5 +1,7 @@
 """The course assistant over HTTP: `/api/query` and `/api/courses` as clients of the original know them, and the panel's own."""
 
+import asyncio
+from collections.abc import Awaitable, Sequence
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
 
@@ -7,17 +9,20 @@ from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from treadle import AssistantSession, Host, Runs
+from treadle import AssistantSession, ContextNotFound, Host, Runs
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
+from treadle.assistants.courses.citations import Citation
 from treadle.assistants.courses.library import Library, open_library
-from treadle.assistants.courses.session import exchanges, reply_of
+from treadle.assistants.courses.session import exchanges, find_scope, reply_of
 from treadle.assistants.courses.sessions import Exchange, Session, Sessions
 from treadle.assistants.courses.sources import Source, source_of
-from treadle.passages import Passage
-from treadle.routes import Created, delete, get, post, routes_of
+from treadle.assistants.courses.uploads import Stored, UploadRefused, fetch
+from treadle.passages import Passage, Progress, Skipped
+from treadle.routes import Accepted, Created, delete, get, post, routes_of
 
 LONGEST = 20_000  # characters of a question
+MOST_BODY = 64_000_000  # bytes of an upload
 UNFIT = 422  # as clients of the original know it
 MISFIT = {422: "something is missing, or isn't what it has to be"}
 LONG = {413: f"more than {LONGEST:,} characters, or than is taken at once"}
@@ -29,10 +34,12 @@ Number = Annotated[int, Meta(ge=0, le=1_000_000)] | Literal[""]  # of a lesson; 
 
 
 class QueryAsked(Struct, frozen=True):
-    """A question, as clients of the original send it."""
+    """A question, as clients of the original send it; perhaps about one course, by its key or name, or one document of it only."""
 
     query: Annotated[str, Meta(examples=["What is a keel?"])]
     session_id: str | None = None
+    course: str = ""
+    document: str = ""
 
 
 class SearchAsked(Struct, frozen=True):
@@ -41,6 +48,26 @@ class SearchAsked(Struct, frozen=True):
     q: Annotated[str, Meta(examples=["keel"])]
     course: str = ""
     lesson: Number = ""
+
+
+class FileSent(Struct, frozen=True):
+    """A file of course material, or a zip archive of some; `content` is base64."""
+
+    name: Annotated[str, Meta(examples=["bread/01-flour.md"])]
+    content: bytes
+
+
+class FilesSent(Struct, frozen=True):
+    """Files to add, or the URL of one."""
+
+    files: tuple[FileSent, ...] = ()
+    url: str = ""
+
+
+class CourseAsked(Struct, frozen=True):
+    """A course by its key."""
+
+    course: str
 
 
 class PassageAsked(Struct, frozen=True):
@@ -64,6 +91,7 @@ class QueryAnswered(Struct, frozen=True):
 
     answer: str
     sources: tuple[Source, ...]
+    citations: tuple[Citation, ...]
     session_id: str
     run_id: str
     stopped: str
@@ -76,6 +104,22 @@ class CoursesListed(Struct, frozen=True):
     total_courses: int
     course_titles: list[str]
     courses: list[Course]
+
+
+class CourseFile(Struct, frozen=True):
+    """An uploaded file, and the courses that are in it; none until it is indexed."""
+
+    name: str
+    size: int
+    courses: list[str]
+
+
+class FilesListed(Struct, frozen=True):
+    """The uploaded files, those that couldn't be read, and how far indexing is."""
+
+    files: list[CourseFile]
+    skipped: tuple[Skipped, ...]
+    indexing: Progress | None
 
 
 class PassageTold(Struct, frozen=True):
@@ -156,7 +200,13 @@ class Service:
 
     @post(
         "/api/query",
-        errors={**LONG, **MISFIT, 502: "the model's server failed", 503: "there is no model; the sentence says what to do"},
+        errors={
+            404: "there is no such course or document",
+            **LONG,
+            **MISFIT,
+            502: "the model's server failed",
+            503: "there is no model; the sentence says what to do",
+        },
         runs=True,
         unfit=UNFIT,
     )
@@ -164,11 +214,16 @@ class Service:
         """Ask about the courses."""
         question = _question(body.query, "query")
         await self._library()
-        session = await self._sessions.begin(self._host.user, body.session_id or "")
-        reply = reply_of(await AssistantSession(assistant, self._host, {"session_id": session}).run(question))
+        try:
+            scope = await find_scope(self._host, body.course, body.document)
+        except ContextNotFound as error:
+            raise HTTPException(404, str(error)) from error
+        context = {"session_id": await self._sessions.begin(self._host.user, body.session_id or ""), **scope.context}
+        reply = reply_of(await AssistantSession(assistant, self._host, context).run(question))
         if reply.stopped == "failed":
             raise HTTPException(502, reply.message)
-        return QueryAnswered(reply.message, reply.sources, reply.session_id, reply.run_id, reply.stopped, reply.tokens_used)
+        told = (reply.session_id, reply.run_id, reply.stopped, reply.tokens_used)
+        return QueryAnswered(reply.message, reply.sources, reply.citations, *told)
 
     @get("/api/courses")
     async def courses(self) -> CoursesListed:
@@ -177,6 +232,54 @@ class Service:
         await library.keep_fresh()
         courses = (await library.catalogue()).courses
         return CoursesListed(len(courses), [course.name for course in courses], list(courses))
+
+    @delete(
+        "/api/courses",
+        errors={404: "there is no such course", 409: "it is in a folder that wasn't uploaded"},
+        returns="it is deleted",
+    )
+    async def delete_course(self, query: CourseAsked) -> None:
+        """Delete a course with all of its uploaded files."""
+        library = await self._library()
+        course = (await library.catalogue()).by_key(query.course)
+        if course is None:
+            raise HTTPException(404, "There is no such course.")
+        await _deleted(library.delete_course(course))
+
+    @get("/api/courses/files")
+    async def files(self) -> FilesListed:
+        """The files that the person uploaded."""
+        library = await self._library()
+        uploads, courses = await library.uploaded(), (await library.catalogue()).courses
+        files = [CourseFile(upload.name, upload.size, _courses_in(courses, source)) for upload, source in uploads.items()]
+        return FilesListed(files, library.skipped, library.progress if library.is_indexing else None)
+
+    @post("/api/courses/files", errors={**LONG, 422: "a file that isn't taken, with why"}, unfit=UNFIT, most=MOST_BODY)
+    async def upload(self, body: FilesSent) -> Accepted[Stored]:
+        """Add files, the files of an archive, or what is at a URL. They are indexed in the background."""
+        library, stored = await self._library(), Stored()
+        try:
+            sent = [(each.name, each.content) for each in body.files]
+            sent += [await fetch(body.url, private=library.settings.private_urls)] if body.url.strip() else []
+            for name, content in sent:
+                added = await asyncio.to_thread(library.uploads.add, name, content)
+                stored = Stored((*stored.files, *added.files), (*stored.skipped, *added.skipped))
+        except UploadRefused as refused:
+            raise HTTPException(422, str(refused)) from refused
+        finally:
+            library.index_soon()
+        if not sent:
+            raise HTTPException(422, "Send `files`, each with a `name` and its `content` in base64, or a `url`.")
+        return stored
+
+    @delete("/api/courses/files/{name:path}", errors={404: "no such file was uploaded"}, returns="it is deleted")
+    async def delete_file(self, name: str) -> None:
+        """Delete an uploaded file."""
+        library = await self._library()
+        source = next((source for upload, source in (await library.uploaded()).items() if upload.name == name), "")
+        if not source:
+            raise HTTPException(404, "There is no such file among your uploads.")
+        await _deleted(library.delete(source))
 
     @get("/api/courses/search", errors={404: "there is no such course", **LONG, **MISFIT}, unfit=UNFIT)
     async def search(self, query: SearchAsked) -> PassagesFound:
@@ -244,6 +347,17 @@ def _question(text: str, field: str) -> str:
     if len(text) > LONGEST:
         raise HTTPException(413, f"A question may have {LONGEST:,} characters at most; this one has {len(text):,}.")
     return text
+
+
+async def _deleted(deletion: Awaitable[None]) -> None:
+    try:
+        await deletion
+    except UploadRefused as refused:
+        raise HTTPException(409, str(refused)) from refused
+
+
+def _courses_in(courses: Sequence[Course], source: str) -> list[str]:
+    return [course.name for course in courses if source in course.sources]
 
 
 def _number(lesson: Number) -> int | None:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from treadle import SettingsError, purge_sqlite, write_ahead
+from treadle.assistants.courses.citations import Citation
 from treadle.assistants.courses.sources import Source
 from treadle.routes import redacted
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 FILE = "courses-sessions.db"
-VERSION = 1
+VERSION = 2
 PATIENCE = 10  # seconds for another process to be done with the file
 MOST_LISTED = 100
 SCHEMA = """
@@ -31,6 +32,7 @@ CREATE TABLE exchanges (
 );
 CREATE INDEX exchanges_by_session ON exchanges (session, id);
 """
+CITED = "ALTER TABLE exchanges ADD COLUMN citations TEXT NOT NULL DEFAULT '[]'"  # from the first version to the second
 
 T = TypeVar("T")
 
@@ -43,6 +45,7 @@ class Exchange(Struct, frozen=True):
     sources: tuple[Source, ...] = ()
     run_id: str = ""
     at: float = 0.0
+    citations: tuple[Citation, ...] = ()
 
 
 class Session(Struct, frozen=True):
@@ -72,16 +75,16 @@ class Sessions:
         """Add a question, with its answer where there is one already."""
         await self._do(lambda connection: _keep(connection, session, exchange))
 
-    async def answer(self, run_id: str, answer: str, sources: Sequence[Source]) -> None:
+    async def answer(self, run_id: str, answer: str, sources: Sequence[Source], citations: Sequence[Citation] = ()) -> None:
         """Add the answer to a question that was kept with this run, once."""
-        told = msgspec.json.encode(redacted(msgspec.to_builtins(sources))).decode()
-        query = "UPDATE exchanges SET answer = ?, sources = ? WHERE run_id = ? AND answer = ''"
-        await self._do(lambda connection: connection.execute(query, (redacted(answer), told, run_id)))
+        values = (redacted(answer), _json(sources), _json(citations), run_id)
+        query = "UPDATE exchanges SET answer = ?, sources = ?, citations = ? WHERE run_id = ? AND answer = ''"
+        await self._do(lambda connection: connection.execute(query, values))
 
     async def exchanges(self, user: str, session: str, last: int = -1) -> list[Exchange]:
         """The last questions and answers of a session, in order; all where none says how many."""
         query = (
-            "SELECT question, answer, sources, run_id, at FROM exchanges JOIN sessions ON sessions.id = session "
+            "SELECT question, answer, sources, citations, run_id, at FROM exchanges JOIN sessions ON sessions.id = session "
             "WHERE session = ? AND user = ? ORDER BY exchanges.id DESC LIMIT ?"
         )
         rows = await self._do(lambda connection: connection.execute(query, (session, user, last)).fetchall())
@@ -147,10 +150,9 @@ def _prepare(connection: "Connection") -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise SettingsError(f"The conversations in {FILE} were kept by a newer Treadle; update Treadle to use them.")
-        if version == 0:
-            for statement in SCHEMA.strip().split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version={VERSION}")
+        for statement in (*(SCHEMA.strip().split(";\n") if version == 0 else ()), *([CITED] if version < VERSION else ())):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={VERSION}")
 
 
 def _begin(connection: "Connection", user: str, wanted: str) -> str:
@@ -166,10 +168,9 @@ def _keep(connection: "Connection", session: str, exchange: Exchange) -> None:
     found = connection.execute("UPDATE sessions SET last = ? WHERE id = ?", (now, session))
     if not found.rowcount:  # it was removed while the answer was made
         return
-    sources = msgspec.json.encode(redacted(msgspec.to_builtins(exchange.sources))).decode()
-    values = (session, now, redacted(exchange.question), redacted(exchange.answer), sources, exchange.run_id)
-    insert = "INSERT INTO exchanges (session, at, question, answer, sources, run_id) VALUES (?, ?, ?, ?, ?, ?)"
-    connection.execute(insert, values)
+    told = (redacted(exchange.question), redacted(exchange.answer), _json(exchange.sources), _json(exchange.citations))
+    insert = "INSERT INTO exchanges (session, at, question, answer, sources, citations, run_id) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    connection.execute(insert, (session, now, *told, exchange.run_id))
 
 
 def _erase(connection: "Connection", run_ids: Collection[str]) -> None:
@@ -180,5 +181,10 @@ def _erase(connection: "Connection", run_ids: Collection[str]) -> None:
     connection.executemany(empty, sorted(sessions))
 
 
-def _exchange(question: str, answer: str, sources: str, run_id: str, at: float) -> Exchange:
-    return Exchange(question, answer, msgspec.json.decode(sources, type=tuple[Source, ...]), run_id, at)
+def _json(values: Sequence[Struct]) -> str:
+    return msgspec.json.encode(redacted(msgspec.to_builtins(values))).decode()
+
+
+def _exchange(question: str, answer: str, sources: str, citations: str, run_id: str, at: float) -> Exchange:
+    cited = msgspec.json.decode(citations, type=tuple[Citation, ...])
+    return Exchange(question, answer, msgspec.json.decode(sources, type=tuple[Source, ...]), run_id, at, cited)

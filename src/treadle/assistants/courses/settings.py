@@ -21,6 +21,7 @@ class CoursesSettings(Struct, frozen=True):
     floor       the score below which a passage isn't given
     rounds      how often the model may look things up for one question
     exchanges   questions with their answers that are remembered in a conversation
+    private_urls  whether a file may be fetched from a private address of this network
     """
 
     folders: Annotated[tuple[str, ...], Meta(description="a list of folders")] = ()
@@ -31,6 +32,7 @@ class CoursesSettings(Struct, frozen=True):
     floor: Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")] = 0.25
     rounds: Annotated[Some, Meta(extra={"project": "lower"})] = 2
     exchanges: Annotated[int, Meta(ge=0, le=50, description="a whole number from 0 to 50")] = 2
+    private_urls: Annotated[bool, Meta(description="true or false")] = False
 
     def __post_init__(self) -> None:
         if self.overlap * 2 > self.size:

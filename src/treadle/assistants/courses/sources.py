@@ -13,7 +13,7 @@ from treadle import CallRecord, Result
 from treadle.assistants.courses.catalogue import Course
 from treadle.passages import Passage
 
-Status = Literal["found", "nothing", "no such lesson", "no such course", "no courses"]
+Status = Literal["found", "nothing", "no query", "no such lesson", "no such course", "no courses"]
 
 
 class Cited(Struct, frozen=True):
@@ -34,19 +34,25 @@ class Source(Struct, frozen=True):
 
 
 class FoundPassage(Struct, frozen=True):
-    """A passage that a search found, under the heading that the model reads above it."""
+    """A passage that a search found, under the heading that the model reads above it, and the number that it may cite it by."""
 
     heading: str
     text: str
     source: Source
+    number: int = 0
 
 
 class Lookup(Struct, frozen=True, omit_defaults=True):
-    """The data of a result of either tool: the passages that were found, or the courses whose outline was asked for."""
+    """The data of a result of either tool: the passages that were found, or the courses whose outline was asked for.
+
+    `message` says what isn't there, where nothing was found; `left_out` is how many passages of a lesson didn't fit.
+    """
 
     status: Status
     passages: tuple[FoundPassage, ...] = ()
     courses: tuple[Course, ...] = ()
+    left_out: int = 0
+    message: str = ""
 
     @property
     def sources(self) -> tuple[Source, ...]:

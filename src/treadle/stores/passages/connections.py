@@ -48,6 +48,16 @@ class Connections:
         """Carry a job out wholly or not at all. When this returns, it is in the file."""
         return await asyncio.to_thread(self._write, job)
 
+    async def rewrite(self) -> None:
+        """Write the file anew, so that nothing of what was deleted is left in it or in its write-ahead log."""
+        await asyncio.to_thread(self._rewrite)
+
+    def _rewrite(self) -> None:
+        with self._writing, self._one() as connection:
+            connection.execute("INSERT INTO words (words) VALUES ('optimize')")
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def close(self) -> None:
         """Let go of the file. What is under way ends first, and lets go by itself."""
         with self._keeping:

@@ -85,6 +85,10 @@ class Passages:
         query = "DELETE FROM documents WHERE source = ?"
         return await self._file.write(lambda connection: sum(connection.execute(query, name).rowcount for name in names))
 
+    async def purge(self) -> None:
+        """Have the file hold nothing of what was removed: SQLite keeps it in free pages and in the index of words until then."""
+        await self._file.rewrite()
+
     async def sources(self, collection: str | None = None) -> dict[str, str]:
         """The documents there are, or those of a collection, each with its hash."""
         query = "SELECT source, hash FROM documents WHERE collection = coalesce(?, collection) ORDER BY source"

@@ -70,7 +70,7 @@ def test_the_files_of_a_folder_become_documents_that_are_found(tmp_path):
 def test_a_file_with_a_course_title_is_a_course_wherever_it_lies():
     document = read("baking/week1/a.txt", "Course title : Rye\n\nText.", titles={"baking": "Baking"})
     assert (course(document).course, document.title, course(document).lessons) == ("baking/week1/a.txt", "Rye", ())
-    assert document.passages[0].tags == {"course": "baking/week1/a.txt"}
+    assert document.passages[0].tags == {"course": "baking/week1/a.txt", "document": "baking/week1/a.txt"}
 
 
 def test_a_folder_with_a_title_is_one_course_and_its_files_are_lessons():
@@ -82,7 +82,12 @@ def test_a_folder_with_a_title_is_one_course_and_its_files_are_lessons():
     assert (deep.title, course(deep).instructor) == ("Learn <i>Git</i>", "Ada")
     assert numbers(deep) == [(3, "Branches")]
     assert [(each.text, each.headings, each.tags, each.link) for each in deep.passages] == [
-        ("A branch.", ("Lesson 3: Branches",), {"course": "git", "lesson": 3}, "https://e.org/3")
+        (
+            "A branch.",
+            ("Lesson 3: Branches",),
+            {"course": "git", "document": "git/basics/03-branches.md", "lesson": 3},
+            "https://e.org/3",
+        )
     ]
     assert course(read("git/Lesson 0.txt", "Hello.", **read_in)).lessons[0].number == 0
     assert read("git/00-start.txt", "Hello.", titles={"git": ""}).title == "Git"
@@ -169,7 +174,9 @@ def test_a_title_alone_is_no_passage_unless_there_is_nothing_else():
 def test_a_course_without_lessons_loses_nothing():
     document = read("x.txt", "Course Title: Rye\n\nFirst.\n\nSecond.")
     assert course(document).lessons == ()
-    assert [(each.text, each.tags) for each in document.passages] == [("First.\n\nSecond.", {"course": "x.txt"})]
+    assert [(each.text, each.tags) for each in document.passages] == [
+        ("First.\n\nSecond.", {"course": "x.txt", "document": "x.txt"})
+    ]
 
 
 def test_a_course_of_empty_lessons_has_its_outline():

@@ -33,12 +33,12 @@ class CourseReader(Struct, frozen=True):
     @property
     def version(self) -> str:
         """All that is set, and the way files are read here."""
-        return f"courses 1 {self.size} {self.overlap} {sorted(self.titles.items())} {sorted(self.folders)}"
+        return f"courses 2 {self.size} {self.overlap} {sorted(self.titles.items())} {sorted(self.folders)}"
 
     def version_of(self, source: str) -> str:
         """What of this applies to a file: another folder, or another's title, is nothing to it."""
         place = belonging(source, self.titles, self.folders)
-        return f"courses 1 {self.size} {self.overlap} {place.course!r} {place.title!r}"
+        return f"courses 2 {self.size} {self.overlap} {place.course!r} {place.title!r}"
 
     def read(self, source: str, data: bytes) -> Document:
         """The document in a file; `Unreadable` where there is none."""
@@ -91,7 +91,7 @@ def _as_lesson(source: str, material: Material, layout: Layout) -> Layout:
 
 def _passage(source: str, number: int, cut: Cut, course: CourseFile, layout: Layout) -> Passage:
     lesson = cut.lesson
-    tags: dict[str, str | int] = {"course": course.course}
+    tags: dict[str, str | int] = {"course": course.course, "document": source}
     if lesson and lesson.number is not None:
         tags["lesson"] = lesson.number
     return Passage(

@@ -3,9 +3,11 @@
 import { Chat } from "/static/chat.js";
 import { eventsOf, inRuns, pathOf } from "/static/durable.js";
 import { ask, element, question } from "/static/treadle.js";
+import { cite } from "./citations.js";
 import { conversations } from "./conversations.js";
 import { finding } from "./found.js";
 import { library } from "./library.js";
+import { material } from "./material.js";
 import { reader } from "./reader.js";
 import { samplesFor } from "./samples.js";
 import { sourcesOf } from "./sources.js";
@@ -29,6 +31,7 @@ const fill = (words) => {
 const pages = reader({ courseOf: (key) => courses.find(key), fill, isBusy: () => talk.isRunning });
 const courses = library({ read: pages.lesson, fill, drawn: drawSamples });
 const earlier = conversations({ open, removed });
+material({ changed: () => courses.load() });
 finding({ filter: courses.filter, open: pages.passage });
 
 /** The conversation that is shown; a new one where none is. */
@@ -38,7 +41,9 @@ async function sessionId() {
 }
 
 function below({ data }) {
-  return sourcesOf(data?.sources ?? [], { open: pages.passage, reveal: courses.reveal });
+  const nodes = sourcesOf(data?.sources ?? [], { open: pages.passage, reveal: courses.reveal });
+  if (nodes.length) queueMicrotask(() => cite(nodes[0], data.citations ?? [], pages.passage));  // once they stand below the answer
+  return nodes;
 }
 
 function changed() {
@@ -59,8 +64,8 @@ async function open(id) {
   changed();
 }
 
-function turnOf({ question: message, answer, sources }) {
-  return { message, replies: answer ? [{ message: answer, data: { sources }, stopped: "answered", approvals: [], events: [] }] : [] };
+function turnOf({ question: message, answer, sources, citations }) {
+  return { message, replies: answer ? [{ message: answer, data: { sources, citations }, stopped: "answered", approvals: [], events: [] }] : [] };
 }
 
 function begin() {

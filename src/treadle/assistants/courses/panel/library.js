@@ -1,5 +1,6 @@
 // The courses there are: a list that opens to their lessons, each of which can be read or asked about.
 
+import { sure } from "/static/sure.js";
 import { ask, element } from "/static/treadle.js";
 import { counted } from "/static/words.js";
 import { outward } from "./links.js";
@@ -8,7 +9,7 @@ import { aboutCourse, aboutLesson } from "./samples.js";
 const byId = (id) => document.getElementById(id);
 const SOON = 2000;  // milliseconds until one looks again whether there are courses
 const list = byId("courses"), fold = byId("fold");
-let courses = [];
+let courses = [], reload = () => {};
 
 /** Have it work. `read(course, lesson)` opens the reader, `fill(words)` the next question, `drawn(courses)` hears what there is. */
 export function library({ read, fill, drawn }) {
@@ -23,6 +24,7 @@ export function library({ read, fill, drawn }) {
     list.replaceChildren(...courses.map((course) => courseOf(course, read, fill)));
     return drawn(courses);
   };
+  reload = load;
   fold.addEventListener("click", () => unfold(fold.getAttribute("aria-expanded") === "false"));
   return { load, filter, reveal, fold: () => unfold(false), find: (key) => courses.find((course) => course.key === key) };
 }
@@ -65,7 +67,7 @@ function courseOf(course, read, fill) {
     String(lessons.length), element("span", { class: "unseen" }, lessons.length === 1 ? " lesson" : " lessons"));
   const does = element("div", { class: "row" },
     lessons.length ? null : small("Read it", () => read(course, null)), small("Ask about it", () => fill(aboutCourse(name))),
-    outward(link, "Course page ↗", `Course page of ${name}`));
+    outward(link, "Course page ↗", `Course page of ${name}`), small("Delete", () => remove(course)));
   return element("li", { "data-key": key }, element("details", { class: "course" },
     element("summary", {}, element("span", { class: "name" }, name), " ", lessons.length ? many : null),
     element("div", { class: "within" },
@@ -80,6 +82,12 @@ function lessonOf(course, lesson, read, fill) {
     element("div", { class: "row" },
       small("Read it", () => read(course, lesson)), small("Ask about it", () => fill(aboutLesson(course, lesson))),
       outward(lesson.link, "Open ↗", `Open ${title}`))));
+}
+
+/** Delete a course for good, if that is what they want; one that wasn't uploaded says where it is. */
+async function remove({ key, name }) {
+  if (!await sure(`Delete “${name}”? Its uploaded files are deleted for good.`, "Delete it")) return;
+  await ask(`/api/courses?course=${encodeURIComponent(key)}`, undefined, { method: "DELETE" }).then(reload, (error) => trouble(error.message, reload));
 }
 
 function small(words, does) {
