@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from assistants.reading.files import ANSWER, source
 from treadle import Agent, Led, Limits, Move, Scripted, tool
-from treadle.assistants.reading.paths import MOST_CALLS, Unusable, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.paths import Unusable, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.settings import MAX_TOOL_CALLS
 from treadle.assistants.reading.source import Reads
 from treadle.core.requests import Traits
 from treadle.models.scripted import calls
@@ -29,7 +30,9 @@ def run(path, *replies, of=None, **more):
         return Move(text="Done.")
 
     tools = [tool(Reads(file).refer_to_source_code, effect="read")]
-    agent = Agent(Led(model, plan), tools=tools, limits=Limits(rounds=12, calls=MOST_CALLS), dialect="native")
+    agent = Agent(
+        Led(model, plan), tools=tools, limits=Limits(rounds=40, per_tool={"refer_to_source_code": MAX_TOOL_CALLS}), dialect="native"
+    )
     assert asyncio.run(agent.run("What is it for?")).output == "Done."
     return found[0], model
 
@@ -64,15 +67,15 @@ def test_lines_that_are_not_there_are_a_problem_and_an_end_beyond_the_file_is_it
 
 
 def test_the_whole_of_a_large_file_is_not_read():
-    asked, model = run(tool_calling, reads((1, 400)), GOOD, of=source(lines=400))
+    asked, model = run(tool_calling, reads((1, 401)), GOOD, of=source(lines=500))
     assert asked.reads == ()
-    assert "That is 400 lines; at most 150 are read at once." in model.requests[1].history[-1].parts[0].content
+    assert "That is 401 lines; at most 400 are read at once." in model.requests[1].history[-1].parts[0].content
 
 
 def test_there_is_an_end_to_reading():
     greedy = [reads(*[(1, round_ * 4 + n) for n in range(1, 5)]) for round_ in range(8)]
     asked, model = run(tool_calling, *greedy, GOOD)
-    assert len(asked.reads) <= MOST_CALLS
+    assert len(asked.reads) == MAX_TOOL_CALLS
     assert model.requests[-1].tools == ()
 
 

@@ -14,10 +14,10 @@ from treadle import Call, Message, Question, Request, Result, Text, Traits, Trea
 from treadle.assistants.reading import prompts
 from treadle.assistants.reading.check import Settled, settle
 from treadle.assistants.reading.outline.compact import compact
+from treadle.assistants.reading.settings import MAX_TOOL_CALLS
 from treadle.assistants.reading.source import Reads, Source
 from treadle.assistants.reading.values import ExecutionPath, Range, Stage, Tokens, ToolRead
 
-MOST_CALLS = 30
 CHARS_A_TOKEN = 3  # counted low, so that what has to fit does
 TOOL = "refer_to_source_code"
 
@@ -51,10 +51,11 @@ class Asked(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """What a path goes by besides the file: what the model can do, and the request of the run it is a part of."""
+    """What a path goes by besides the file: what the model can do, the request of the run it is a part of, and how much it may read."""
 
     traits: Traits
     request: Request
+    most_calls: int = MAX_TOOL_CALLS
 
     @property
     def is_held(self) -> bool:
@@ -68,6 +69,14 @@ class View(Struct, frozen=True):
         for message in self.request.history:
             found = [] if message.role == "person" else [*found, message]
         return tuple(found)
+
+    @property
+    def may_read(self) -> bool:
+        """Whether the model has calls left; without one it is asked to answer."""
+        return (
+            sum([isinstance(part, Call) and part.name == TOOL for message in self.rounds for part in message.parts])
+            < self.most_calls
+        )
 
     def question(self, text: str, instructions: str, shape: dict[str, Any]) -> Question:
         """A question about the file."""
@@ -94,7 +103,7 @@ def tool_calling(view: View, source: Source) -> PathSteps:
     question = view.question(prompt, prompts.OUTLINE if view.is_held else prompts.TOOLS, _ANSWER)
     if not view.is_held:
         tools = tuple([each for each in view.request.tools if each.name == TOOL])
-        question = replace(question, tools=tools)
+        question = replace(question, tools=tools if view.may_read else ())
     if view.rounds:
         question = replace(question, text="", before=(_person(prompt), *view.rounds))
     settled, stages = yield from _settled(question, source, "tool_calling_analysis")
@@ -107,17 +116,17 @@ def two_stage(view: View, source: Source, tree: str = "") -> PathSteps:
     reads = Reads(source)
     prompt = prompts.about(source.filename, source.language, "its syntax tree", tree)
     first, wanted, _ = yield from _asked(view.question(prompt, prompts.IDENTIFY, _WANTED), "stage_1_identification")
-    snippets = _read(reads, wanted, source)
+    snippets = _read(reads, wanted, source, view.most_calls)
     told = prompts.with_snippets(source.filename, source.language, tree, snippets)
     settled, stages = yield from _settled(view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
     return Asked("two-stage", settled, (first, *stages), tuple(reads.log))
 
 
-def _read(reads: Reads, wanted: object, source: Source) -> list[tuple[Range, str]]:
+def _read(reads: Reads, wanted: object, source: Source, most: int) -> list[tuple[Range, str]]:
     """The lines that were asked for, as far as there are any, within what one request may hold."""
     ranges = cast("dict[str, Any]", wanted).get("ranges_to_read") if isinstance(wanted, dict) else None
     found: list[tuple[Range, str]] = []
-    for item in cast("list[Any]", ranges)[:MOST_CALLS] if isinstance(ranges, list) else ():
+    for item in cast("list[Any]", ranges)[:most] if isinstance(ranges, list) else ():
         fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         start, end = fields.get("start_line"), fields.get("end_line")
         if isinstance(start, int) and isinstance(end, int) and 1 <= start <= min(end, len(source.lines)):

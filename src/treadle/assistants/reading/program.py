@@ -23,6 +23,7 @@ from treadle import (
     Program,
     Question,
     Request,
+    Results,
     Toolset,
     TreadleError,
     tool,
@@ -30,14 +31,15 @@ from treadle import (
 from treadle.assistants.reading.files import NotReadable, source_from
 from treadle.assistants.reading.outline.values import Outline
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.paths import MOST_CALLS, Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.paths import TOOL, Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.settings import load_settings
 from treadle.assistants.reading.sketch import sketch
 from treadle.assistants.reading.source import Reads, Source, hash_of, source_of
 from treadle.assistants.reading.values import Metadata, Reading, Stage
 
 KEPT = 30 * 24 * 3600.0  # seconds that sources and readings are kept
 GROUP = "reading"
-MOST_ROUNDS = 12
+CHARS_A_LINE = 100  # what a result may hold for each line that a call may read
 
 Wanted = Literal["auto", "fast-path", "tool-calling", "two-stage", "sketch"]
 Steps = Generator[Question, str, Move]
@@ -91,6 +93,7 @@ async def _kept_text(host: Host, about: About) -> str:
 
 def analysis_tools(host: Host, about: About) -> Sequence[Toolset]:
     """The tool that reads lines of the file."""
+    most = load_settings(host).max_lines
 
     async def refer_to_source_code(start_line: int, end_line: int) -> str:
         """Read lines of the file.
@@ -99,17 +102,19 @@ def analysis_tools(host: Host, about: About) -> Sequence[Toolset]:
         :param end_line: the last line
         """
         plain = source_of(about.filename, await _kept_text(host, about), Outline(about.language, 0))
-        return await Reads(plain).refer_to_source_code(start_line, end_line)
+        return await Reads(plain, most).refer_to_source_code(start_line, end_line)
 
     return (Functions([tool(refer_to_source_code, effect="read")], name="reading"),)
 
 
-def analysis_parts() -> dict[str, Any]:
+def analysis_parts(host: Host) -> dict[str, Any]:
     """How the agent of an analysis differs from that of a conversation: nobody is asked anything, and its answer is a reading."""
+    settings = load_settings(host)
     return {
         "output_type": Reading,
         "output_mode": "tool",
-        "limits": Limits(rounds=MOST_ROUNDS, calls=MOST_CALLS, tries=3),
+        "limits": Limits(rounds=settings.max_tool_calls + 1, per_tool={TOOL: settings.max_tool_calls}, tries=3),
+        "results": Results(max(Results().limit, settings.max_lines * CHARS_A_LINE)),
         "options": Options(temperature=0.1, max_tokens=2000),
         "attended": False,
     }
@@ -125,7 +130,8 @@ def analysis(host: Host, about: About, source: Source | None = None, stages: lis
             loaded[:] = loaded or [await kept_source(host, about)]
         except TreadleError as error:
             raise ModelError(str(error)) from error  # so that the run ends, and says why
-        return _steps(loaded[0], about.path, View(model.traits, request), model.name, [] if stages is None else stages)
+        view = View(model.traits, request, load_settings(host).max_tool_calls)
+        return _steps(loaded[0], about.path, view, model.name, [] if stages is None else stages)
 
     return Program(plan)
 
