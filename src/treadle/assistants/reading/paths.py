@@ -51,7 +51,7 @@ class Asked(Struct, frozen=True):
 
 
 class View(Struct, frozen=True):
-    """What a path goes by besides the file: what the model can do, the request of the run it is a part of, and how much it may read."""
+    """What a path goes by besides the file: what the model can do, the run's request, and how many calls it may make."""
 
     traits: Traits
     request: Request
