@@ -80,7 +80,10 @@ class View(Struct, frozen=True):
 
     def question(self, text: str, instructions: str, shape: dict[str, Any]) -> Question:
         """A question about the file."""
-        return Question(text, instructions, self.request.options, shape if self.is_held else None)
+        if self.is_held:
+            return Question(text, instructions, self.request.options, shape)
+        more = prompts.OPTIONAL if shape is _ANSWER else ""
+        return Question(text, f"{instructions}{more}", self.request.options)
 
 
 PathSteps = Generator[Question, str, Asked]
