@@ -98,6 +98,38 @@ def test_where_everything_fails_there_is_a_sketch_and_it_says_so(how):
     assert reading.responsibilities
 
 
+def test_every_fallback_is_data_a_label_and_a_log_line(how, caplog):
+    metadata = read(large(), how("What?", "What?", '{"ranges_to_read": []}', GOOD)).metadata
+    assert [fallback.path for fallback in metadata.fallbacks] == ["tool-calling"]
+    assert metadata.label.startswith("[FALLBACK] tool-calling failed: ")
+    assert metadata.label.endswith("; two-stage was used instead.")
+    assert not metadata.is_failed
+    assert [record.getMessage()[:42] for record in caplog.records if record.name == "treadle.reading"] == [
+        "[FALLBACK] shop.py: tool-calling failed: T"
+    ]
+
+
+def test_the_report_has_every_request_and_call_of_paths_that_failed(how):
+    ask = calls(
+        ("refer_to_source_code", {"start_line": 1, "end_line": 9}), ("refer_to_source_code", {"start_line": 9, "end_line": 1})
+    )
+    found = asyncio.run(analyse(large(), how(ask, "What?", "What?", '{"ranges_to_read": []}', GOOD)))
+    assert [stage.name for stage in found.stages] == [
+        *["tool_calling_analysis"] * 3,
+        "stage_1_identification",
+        "stage_2_analysis",
+    ]
+    assert sum(stage.tokens.requests for stage in found.stages) == found.reading.metadata.tokens.requests == 5
+    assert [(call.args["start_line"], bool(call.problem)) for call in found.calls] == [(1, False), (9, True)]
+    assert all(call.timestamp > 0 for call in found.calls)
+
+
+def test_requests_that_failed_are_in_the_report(how):
+    found = asyncio.run(analyse(source(), how()))
+    assert found.reading.metadata.is_failed
+    assert [failed.reason for failed in found.failed][-1:] == [found.reading.metadata.fallbacks[0].reason]
+
+
 def test_without_a_model_there_is_a_sketch(how):
     metadata = read(source(), how(model=UnknownModel("Set TREADLE_MODEL."))).metadata
     assert (metadata.execution_path, metadata.why) == ("sketch", "Set TREADLE_MODEL.")

@@ -23,10 +23,10 @@ def reads(*spans):
 
 
 def run(path, *replies, of=None, **more):
-    model, file, found = Scripted(*replies, **more), of or source(), []
+    model, file, found, stages = Scripted(*replies, **more), of or source(), [], []
 
     def plan(request):
-        found.append((yield from path(View(model.traits, request), file)))
+        found.append((yield from path(View(model.traits, request, stages=stages), file)))
         return Move(text="Done.")
 
     tools = [tool(Reads(file).refer_to_source_code, effect="read")]
@@ -34,6 +34,7 @@ def run(path, *replies, of=None, **more):
         Led(model, plan), tools=tools, limits=Limits(rounds=40, per_tool={"refer_to_source_code": MAX_TOOL_CALLS}), dialect="native"
     )
     assert asyncio.run(agent.run("What is it for?")).output == "Done."
+    model.stages = [stage.name for stage in stages]
     return found[0], model
 
 
@@ -90,7 +91,7 @@ def test_what_is_wrong_goes_back_once():
     assert [block.label for block in asked.settled.blocks] == LABELS
     assert "'Helpers' could stand on anything" in last(model.requests[2]).text
     assert any(message.role == "tools" for message in model.requests[2].history), "what was read is still known"
-    assert len(asked.stages) == 2
+    assert model.stages == ["tool_calling_analysis"] * 3, "that which called the tool, too"
 
 
 def test_the_better_of_two_bad_answers_is_taken():
@@ -115,7 +116,7 @@ def test_an_answer_of_no_use_is_none(said):
 def test_two_stages_read_what_the_first_asks_for():
     wanted = {"ranges_to_read": [{"start_line": 9, "end_line": 30, "reason": "unclear"}, {"start_line": 80, "end_line": 99}, "x"]}
     asked, model = run(lambda view, file: two_stage(view, file, '{"type": "module"}'), json.dumps(wanted), GOOD)
-    assert (asked.path, [stage.name for stage in asked.stages]) == ("two-stage", ["stage_1_identification", "stage_2_analysis"])
+    assert (asked.path, model.stages) == ("two-stage", ["stage_1_identification", "stage_2_analysis"])
     assert [(read.start_line, read.reason) for read in asked.reads] == [(9, "unclear")]
     assert '"9-30":"line 9\\n' in last(model.requests[1]).text
     assert all('{"type": "module"}' in last(request).text for request in model.requests)

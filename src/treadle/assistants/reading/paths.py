@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, Sequence
 from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from treadle import Call, Message, Question, Request, Result, Text, Traits, TreadleError, Usage, json_in
@@ -46,16 +46,19 @@ class Asked(Struct, frozen=True):
 
     path: ExecutionPath
     settled: Settled
-    stages: tuple[Stage, ...]
     reads: tuple[ToolRead, ...] = ()
 
 
 class View(Struct, frozen=True):
-    """What a path goes by besides the file: what the model can do, the run's request, and how many calls it may make."""
+    """What a path goes by besides the file: what the model can do, the run's request, and how many calls it may make.
+
+    `stages` hear of every request, whether anything comes of it or not.
+    """
 
     traits: Traits
     request: Request
     most_calls: int = MAX_TOOL_CALLS
+    stages: list[Stage] = field(default_factory=list[Stage])
 
     @property
     def is_held(self) -> bool:
@@ -92,8 +95,8 @@ PathSteps = Generator[Question, str, Asked]
 def fast(view: View, source: Source) -> PathSteps:
     """The whole file in one request."""
     prompt = prompts.about(source.filename, source.language, "numbered", prompts.numbered(source.lines))
-    settled, stages = yield from _settled(view.question(prompt, prompts.FAST, _ANSWER), source, "fast_path_analysis")
-    return Asked("fast-path", settled, stages)
+    question = view.question(prompt, prompts.FAST, _ANSWER)
+    return Asked("fast-path", (yield from _settled(view, question, source, "fast_path_analysis")))
 
 
 def tool_calling(view: View, source: Source) -> PathSteps:
@@ -109,8 +112,8 @@ def tool_calling(view: View, source: Source) -> PathSteps:
         question = replace(question, tools=tools if view.may_read else ())
     if view.rounds:
         question = replace(question, text="", before=(_person(prompt), *view.rounds))
-    settled, stages = yield from _settled(question, source, "tool_calling_analysis")
-    return Asked("tool-calling", settled, stages, _reads_in(view.rounds, len(source.lines)))
+    settled = yield from _settled(view, question, source, "tool_calling_analysis")
+    return Asked("tool-calling", settled, _reads_in(view.rounds, len(source.lines)))
 
 
 def two_stage(view: View, source: Source, tree: str = "") -> PathSteps:
@@ -118,11 +121,11 @@ def two_stage(view: View, source: Source, tree: str = "") -> PathSteps:
     tree = tree or _outline(view, source)
     reads = Reads(source)
     prompt = prompts.about(source.filename, source.language, "its syntax tree", tree)
-    first, wanted, _ = yield from _asked(view.question(prompt, prompts.IDENTIFY, _WANTED), "stage_1_identification")
+    wanted, _ = yield from _asked(view, view.question(prompt, prompts.IDENTIFY, _WANTED), "stage_1_identification")
     snippets = _read(reads, wanted, source, view.most_calls)
     told = prompts.with_snippets(source.filename, source.language, tree, snippets)
-    settled, stages = yield from _settled(view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
-    return Asked("two-stage", settled, (first, *stages), tuple(reads.log))
+    settled = yield from _settled(view, view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
+    return Asked("two-stage", settled, tuple(reads.log))
 
 
 def _read(reads: Reads, wanted: object, source: Source, most: int) -> list[tuple[Range, str]]:
@@ -153,19 +156,19 @@ def _outline(view: View, source: Source) -> str:
     return compact(source.outline, None if context is None else context * CHARS_A_TOKEN * 2 // 5)
 
 
-def _settled(question: Question, source: Source, name: str) -> Generator[Question, str, tuple[Settled, tuple[Stage, ...]]]:
+def _settled(view: View, question: Question, source: Source, name: str) -> Generator[Question, str, Settled]:
     """The answer, asked for once more where it has problems; of the two, the one with fewer."""
-    stage, answer, text = yield from _asked(question, name)
-    settled, stages = settle(answer, source.parts, len(source.lines)), (stage,)
+    answer, text = yield from _asked(view, question, name)
+    settled = settle(answer, source.parts, len(source.lines))
     if settled.problems:
         said = (*question.before, *([_person(question.text)] if question.text else ()), Message("model", (Text(text),)))
         again = replace(question, text=prompts.AGAIN.format(problems=_listed(settled.problems)), before=said)
-        second, answer, _ = yield from _asked(again, name)
-        better, stages = settle(answer, source.parts, len(source.lines)), (stage, second)
+        answer, _ = yield from _asked(view, again, name)
+        better = settle(answer, source.parts, len(source.lines))
         settled = better if better.blocks and len(better.problems) <= len(settled.problems) else settled
     if not settled.blocks or not settled.file_intent:
         raise Unusable(f"The model's answer can't be used: {' '.join(settled.problems)}")
-    return settled, stages
+    return settled
 
 
 def _listed(problems: Sequence[str]) -> str:
@@ -176,11 +179,16 @@ def _person(text: str) -> Message:
     return Message("person", (Text(text),))
 
 
-def _asked(question: Question, name: str) -> Generator[Question, str, tuple[Stage, dict[str, Any], str]]:
+def _asked(view: View, question: Question, name: str) -> Generator[Question, str, tuple[dict[str, Any], str]]:
     """One question, and what it was answered with: as an object, and as it was written."""
-    began, used = time.time(), list[Usage]()
-    text = yield replace(question, used=used.append)
+    began, prompt = time.time(), question.text or question.before[0].text
+
+    def record(usage: Usage) -> None:
+        """Hear of the reply before it is known whether it is words: a plan isn't told of calls."""
+        view.stages.append(Stage(name, began, time.time(), Tokens.of(usage), prompt, ""))
+
+    text = yield replace(question, used=record)
     value = json_in(text)
     answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    prompt = question.text or question.before[0].text
-    return Stage(name, began, time.time(), Tokens.of(sum(used, Usage())), prompt, text, answer), answer, text
+    view.stages[-1] = replace(view.stages[-1], response=text, parsed_output=answer)
+    return answer, text

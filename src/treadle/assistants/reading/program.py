@@ -4,6 +4,7 @@ The run is about a source that is kept under its hash (`About`), so that any pro
 answer is a sketch. Why a path was taken is always said.
 """
 
+import logging
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Literal
@@ -35,10 +36,11 @@ from treadle.assistants.reading.paths import TOOL, Asked, PathSteps, View, fast,
 from treadle.assistants.reading.settings import load_settings
 from treadle.assistants.reading.sketch import sketch
 from treadle.assistants.reading.source import Reads, Source, hash_of, source_of
-from treadle.assistants.reading.values import Metadata, Reading, Stage
+from treadle.assistants.reading.values import Fallback, Metadata, Reading, Stage
 
 KEPT = 30 * 24 * 3600.0  # seconds that sources and readings are kept
 GROUP = "reading"
+log = logging.getLogger("treadle.reading")
 CHARS_A_LINE = 100  # what a result may hold for each line that a call may read
 
 Wanted = Literal["auto", "fast-path", "tool-calling", "two-stage", "sketch"]
@@ -130,28 +132,35 @@ def analysis(host: Host, about: About, source: Source | None = None, stages: lis
             loaded[:] = loaded or [await kept_source(host, about)]
         except TreadleError as error:
             raise ModelError(str(error)) from error  # so that the run ends, and says why
-        view = View(model.traits, request, load_settings(host).max_tool_calls)
-        return _steps(loaded[0], about.path, view, model.name, [] if stages is None else stages)
+        view = View(model.traits, request, load_settings(host).max_tool_calls, [] if stages is None else stages)
+        return _steps(loaded[0], about.path, view, model.name)
 
     return Program(plan)
 
 
-def _steps(source: Source, wanted: Wanted, view: View, model: str, stages: list[Stage]) -> Steps:
-    asked, why = yield from _ask(view, source, wanted)
-    stages += asked.stages
-    return Move((("give_answer", msgspec.to_builtins(reading_of(source, asked, why, model))),))
+def _steps(source: Source, wanted: Wanted, view: View, model: str) -> Steps:
+    asked, why, failed = yield from _ask(view, source, wanted)
+    reading = reading_of(source, asked, why, model)
+    found = replace(reading, metadata=replace(reading.metadata, fallbacks=failed))
+    return Move((("give_answer", msgspec.to_builtins(found)),))
 
 
-def _ask(view: View, source: Source, wanted: Wanted) -> Generator[Question, str, tuple[Asked, str]]:
-    """What the first path that works comes to, and why it was that one."""
+def _ask(view: View, source: Source, wanted: Wanted) -> Generator[Question, str, tuple[Asked, str, tuple[Fallback, ...]]]:
+    """What the first path that works comes to, why it was that one, and which failed before it."""
     paths, why = _order(source, wanted)
-    failed: list[str] = []
+    failed: list[Fallback] = []
     for name, path in paths:
         try:
-            return (yield from path(view, source)), "; ".join([*failed, why if not failed else f"so {name} was tried"])
+            asked = yield from path(view, source)
+            return asked, _reason(failed, why, f"so {name} was tried"), tuple(failed)
         except TreadleError as error:
-            failed.append(f"{name} failed ({_short(str(error))})")
-    return sketched(source), "; ".join([*failed, "so this is a sketch"])
+            failed.append(Fallback(name, _short(str(error))))
+            log.error("[FALLBACK] %s: %s failed: %s", source.filename, name, error)  # noqa: TRY400 - no bug of ours
+    return sketched(source), _reason(failed, why, "so this is a sketch"), tuple(failed)
+
+
+def _reason(failed: Sequence[Fallback], why: str, then: str) -> str:
+    return "; ".join([*[f"{each.path} failed ({each.reason})" for each in failed], then]) if failed else why
 
 
 def _order(source: Source, wanted: Wanted) -> tuple[list[tuple[str, Callable[[View, Source], PathSteps]]], str]:
@@ -171,7 +180,7 @@ def _order(source: Source, wanted: Wanted) -> tuple[list[tuple[str, Callable[[Vi
 
 def sketched(source: Source) -> Asked:
     """What can be said without a model."""
-    return Asked("sketch", sketch(source.outline, source.parts), ())
+    return Asked("sketch", sketch(source.outline, source.parts))
 
 
 def _short(text: str) -> str:
