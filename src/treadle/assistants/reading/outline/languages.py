@@ -72,7 +72,7 @@ _USUAL = {
     name: re.compile(pattern, re.MULTILINE)
     for name, pattern in {
         "python": r"^\s*(?:def \w+\(.*\).*:|class \w+.*:|from [\w.]+ import |import [\w.]+$|@\w+$|if __name__ ==)",
-        "javascript": r"^\s*(?:(?:export )?(?:const|let|var) \w+ = |(?:export )?(?:async )?function\b|import .* from |module\.exports)",
+        "javascript": r"^\s*(?:(?:const|let|var) \w+ = |(?:export )?(?:async )?function\b|import .* from |module\.exports)",
         "go": r"^(?:package \w+$|func (?:\(.*?\) )?\w+\(|import \(|type \w+ (?:struct|interface) \{)",
         "rust": r"^\s*(?:(?:pub )?fn \w+|use [\w:]+(?:::|;)|impl\b|(?:pub )?(?:struct|enum|trait) \w+|let mut )",
         "java": r"^\s*(?:package [\w.]+;|import [\w.]+;|public (?:final |abstract )?class \w+|(?:public|private) \S+ \w+\(.*\{)",
