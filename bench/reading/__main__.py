@@ -23,7 +23,8 @@ from treadle.assistants.reading.files import open_source
 from treadle.assistants.reading.outline.compact import compact
 from treadle.assistants.reading.outline.seed_json import seed_json
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.paths import MOST_CALLS, Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.paths import Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.settings import MAX_TOOL_CALLS
 from treadle.assistants.reading.source import Reads, Source
 from treadle.core.errors import TreadleError
 from treadle.core.requests import Delta, ReplyEnded, Request, Usage
@@ -76,7 +77,7 @@ async def _asked(way: Way, model: Model, source: Source) -> Asked:
         found.append((yield from way(View(model.traits, request), source)))
         return Move(text="Done.")
 
-    tools, limits = [tool(Reads(source).refer_to_source_code, effect="read")], Limits(rounds=12, calls=MOST_CALLS, tries=3)
+    tools, limits = [tool(Reads(source).refer_to_source_code, effect="read")], Limits(rounds=12, calls=MAX_TOOL_CALLS, tries=3)
     options = Options(temperature=0.1, max_tokens=2000)
     is_held = model.traits.holds and not model.traits.native_calls
     led = Led(model if is_held else able(model), plan)

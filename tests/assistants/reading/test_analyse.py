@@ -60,6 +60,29 @@ def test_a_large_file_takes_the_tool(how):
     assert metadata.tool_reads[0].start_line == 1
 
 
+def test_a_class_of_two_hundred_lines_is_read_in_one_call(how):
+    ask = [calls(("refer_to_source_code", {"start_line": start, "end_line": end})) for start, end in ((79, 293), (475, 562))]
+    metadata = read(source(lines=600), how(*ask, GOOD)).metadata
+    assert [(read.start_line, read.end_line) for read in metadata.tool_reads] == [(79, 293), (475, 562)]
+
+
+def one_by_one(amount):
+    return [calls(("refer_to_source_code", {"start_line": n, "end_line": n + 3})) for n in range(1, amount + 1)]
+
+
+def test_thirty_calls_one_per_reply_are_carried_out_and_then_the_model_has_to_answer(how):
+    using = how(*one_by_one(30), GOOD)
+    metadata = read(large(), using).metadata
+    assert (metadata.execution_path, metadata.tool_call_count, metadata.tokens.requests) == ("tool-calling", 30, 31)
+
+
+def test_calls_and_lines_of_an_analysis_are_settings(how, tmp_path):
+    (tmp_path / "treadle.toml").write_text("[assistants.reading]\nmax_tool_calls = 3\nmax_lines = 3\n")
+    within = calls(("refer_to_source_code", {"start_line": 1, "end_line": 3}))
+    metadata = read(large(), how(*one_by_one(2), within, GOOD)).metadata
+    assert (metadata.tool_call_count, metadata.tokens.requests) == (1, 4)
+
+
 def test_where_a_path_fails_two_stages_are_tried_and_that_is_said(how):
     metadata = read(large(), how("What?", "What?", '{"ranges_to_read": []}', GOOD)).metadata
     assert metadata.execution_path == "two-stage"
@@ -73,6 +96,38 @@ def test_where_everything_fails_there_is_a_sketch_and_it_says_so(how):
     assert "A sketch, made without a model" in reading.metadata.notes
     assert reading.metadata.model == ""
     assert reading.responsibilities
+
+
+def test_every_fallback_is_data_a_label_and_a_log_line(how, caplog):
+    metadata = read(large(), how("What?", "What?", '{"ranges_to_read": []}', GOOD)).metadata
+    assert [fallback.path for fallback in metadata.fallbacks] == ["tool-calling"]
+    assert metadata.label.startswith("[FALLBACK] tool-calling failed: ")
+    assert metadata.label.endswith("; two-stage was used instead.")
+    assert not metadata.is_failed
+    assert [record.getMessage()[:42] for record in caplog.records if record.name == "treadle.reading"] == [
+        "[FALLBACK] shop.py: tool-calling failed: T"
+    ]
+
+
+def test_the_report_has_every_request_and_call_of_paths_that_failed(how):
+    ask = calls(
+        ("refer_to_source_code", {"start_line": 1, "end_line": 9}), ("refer_to_source_code", {"start_line": 9, "end_line": 1})
+    )
+    found = asyncio.run(analyse(large(), how(ask, "What?", "What?", '{"ranges_to_read": []}', GOOD)))
+    assert [stage.name for stage in found.stages] == [
+        *["tool_calling_analysis"] * 3,
+        "stage_1_identification",
+        "stage_2_analysis",
+    ]
+    assert sum(stage.tokens.requests for stage in found.stages) == found.reading.metadata.tokens.requests == 5
+    assert [(call.args["start_line"], bool(call.problem)) for call in found.calls] == [(1, False), (9, True)]
+    assert all(call.timestamp > 0 for call in found.calls)
+
+
+def test_requests_that_failed_are_in_the_report(how):
+    found = asyncio.run(analyse(source(), how()))
+    assert found.reading.metadata.is_failed
+    assert [failed.reason for failed in found.failed][-1:] == [found.reading.metadata.fallbacks[0].reason]
 
 
 def test_without_a_model_there_is_a_sketch(how):

@@ -22,7 +22,7 @@ def tools(tmp_path):
     return toolset(tmp_path)
 
 
-def call(tools, name, **arguments):
+def call(tools, name, /, **arguments):
     async def make():
         async with tools:
             return str(await tools.call(Call("c", name, arguments), RunContext()))
@@ -35,6 +35,18 @@ def test_files_are_listed_outlined_and_read(tools):
     assert call(tools, "list_source_files", under="web") == "web/page.js"
     assert "1-2 def price(item)" in call(tools, "outline_file", path="shop.py")
     assert call(tools, "refer_to_source_code", path="shop.py", start_line=2, end_line=9) == "    return 1"
+
+
+def test_a_name_is_found_where_it_is_defined_called_and_mentioned(tools, tmp_path):
+    (tmp_path / "till.py").write_text(
+        "from shop import price\n\n\nclass Till:\n    def total(self, items):\n        return price(items)\n"
+    )
+    assert call(tools, "find_references", name="price").splitlines() == [
+        "shop.py:1 definition in price: def price(item):",
+        "till.py:1 mention in price: from shop import price",
+        "till.py:6 call in Till.total: return price(items)",
+    ]
+    assert call(tools, "find_references", name="price", under="web") == "price isn't mentioned in any source file here."
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistants.reading.files import SHOP, parts
+from assistants.reading.files import SHOP, node, parts
 from treadle.assistants.reading.check import MOST, settle
 
 FOUND = parts(*SHOP)
@@ -76,7 +76,7 @@ def test_labels_of_one_word_or_many_are_a_problem_and_are_mended():
 def test_names_that_are_not_in_the_file_are_dropped_and_said():
     said = block(ranges=[(9, 30)], elements={"functions": ["put()", "burn"], "types": "Shelf"})
     settled = settle(answer(responsibilities=[said]), FOUND, LINES)
-    assert settled.notes[0] == "Names that aren't in the file were dropped: burn."
+    assert settled.notes[0] == "Names that the outline doesn't have were dropped: burn."
 
 
 def test_a_block_may_say_where_it_is_by_names_alone():
@@ -84,6 +84,53 @@ def test_a_block_may_say_where_it_is_by_names_alone():
         answer(responsibilities=[{"label": "Knowing prices", "elements": {"functions": ["price", "total"]}}]), FOUND, LINES
     )
     assert settled.blocks[0].elements.functions[-3:] == ("price", "total", "restock")
+
+
+def test_what_a_block_names_is_in_it_whatever_its_ranges_say():
+    shelf = block(ranges=[(9, 11), (20, 30)], elements={"functions": ["Shelf.put", "take"], "types": ["Shelf", "Empty"]})
+    prices = block("Knowing prices", [(2, 8), (12, 18), (32, 44)], elements={"functions": ["price", "total"]})
+    settled = settle(answer(responsibilities=[shelf, prices]), FOUND, LINES)
+    assert settled.blocks[0].elements.types == ("Empty", "Shelf")
+    assert settled.blocks[0].elements.functions[:2] == ("Shelf.put", "Shelf.take")
+    assert settled.notes[0] == "Placed by name, where the ranges said otherwise: Empty, Shelf.put."
+
+
+def test_whether_something_is_state_or_a_constant_is_the_models_to_say_and_what_is_a_type_is_not():
+    said = block(ranges=[(1, 50)], elements={"state": ["RATE"], "functions": ["Shelf"]})
+    settled = settle(answer(responsibilities=[said]), FOUND, LINES)
+    assert (settled.blocks[0].elements.state, settled.blocks[0].elements.constants) == (("RATE",), ())
+    assert settled.blocks[0].elements.types == ("Empty", "Shelf")
+    assert settled.notes[0] == "Names were listed as what they are: Shelf (types)."
+
+
+def test_a_name_in_two_blocks_is_kept_in_the_one_that_has_its_lines():
+    one = block(ranges=[(1, 30)], elements={"functions": ["price"]})
+    other = block("Knowing prices", [(32, 44)], elements={"functions": ["price", "total"]})
+    settled = settle(answer(responsibilities=[one, other]), FOUND, LINES)
+    assert "price" in settled.blocks[1].elements.functions
+    assert "price" not in settled.blocks[0].elements.functions
+    assert settled.notes[0] == "Named in several blocks, and kept in one: price."
+
+
+def test_no_name_is_in_two_blocks_though_a_method_is_declared_and_defined_apart():
+    found = parts(
+        node("class", "Shelf", 1, 4, node("method", "put", 2, 2), node("method", "take", 3, 3)),
+        node("method", "Shelf::put", 6, 9),
+        node("method", "take", 11, 14, owner="Shelf"),
+    )
+    settled = settle(answer(responsibilities=[block(ranges=[(1, 4)]), block("Doing the work", [(6, 14)])]), found, 14)
+    assert [each.elements.functions for each in settled.blocks] == [("Shelf.put", "Shelf.take"), ()]
+
+
+def test_the_models_own_notes_come_first_unless_they_name_lines_that_are_not_there():
+    assert settle(answer(metadata={"notes": "Not  safe\nfor threads, see lines 9-30."}), FOUND, LINES).notes == (
+        "Not safe for threads, see lines 9-30.",
+    )
+    assert settle(answer(metadata={"notes": "See lines 400-410."}), FOUND, LINES).notes == (
+        "The model's notes were dropped: they name lines that the file doesn't have.",
+    )
+    assert settle(answer(metadata={"notes": "x" * 900}), FOUND, LINES).notes == (f"{'x' * 499}…",)
+    assert settle(answer(metadata=["notes"]), FOUND, LINES).notes == ()
 
 
 def test_more_blocks_than_anyone_keeps_in_mind_are_joined():

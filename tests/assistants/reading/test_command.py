@@ -121,6 +121,20 @@ def test_without_a_model_it_is_a_sketch_and_says_so(tmp_path, shop):
         assert "A sketch, made without a model" in ran.err
 
 
+def test_a_model_that_fails_is_said_on_both_streams_and_by_the_exit_code(tmp_path, shop):
+    ran = treadle(tmp_path, "read", str(shop), "--quiet", "-m", answers(tmp_path, "What?", "What?", "What?", "What?", "What?"))
+    assert ran.code == 1
+    assert "[FALLBACK] Sketch, made without a model: fast-path failed: " in ran.out
+    assert "[FALLBACK] Sketch, made without a model" in ran.err
+    found = treadle(tmp_path, "read", str(shop), "--json", "-m", answers(tmp_path, "What?", "What?", "What?", "What?", "What?"))
+    assert (found.code, [each["path"] for each in found.json["metadata"]["fallbacks"]]) == (1, ["fast-path", "two-stage"])
+
+
+def test_a_model_that_was_named_and_is_not_there_is_an_error(tmp_path, shop):
+    ran = treadle(tmp_path, "read", str(shop), "-m", "nosuch:model")
+    assert (ran.code, ran.out) == (2, "")
+
+
 def test_an_answer_is_kept(tmp_path, shop):
     model = answers(tmp_path, ANSWER)
     assert not treadle(tmp_path, "read", str(shop), "--json", "-m", model).json["metadata"]["cached"]
@@ -135,7 +149,7 @@ def test_a_report_is_written(tmp_path, shop):
     page = next((tmp_path / "debug_reports").glob("shop.py_fast_path_*_debug.md"))
     assert f"Report: debug_reports/{page.name}" in ran.err
     tree = json.loads(next((tmp_path / "debug_reports").glob("*_shallow_ast.json")).read_text())
-    assert set(tree) == {"filename", "language", "snapshots", "metrics", "llm_stages", "tool_calls", "tool_call_count", "summary"}
+    assert {"filename", "language", "snapshots", "metrics", "llm_stages", "tool_calls", "tool_call_count", "summary"} <= set(tree)
     assert tree["llm_stages"]["fast_path_analysis"]["llm_response"] == json.dumps(ANSWER)
 
 
@@ -165,6 +179,14 @@ def test_what_can_not_be_read_is_said_in_a_sentence(tmp_path, name, data, said):
 def test_an_empty_file_is_empty(tmp_path):
     (tmp_path / "empty.py").write_text("")
     assert treadle(tmp_path, "read", str(tmp_path / "empty.py")).out == "Empty file\n"
+
+
+def test_the_standard_input_is_read_and_its_language_told_by_its_content(tmp_path):
+    ran = treadle(tmp_path, "read", "-", "--no-model", "--json", stdin=SHOP)
+    assert (ran.code, ran.json["metadata"]["language"]) == (0, "python")
+    assert (
+        treadle(tmp_path, "read", "-", "--no-model", "--json", "--language", "go", stdin=SHOP).json["metadata"]["language"] == "go"
+    )
 
 
 def test_a_language_can_be_said(tmp_path):

@@ -17,9 +17,15 @@ def test_a_part_belongs_to_whoever_claims_most_of_its_lines():
     assert (groups["put"], groups["take"], groups["price"], groups["total"]) == (0, 1, 1, NOBODY)
 
 
-def test_a_name_counts_where_no_line_was_claimed():
-    groups = named(assign(FOUND, [Claim(((32, 36),)), Claim((), frozenset({"total", "price"}))]))
-    assert (groups["price"], groups["total"]) == (0, 1)
+def test_a_part_belongs_to_whoever_names_it_whatever_lines_are_claimed():
+    price, total = NAMES.index("price"), NAMES.index("total")
+    groups = named(assign(FOUND, [Claim(((32, 36),)), Claim((), frozenset({price, total}))]))
+    assert (groups["price"], groups["total"]) == (1, 1)
+
+
+def test_of_two_that_name_a_part_the_one_with_its_lines_has_it():
+    price = frozenset({NAMES.index("price")})
+    assert named(assign(FOUND, [Claim((), price), Claim(((30, 33),), price)]))["price"] == 1
 
 
 def test_what_nobody_claimed_goes_where_it_is_used():

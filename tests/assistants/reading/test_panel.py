@@ -308,6 +308,7 @@ def test_a_server_that_is_gone_is_noticed(visit):
 
 def test_a_folder_without_files_a_missing_model_and_a_sketch_are_said(visit):
     how = {"execution_path": "sketch", "model": "", "why": "no model: none is set up.", "seconds": 0.01, "tokens": {}}
+    how["fallbacks"] = [{"path": "run", "reason": "its server answered with 401"}]
 
     async def look(page, pretended):
         await page.wait_for("document.querySelector('#amount').innerText.startsWith('No source files were found in shop')")
@@ -320,6 +321,7 @@ def test_a_folder_without_files_a_missing_model_and_a_sketch_are_said(visit):
         await page.click("#draft-read")
         await shown(page)
         assert await page.text(".sketch") == "Sketch, made without a model"
+        assert await page.text(".fallback") == "Fallback: run failed: its server answered with 401"
         assert "Why this way: no model: none is set up.\n" in await page.text(".how") + "\n"
 
     visit(look, said=answer(block("Main part", (1, 1)), **how), files={}, no_model="Nothing is set up: start Ollama.")

@@ -34,9 +34,25 @@ def test_the_whole_of_a_class_reaches_to_its_last_line():
     assert ranges_of(found, found[:1]) == ((1, 1),)
 
 
+def test_a_namespace_owns_nothing_and_classes_qualify_their_members():
+    found = parts(
+        node(
+            "module", "Shop.Stock", 1, 20, node("class", "Shelf", 2, 10, node("method", "Put", 3, 5)), node("function", "f", 12, 14)
+        )
+    )
+    assert [(part.node.name, part.owner) for part in found] == [("Shop.Stock", -1), ("Shelf", -1), ("Put", 1), ("f", -1)]
+    assert elements_of(found).functions == ("Shelf.Put", "f")
+
+
+def test_what_stands_on_the_line_of_another_is_among_its_elements():
+    one_line = node("struct", "Shelf", 1, 1, node("field", "n", 1, 1))
+    found = elements_of(parts(one_line, node("variable", "a", 3, 3), node("variable", "b", 3, 3)))
+    assert (found.types, found.state) == (("Shelf",), ("Shelf.n", "a", "b"))
+
+
 def test_elements_are_told_by_kind():
     found = elements_of(parts(*SHOP))
-    assert found.functions == ("put", "take", "price", "total", "restock")
+    assert found.functions == ("Shelf.put", "Shelf.take", "price", "total", "restock")
     assert found.types == ("Empty", "Shelf")
     assert found.imports == ("path", "Decimal")
     assert found.constants == ("RATE",)

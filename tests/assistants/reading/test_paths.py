@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from assistants.reading.files import ANSWER, source
 from treadle import Agent, Led, Limits, Move, Scripted, tool
-from treadle.assistants.reading.paths import MOST_CALLS, Unusable, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.paths import Unusable, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.settings import MAX_TOOL_CALLS
 from treadle.assistants.reading.source import Reads
 from treadle.core.requests import Traits
 from treadle.models.scripted import calls
@@ -22,15 +23,18 @@ def reads(*spans):
 
 
 def run(path, *replies, of=None, **more):
-    model, file, found = Scripted(*replies, **more), of or source(), []
+    model, file, found, stages = Scripted(*replies, **more), of or source(), [], []
 
     def plan(request):
-        found.append((yield from path(View(model.traits, request), file)))
+        found.append((yield from path(View(model.traits, request, stages=stages), file)))
         return Move(text="Done.")
 
     tools = [tool(Reads(file).refer_to_source_code, effect="read")]
-    agent = Agent(Led(model, plan), tools=tools, limits=Limits(rounds=12, calls=MOST_CALLS), dialect="native")
+    agent = Agent(
+        Led(model, plan), tools=tools, limits=Limits(rounds=40, per_tool={"refer_to_source_code": MAX_TOOL_CALLS}), dialect="native"
+    )
     assert asyncio.run(agent.run("What is it for?")).output == "Done."
+    model.stages = [stage.name for stage in stages]
     return found[0], model
 
 
@@ -64,15 +68,15 @@ def test_lines_that_are_not_there_are_a_problem_and_an_end_beyond_the_file_is_it
 
 
 def test_the_whole_of_a_large_file_is_not_read():
-    asked, model = run(tool_calling, reads((1, 400)), GOOD, of=source(lines=400))
+    asked, model = run(tool_calling, reads((1, 401)), GOOD, of=source(lines=500))
     assert asked.reads == ()
-    assert "That is 400 lines; at most 150 are read at once." in model.requests[1].history[-1].parts[0].content
+    assert "That is 401 lines; at most 400 are read at once." in model.requests[1].history[-1].parts[0].content
 
 
 def test_there_is_an_end_to_reading():
     greedy = [reads(*[(1, round_ * 4 + n) for n in range(1, 5)]) for round_ in range(8)]
     asked, model = run(tool_calling, *greedy, GOOD)
-    assert len(asked.reads) <= MOST_CALLS
+    assert len(asked.reads) == MAX_TOOL_CALLS
     assert model.requests[-1].tools == ()
 
 
@@ -87,7 +91,7 @@ def test_what_is_wrong_goes_back_once():
     assert [block.label for block in asked.settled.blocks] == LABELS
     assert "'Helpers' could stand on anything" in last(model.requests[2]).text
     assert any(message.role == "tools" for message in model.requests[2].history), "what was read is still known"
-    assert len(asked.stages) == 2
+    assert model.stages == ["tool_calling_analysis"] * 3, "that which called the tool, too"
 
 
 def test_the_better_of_two_bad_answers_is_taken():
@@ -112,7 +116,7 @@ def test_an_answer_of_no_use_is_none(said):
 def test_two_stages_read_what_the_first_asks_for():
     wanted = {"ranges_to_read": [{"start_line": 9, "end_line": 30, "reason": "unclear"}, {"start_line": 80, "end_line": 99}, "x"]}
     asked, model = run(lambda view, file: two_stage(view, file, '{"type": "module"}'), json.dumps(wanted), GOOD)
-    assert (asked.path, [stage.name for stage in asked.stages]) == ("two-stage", ["stage_1_identification", "stage_2_analysis"])
+    assert (asked.path, model.stages) == ("two-stage", ["stage_1_identification", "stage_2_analysis"])
     assert [(read.start_line, read.reason) for read in asked.reads] == [(9, "unclear")]
     assert '"9-30":"line 9\\n' in last(model.requests[1]).text
     assert all('{"type": "module"}' in last(request).text for request in model.requests)

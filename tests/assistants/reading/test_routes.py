@@ -10,6 +10,7 @@ import pytest
 from assistants.reading.test_command import ANSWER, SHOP
 from server.running import Serving
 from treadle.assistants.reading import assistant
+from treadle.core.errors import ModelError
 from treadle.core.requests import TextDelta
 from treadle.models.scripted import Scripted
 
@@ -64,6 +65,35 @@ def test_what_can_not_be_analysed_is_400(server, body, said):
     status, answer = analyze(server, **body)
     assert (status, answer["success"]) == (400, False)
     assert said in answer["error"]
+
+
+@pytest.mark.parametrize("refusal", [401, 500])
+def test_a_model_that_fails_is_502_with_a_sketch_that_says_so(tmp_path, monkeypatch, refusal):
+    monkeypatch.chdir(tmp_path)
+
+    async def refused(request):
+        raise ModelError(f"The model's server answered with {refusal}.")
+        yield TextDelta("")
+
+    with Serving(tmp_path, [assistant], Scripted(*[refused] * 5)) as serving:
+        status, answer = analyze(serving, filename="shop.py", source_code=SHOP)
+    assert (status, answer["success"]) == (502, False)
+    assert f"answered with {refusal}" in answer["error"]
+    assert (answer["metadata"]["execution_path"], answer["metadata"]["fallbacks"][0]["path"]) == ("sketch", "run")
+    assert answer["responsibilities"]
+
+
+@pytest.mark.parametrize(
+    ("filename", "text", "language"),
+    [
+        ("a.py", SHOP.replace("def", "def "), "python"),
+        ("shop", SHOP, "python"),
+        ("pasted", "package main\n\nfunc main() {\n}\n", "go"),
+    ],
+)
+def test_without_a_language_the_name_tells_and_else_the_content(server, filename, text, language):
+    status, answer = analyze(server, filename=filename, source_code=text)
+    assert (status, answer["metadata"]["language"]) == (200, language)
 
 
 def test_what_is_no_json_is_400(server):

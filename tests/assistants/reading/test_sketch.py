@@ -1,6 +1,9 @@
 """What can be said of a file without a model."""
 
+import pytest
+
 from assistants.reading.files import SHOP, node, outline
+from treadle.assistants.reading.outline.tree import outline as read_outline
 from treadle.assistants.reading.outline.values import Outline
 from treadle.assistants.reading.parts import parts_of
 from treadle.assistants.reading.sketch import sketch
@@ -16,14 +19,38 @@ def test_what_uses_each_other_is_one_block():
     blocks = {
         name: found.id for found in settled.blocks for names in (found.elements.functions, found.elements.types) for name in names
     }
-    assert blocks["put"] == blocks["take"] == blocks["Shelf"] == blocks["Empty"]
-    assert blocks["price"] == blocks["total"] != blocks["put"]
+    assert blocks["Shelf.put"] == blocks["Shelf.take"] == blocks["Shelf"] == blocks["Empty"]
+    assert blocks["price"] == blocks["total"] != blocks["Shelf.put"]
 
 
 def test_the_intent_is_in_the_files_own_words():
     assert sketched(*SHOP, doc="A shop.\nWith a shelf.").file_intent == "A shop.\nWith a shelf."
     assert sketched(*SHOP).file_intent == "Defines RATE, Empty, Shelf, price and 2 more."
     assert sketched(node("statement", "", 1, 3)).file_intent == "Runs top-level code in python; it defines nothing."
+
+
+NAMESPACED = {
+    "csharp": "using System;\nnamespace Shop.Stock\n{\n  public class Shelf\n  {\n    public void Put(int x) { }\n  }\n"
+    "  public interface IPrice\n  {\n    int Price();\n  }\n}\n",
+    "cpp": "#include <vector>\nnamespace shop {\nclass Shelf {\n public:\n  void put(int x);\n};\nvoid Shelf::put(int x) {\n}\n"
+    "int total() {\n  return 3;\n}\n}\n",
+    "ruby": "require 'set'\nmodule Shop\n  class Shelf\n    def put(x)\n      @n = x\n    end\n  end\n  class Till\n  end\nend\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "intent", "functions"),
+    [
+        ("csharp", "Defines Shelf, IPrice.", {"Shelf.Put", "IPrice.Price"}),
+        ("cpp", "Defines Shelf, total.", {"Shelf.put", "total"}),
+        ("ruby", "Defines Shelf, Till.", {"Shelf.put"}),
+    ],
+)
+def test_a_file_in_a_namespace_is_described_by_what_is_in_it(language, intent, functions):
+    found = read_outline(NAMESPACED[language], language)
+    settled = sketch(found, parts_of(found))
+    assert settled.file_intent == intent
+    assert {name for block in settled.blocks for name in block.elements.functions} == functions
 
 
 def test_it_says_that_it_is_one():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from treadle import Assistant, Command, Host, Limits, Panel, Plan, Program, Toolset
+from treadle.assistants.reading.settings import ReadingSettings
 
 _INSTRUCTIONS = """\
 You tell developers what source files are for before they read them: why a file is there and what its parts do, never how.
@@ -52,7 +53,7 @@ def _lead(host: Host) -> Plan | Program:
 def _configure(host: Host) -> dict[str, Any]:
     from treadle.assistants.reading.program import about_of, analysis_parts
 
-    return {} if about_of(host.about) is None else {"parts": analysis_parts()}
+    return {} if about_of(host.about) is None else {"parts": analysis_parts(host)}
 
 
 assistant = Assistant(
@@ -76,4 +77,5 @@ assistant = Assistant(
     panel=Panel("Reading", Path(__file__).parent / "panel"),
     lead=_lead,
     configure=_configure,
+    settings=ReadingSettings,
 )

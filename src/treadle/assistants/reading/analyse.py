@@ -4,7 +4,7 @@ An analysis that asks a model is a run like everybody else's; what needs no mode
 """
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from treadle import Host, Model, Program, RunResult, Runs, UnknownModel, Usage, agent_of
 from treadle.assistants.reading.check import Settled
-from treadle.assistants.reading.paths import Asked
+from treadle.assistants.reading.paths import TOOL, Asked
 from treadle.assistants.reading.program import (
     GROUP,
     KEPT,
@@ -24,12 +24,13 @@ from treadle.assistants.reading.program import (
     analysis,
     keep_source,
     kept_source,
+    log,
     question_about,
     reading_of,
     sketched,
 )
 from treadle.assistants.reading.source import Source, hash_of
-from treadle.assistants.reading.values import Reading, Stage, Tokens
+from treadle.assistants.reading.values import FailedRequest, Fallback, Reading, Stage, Tokens, ToolCall
 
 VERSION = "1"  # of what is asked and how answers are mended; another one makes kept answers void
 EMPTY = "Empty file"
@@ -45,11 +46,13 @@ class How(Struct, frozen=True):
 
 
 class Analysis(Struct, frozen=True):
-    """A reading, and how it came about, for the debug report."""
+    """A reading, and how it came about, for the debug report: every request, also of paths that failed, and every call."""
 
     reading: Reading
     source: Source
     stages: tuple[Stage, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    failed: tuple[FailedRequest, ...] = ()
 
 
 async def analyse(source: Source, how: How) -> Analysis:
@@ -59,16 +62,16 @@ async def analyse(source: Source, how: How) -> Analysis:
     if found is not None:
         return found
     model = await how.host.model()
-    about, stages = await keep_source(how.host, source, how.path), list[Stage]()
-    result = await _run(how.host, model, about, source, stages)
+    about, stages, failed = await keep_source(how.host, source, how.path), list[Stage](), list[FailedRequest]()
+    result = await _run(how.host, model, about, source, stages, failed)
     reading = await conclude(how.host, about, Ended.of(result, model.name, time.monotonic() - began))
-    return Analysis(reading, source, tuple(stages))
+    return Analysis(reading, source, tuple(stages), tuple(_calls(result)), tuple(failed))
 
 
 async def without_asking(source: Source, how: How) -> Analysis | None:
     """The reading where no model has to be asked: of an empty file, a sketch, or what is kept; None where one has to be."""
     if not source.text.strip():
-        return Analysis(reading_of(source, Asked("empty", Settled(EMPTY, ()), ()), "there is nothing in it"), source)
+        return Analysis(reading_of(source, Asked("empty", Settled(EMPTY, ())), "there is nothing in it"), source)
     if how.path == "sketch":
         return Analysis(reading_of(source, sketched(source), "no model was wanted"), source)
     try:
@@ -97,7 +100,9 @@ async def _kept(host: Host, key: str) -> Reading | None:
 # the run
 
 
-async def _run(host: Host, model: Model, about: About, source: Source, stages: list[Stage]) -> RunResult[Any]:
+async def _run(
+    host: Host, model: Model, about: About, source: Source, stages: list[Stage], failed: list[FailedRequest]
+) -> RunResult[Any]:
     """Have it carried out here. Whoever leaves cancels it: a model's time costs something."""
     from treadle.assistants.reading import assistant
 
@@ -114,8 +119,22 @@ async def _run(host: Host, model: Model, about: About, source: Source, stages: l
     async with aclosing(cast("AsyncGenerator[Any]", agent.stream(question_about(about.filename), **kept))) as events:
         async for event in events:
             result = getattr(event, "result", None)
+            if hasattr(event, "attempt"):  # a request is tried again
+                failed.append(FailedRequest(time.time(), event.reason))
     assert isinstance(result, RunResult), "the last event carries it"
+    if result.stopped == "failed":
+        failed.append(FailedRequest(time.time(), result.reason))
     return cast("RunResult[Any]", result)
+
+
+def _calls(result: RunResult[Any]) -> Iterator[ToolCall]:
+    """The calls of a run but the answer, as its journal has them: also those that failed."""
+    entries: list[dict[str, Any]] = [msgspec.to_builtins(entry) for entry in result.entries]
+    returned = {entry["result"]["call_id"]: entry["result"] for entry in entries if entry["kind"] == "returned"}
+    for entry in entries:
+        if entry["kind"] == "judged" and entry["call"]["name"] == TOOL:
+            call, came = entry["call"], returned.get(entry["call"]["id"], {})
+            yield ToolCall(TOOL, call["arguments"], entry["at"], came.get("content", ""), came.get("problem") or "")
 
 
 class Ended(Struct, frozen=True):
@@ -145,6 +164,8 @@ async def conclude(host: Host, about: About, ended: Ended) -> Reading:
     else:
         source = await kept_source(host, about)
         found = reading_of(source, sketched(source), f"the model's run failed ({ended.reason}); so this is a sketch")
+        found = replace(found, metadata=replace(found.metadata, fallbacks=(Fallback("run", ended.reason),)))
+        log.error("[FALLBACK] %s: the model's run %s failed: %s", about.filename, ended.run_id, ended.reason)
     figures = {"tokens": Tokens.of(ended.usage), "seconds": round(ended.seconds, 3), "run_id": ended.run_id}
     reading = replace(found, metadata=replace(found.metadata, **figures))
     if found.metadata.execution_path != "sketch":

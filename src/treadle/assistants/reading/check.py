@@ -3,20 +3,24 @@
 What can be mended is mended and noted; what only the model can put right is a problem, worded for it.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, cast
 
 from msgspec import Struct
 
 from treadle.assistants.reading.affinity import affinity
 from treadle.assistants.reading.grouping import NOBODY, Claim, assign, attach, merge_down
-from treadle.assistants.reading.parts import Part, elements_of, names_of, ranges_of
+from treadle.assistants.reading.parts import Element, Part, elements_of, names_in, ranges_of
 from treadle.assistants.reading.values import Block, Range
 from treadle.assistants.reading.words import LONGEST, SHORTEST, clean_label, is_generic, kebab, label_from
 
 FEWEST, MOST = 3, 6  # blocks of a file
 INTENT_LINES = 4
 ENOUGH = 0.3  # the share of definitions that a model has to place itself
+NOTE_CHARS = 500  # of a model's own notes
+_OPINIONS = frozenset(("state", "constants"))  # which of the two something is, the model may say
+_PLACES = re.compile(r"\blines?\s+\d+(?:\s*(?:-|–|to|and)\s*\d+)?", re.IGNORECASE)
 
 
 class Settled(Struct, frozen=True):
@@ -30,11 +34,12 @@ class Settled(Struct, frozen=True):
 
 
 class Said(Struct, frozen=True):
-    """A block as a model wrote it, as far as it could be read."""
+    """A block as a model wrote it, as far as it could be read. `lists` says where it listed what is a matter of opinion."""
 
     label: str
     description: str
     claim: Claim
+    lists: dict[str, str] = {}
 
 
 def settle(answer: object, parts: Sequence[Part], lines: int) -> Settled:
@@ -46,13 +51,17 @@ def settle(answer: object, parts: Sequence[Part], lines: int) -> Settled:
         return Settled(intent, (), (*problems, f"There are no responsibilities with ranges between 1 and {lines}."), notes)
     groups = assign(parts, [block.claim for block in said])
     coverage = _coverage(parts, groups)
+    notes += _disagreements(said, parts)
     graph = affinity(parts)
     whole = merge_down(attach(groups, graph), [part.size for part in parts], graph, MOST)
-    blocks = [_block(said[group], parts, [part for part in parts if whole[part.number] == group]) for group in sorted({*whole})]
+    blocks, taken = list[Block](), set[str]()
+    for group in sorted({*whole}):
+        blocks.append(_block(said[group], parts, [part for part in parts if whole[part.number] == group], taken))
+        taken |= names_in(blocks[-1].elements)
     problems += [*_amount(len(said), parts), *_missing(parts, groups, coverage), *_labels(said)]
     if coverage < 1:
         notes += ("Definitions that the answer had left out were added to the block they have most to do with.",)
-    return Settled(intent, tuple(_distinct(blocks)), tuple(problems), notes, coverage)
+    return Settled(intent, tuple(_distinct(blocks)), tuple(problems), (*_own_notes(given, lines), *notes), coverage)
 
 
 def _intent(given: object) -> tuple[str, list[str]]:
@@ -63,17 +72,70 @@ def _intent(given: object) -> tuple[str, list[str]]:
 
 def _blocks(given: dict[str, Any], parts: Sequence[Part], lines: int) -> tuple[list[Said], tuple[str, ...]]:
     """The blocks that say where they are, and what was dropped."""
-    names = {name for part in parts for name in names_of(part.node)}
+    directory = Directory(parts)
     found: list[Said] = []
     unknown: list[str] = []
+    elsewhere: list[str] = []
     for block in _listed(given):
-        claimed = _names(block.get("elements"))
-        unknown += [name for name in claimed if name not in names]
-        claim = Claim(tuple(_ranges(block.get("ranges"), lines)), frozenset(claimed) & names)
-        if claim.ranges or claim.names:
-            found.append(Said(_text(block.get("label")), _text(block.get("description")), claim))
-    notes = (f"Names that aren't in the file were dropped: {', '.join(unknown[:5])}.",) if unknown else ()
-    return found, notes
+        ranges, named, lists = tuple(_ranges(block.get("ranges"), lines)), set[int](), dict[str, str]()
+        for kind, name in _names(block.get("elements")):
+            entries = directory.find(name, Claim(ranges))
+            unknown += [] if entries else [name]
+            named |= {number for number, _ in entries}
+            for _, element in entries:
+                if {kind, element.kind} <= _OPINIONS:
+                    lists[element.name] = kind
+                elif kind != element.kind:
+                    elsewhere.append(f"{element.name} ({element.kind})")
+        if ranges or named:
+            found.append(Said(_text(block.get("label")), _text(block.get("description")), Claim(ranges, frozenset(named)), lists))
+    notes = (("Names that the outline doesn't have were dropped", unknown), ("Names were listed as what they are", elsewhere))
+    return found, tuple([f"{words}: {_some(names)}." for words, names in notes if names])
+
+
+class Directory:
+    """The elements of a file, found by the names that a model may give them."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+        self._entries: dict[str, list[tuple[int, Element]]] = {}
+        for part in parts:
+            for element in part.elements:
+                for name in {element.name, element.name.rpartition(".")[2]}:
+                    self._entries.setdefault(name, []).append((part.number, element))
+
+    def find(self, name: str, near: Claim) -> list[tuple[int, Element]]:
+        """Return the elements of that name with their parts; of several, those whose lines are claimed, where some are."""
+        entries = self._entries.get(name.replace("::", ".").replace("#", "."), [])
+        exact = [entry for entry in entries if entry[1].name == name] or entries
+        return [entry for entry in exact if near.lines_of(self._parts[entry[0]])] or exact
+
+
+def _disagreements(said: Sequence[Said], parts: Sequence[Part]) -> tuple[str, ...]:
+    """What names and ranges of a model's blocks say differently, and what was made of it."""
+    twice, moved = list[str](), list[str]()
+    for part in parts:
+        naming = [block for block in said if part.number in block.claim.parts]
+        if len(naming) > 1:
+            twice.append(part.elements[0].name)
+        elif naming and not naming[0].claim.lines_of(part) and any(block.claim.lines_of(part) for block in said):
+            moved.append(part.elements[0].name)
+    notes = (("Named in several blocks, and kept in one", twice), ("Placed by name, where the ranges said otherwise", moved))
+    return tuple([f"{words}: {_some(names)}." for words, names in notes if names])
+
+
+def _own_notes(given: dict[str, Any], lines: int) -> tuple[str, ...]:
+    """The model's own notes, unless they are about lines that the file doesn't have."""
+    metadata = given.get("metadata")
+    text = _text(cast("dict[str, Any]", metadata).get("notes")) if isinstance(metadata, dict) else ""
+    if any(int(number) > lines for place in _PLACES.findall(text) for number in re.findall(r"\d+", place)):
+        return ("The model's notes were dropped: they name lines that the file doesn't have.",)
+    return (text if len(text) <= NOTE_CHARS else f"{text[: NOTE_CHARS - 1]}…",) if text else ()
+
+
+def _some(names: Sequence[str]) -> str:
+    kept = list(dict.fromkeys(names))
+    return f"{', '.join(kept[:5])}{f' and {len(kept) - 5} more' if len(kept) > 5 else ''}"
 
 
 def _listed(given: dict[str, Any]) -> list[dict[str, Any]]:
@@ -87,10 +149,11 @@ def _text(given: object) -> str:
     return " ".join(given.split()) if isinstance(given, str) else ""
 
 
-def _names(given: object) -> list[str]:
-    lists = cast("dict[str, Any]", given).values() if isinstance(given, dict) else ()
-    names = [name for names in lists if isinstance(names, list) for name in cast("list[Any]", names)]
-    return [name.strip("()` ") for name in names if isinstance(name, str)]
+def _names(given: object) -> list[tuple[str, str]]:
+    """What a block lists: the list, and a name without backticks and parameters."""
+    lists = cast("dict[str, Any]", given).items() if isinstance(given, dict) else ()
+    names = [(kind, name) for kind, names in lists if isinstance(names, list) for name in cast("list[Any]", names)]
+    return [(kind, name.partition("(")[0].strip("` ")) for kind, name in names if isinstance(name, str)]
 
 
 def _ranges(given: object, lines: int) -> Iterable[Range]:
@@ -142,11 +205,12 @@ def _labels(said: Sequence[Said]) -> list[str]:
     return problems
 
 
-def _block(said: Said, parts: Sequence[Part], chosen: list[Part]) -> Block:
+def _block(said: Said, parts: Sequence[Part], chosen: list[Part], taken: Collection[str]) -> Block:
     label = clean_label(said.label)
     if is_generic(label) or len(label.split()) < SHORTEST:
         label = named_after(chosen, label if not is_generic(label) else "")
-    return Block(kebab(label), label, said.description or f"{label}.", elements_of(chosen), ranges_of(parts, chosen))
+    elements = elements_of(chosen, said.lists, taken)
+    return Block(kebab(label), label, said.description or f"{label}.", elements, ranges_of(parts, chosen))
 
 
 def named_after(chosen: Sequence[Part], word: str = "", parts: Sequence[Part] = ()) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, TreadleError
+from treadle import Host, Terminal, TreadleError
 from treadle.assistants.reading import show
 from treadle.assistants.reading.analyse import Analysis, How, analyse
 from treadle.assistants.reading.files import load, open_source
@@ -16,6 +16,7 @@ from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.program import Wanted
 from treadle.assistants.reading.report import filed
 from treadle.assistants.reading.source import hash_of
+from treadle.assistants.reading.values import Reading
 
 PATHS: tuple[Wanted, ...] = ("auto", "fast-path", "tool-calling", "two-stage")
 REPORTS = "debug_reports"
@@ -23,7 +24,7 @@ REPORTS = "debug_reports"
 
 def arguments(parser: ArgumentParser) -> None:
     """What can be typed."""
-    parser.add_argument("path", metavar="FILE", help="a source file, or a folder of them")
+    parser.add_argument("path", metavar="FILE", help="a source file, a folder of them, or - for the standard input")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--markdown", action="store_true", help="print Markdown")
@@ -41,6 +42,8 @@ async def run(args: Namespace, host: Host) -> int:
     path = Path(args.path)
     wanted: Wanted = "sketch" if args.no_model else args.way
     how = How(host, wanted, args.fresh)
+    if args.model and wanted != "sketch" and not args.outline:
+        await host.model()  # one that was named and isn't there is an error, not a sketch
     async with Outliner() as outliner:
         if await asyncio.to_thread(path.is_dir):
             return await _read_folder(path, how, outliner, args, host)
@@ -67,11 +70,18 @@ async def _read_file(path: Path, how: How, outliner: Outliner, args: Namespace, 
         terminal.tell(f"Report: {page}")
     if await asyncio.to_thread(_has_changed, path, found):
         terminal.tell(f"{path} has changed while it was read: line numbers are those of before.", "yellow")
-    return 0
+    return _code(found.reading, terminal)
+
+
+def _code(reading: Reading, terminal: Terminal) -> int:
+    """The exit code: 1 where a model was asked and nothing came of it. What failed is said in any case, whatever is printed."""
+    if reading.metadata.fallbacks:
+        terminal.tell(reading.metadata.label, "yellow")
+    return int(reading.metadata.is_failed)
 
 
 def _has_changed(path: Path, found: Analysis) -> bool:
-    if path.exists() and not path.is_file():
+    if str(path) == "-" or (path.exists() and not path.is_file()):
         return False  # a pipe, which can be read but once
     try:
         return hash_of(read_source(load(path)).text) != found.reading.metadata.content_hash
@@ -93,4 +103,4 @@ async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace
         terminal.line(show.folder_markdown(path.name or "This folder", found))
     else:
         show.show_folder(found, terminal)
-    return 0
+    return int(bool(found.fallback or found.failed_files))

@@ -1,6 +1,7 @@
 """Files on disk, for reading: what can't be read is said in a sentence. A file is read once, so that it can't change on the way."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,7 +58,9 @@ def load_from(workspace: Workspace, path: str) -> bytes:
 
 
 async def open_source(path: Path, outliner: Outliner, language: str = "") -> Source:
-    """A file that a person named, outlined."""
+    """A file that a person named, outlined; `-` is the standard input."""
+    if str(path) == "-":
+        return await source_from(await asyncio.to_thread(sys.stdin.buffer.read, LARGEST), "stdin", language, outliner)
     return await source_from(await asyncio.to_thread(load, path), path.name, language, outliner)
 
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle import Limits, Options, TreadleError, UnknownModel, json_in, settled_agent
 from treadle.assistants.reading.analyse import How, analyse
 from treadle.assistants.reading.files import NotReadable, open_source_from, walk
 from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.program import log
 from treadle.assistants.reading.values import Reading, Tokens
 from treadle.files import Workspace
 
@@ -43,7 +45,7 @@ class Division(Struct, frozen=True):
 
 
 class FolderReading(Struct, frozen=True):
-    """What a folder is for. `sketch` says that no model was asked about the whole."""
+    """What a folder is for. `sketch` says that no model spoke of the whole, `fallback` why, where one was asked."""
 
     folder_intent: str
     groups: tuple[Division, ...]
@@ -51,6 +53,12 @@ class FolderReading(Struct, frozen=True):
     sketch: bool
     tokens: Tokens = Tokens()
     notes: str = ""
+    fallback: str = ""
+
+    @property
+    def failed_files(self) -> list[str]:
+        """The files that are sketches since the model failed."""
+        return [file.path for file in self.files if file.reading is not None and file.reading.metadata.is_failed]
 
 
 Told = Callable[[int, int, FileRead], None]
@@ -94,7 +102,9 @@ async def _whole(folder: Path, files: tuple[FileRead, ...], how: How) -> FolderR
         except UnknownModel as error:
             return _sketched(folder, files, spent, str(error))
         except TreadleError as error:
-            return _sketched(folder, files, spent, f"The model couldn't be asked about the whole: {error}")
+            why = f"The model couldn't be asked about the whole: {error}"
+            log.error("[FALLBACK] %s: %s", folder, why)
+            return replace(_sketched(folder, files, spent, why), fallback=why)
     return _sketched(folder, files, spent, "")
 
 

@@ -5,35 +5,35 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from treadle.assistants.reading.affinity import NEIGHBOUR, Graph
-from treadle.assistants.reading.parts import Part, names_of
+from treadle.assistants.reading.parts import Part
 from treadle.assistants.reading.values import Range
 
 NOBODY = -1
 
 
 class Claim(Struct, frozen=True):
-    """What was said to belong to a group: lines, and names."""
+    """What was said to belong to a group: lines, and parts by their numbers."""
 
     ranges: tuple[Range, ...]
-    names: frozenset[str] = frozenset()
+    parts: frozenset[int] = frozenset()
+
+    def lines_of(self, part: Part) -> int:
+        """How many lines of a part it claims."""
+        return sum([max(0, min(part.end, end) - max(part.start, start) + 1) for start, end in self.ranges])
 
 
 def assign(parts: Sequence[Part], claims: Sequence[Claim]) -> list[int]:
-    """The group of each part: the one that claims most of its lines, else one that names it, else nobody."""
+    """The group of each part: one that names it, else the one that claims most of its lines, else nobody."""
     return [_claimed(part, claims) for part in parts]
 
 
 def _claimed(part: Part, claims: Sequence[Claim]) -> int:
-    lines = [sum([_shared(part, claimed) for claimed in claim.ranges]) for claim in claims]
+    lines = [claim.lines_of(part) for claim in claims]
+    naming = [number for number, claim in enumerate(claims) if part.number in claim.parts]
+    if naming:
+        return max(naming, key=lambda number: (lines[number], -number))
     most = max(lines, default=0)
-    if most > 0:
-        return lines.index(most)
-    names = set(names_of(part.node))
-    return next((number for number, claim in enumerate(claims) if names & claim.names), NOBODY)
-
-
-def _shared(part: Part, claimed: Range) -> int:
-    return max(0, min(part.end, claimed[1]) - max(part.start, claimed[0]) + 1)
+    return lines.index(most) if most > 0 else NOBODY
 
 
 def attach(groups: list[int], graph: Graph) -> list[int]:

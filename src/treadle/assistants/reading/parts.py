@@ -3,9 +3,10 @@
 Made from the outline. Whoever groups a file, a model or the sketch, groups these; ranges and elements follow from them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle.assistants.reading.outline.values import Node, Outline
 from treadle.assistants.reading.values import Elements, Range
@@ -32,14 +33,25 @@ _LISTS = {  # which list of a block's elements a kind of node belongs to
 }
 
 
+class Element(Struct, frozen=True):
+    """A name that a part stands for, and which list of a block's elements it belongs to. Members have their class before it."""
+
+    kind: str
+    name: str
+
+
 class Part(Struct, frozen=True):
-    """A piece of a file. `owner` is the number of the part it is a member of, -1 for none."""
+    """A piece of a file. `owner` is the number of the part it is a member of, -1 for none: a namespace owns nothing.
+
+    `elements` are its names, those of its node first; what stands on its lines without a part of its own follows.
+    """
 
     number: int
     node: Node
     start: int
     end: int
     owner: int = -1
+    elements: tuple[Element, ...] = ()
 
     @property
     def defines(self) -> bool:
@@ -54,25 +66,66 @@ class Part(Struct, frozen=True):
 
 def parts_of(outline: Outline) -> list[Part]:
     """All parts, in the order of the file, none of them in two."""
-    return list(_parts(outline.nodes, 0, -1, 0))
+    cutter = _Cutter()
+    cutter.cut(outline.nodes, -1, "", 0)
+    return cutter.parts
 
 
-def _parts(nodes: Iterable[Node], number: int, owner: int, after: int) -> Iterator[Part]:
-    """Parts of nodes that begin behind line `after`; of two on one line the first has it."""
-    for node in nodes:
-        start = max(node.start, after + 1)
-        if start > node.end:
-            continue
-        members = [child for child in node.children if child.start > node.start and child.start > after]
-        head_end = members[0].start - 1 if members else node.end
-        head = Part(number, node, start, max(head_end, start), owner)
-        yield head
-        number, after = number + 1, head.end
-        for part in _parts(members, number, head.number, after):
-            yield part
-            number, after = part.number + 1, part.end
-        if members and after < node.end:
-            after = node.end  # what closes it, `}` mostly, needs no part of its own
+class _Cutter:
+    """Cuts nodes into parts."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+
+    def cut(self, nodes: Iterable[Node], owner: int, scope: str, after: int) -> int:
+        """Add the parts of nodes that begin behind line `after`; of two on one line the first has it. Returns their last line."""
+        for node in nodes:
+            start = max(node.start, after + 1)
+            if start > node.end:
+                self._join(node, scope)
+                continue
+            members = [child for child in node.children if child.start > node.start and child.start > after]
+            end = max(members[0].start - 1 if members else node.end, start)
+            number, inner = len(self.parts), _scope(node, scope)
+            beside = [child for child in node.children if child not in members]
+            elements = (*elements_in(node, scope), *[element for child in beside for element in _all_elements(child, inner)])
+            self.parts.append(Part(number, node, start, end, owner, elements))
+            after = self.cut(members, owner if node.kind == "module" else number, inner, end)
+            if members and after < node.end:
+                after = node.end  # what closes it, `}` mostly, needs no part of its own
+        return after
+
+    def _join(self, node: Node, scope: str) -> None:
+        """Add a node to the part that has its lines."""
+        last = self.parts.pop()
+        self.parts.append(replace(last, elements=(*last.elements, *_all_elements(node, scope))))
+
+
+def _scope(node: Node, scope: str) -> str:
+    """The class that the members of a node belong to; a namespace is none."""
+    if node.kind == "module" or not node.name:
+        return scope
+    name = node.name.rpartition(" for ")[2].partition("<")[0]  # as in Rust: impl Drop for Shelf<T>
+    return f"{scope}.{name}" if scope else name
+
+
+def elements_in(node: Node, scope: str) -> tuple[Element, ...]:
+    """The names of a node, in the class `scope`."""
+    kind = _LISTS.get(node.kind, "")
+    if not kind:
+        return ()
+    inside = node.owner or scope
+    names = [name.replace("::", ".") for name in names_of(node)] if node.kind == "method" else names_of(node)
+    if node.kind == "import" or not inside:
+        return tuple([Element(kind, name) for name in names])
+    return tuple([Element(kind, f"{inside}.{name.removeprefix('self.')}") for name in names])
+
+
+def _all_elements(node: Node, scope: str) -> Iterator[Element]:
+    """The names of a node and of all that is in it."""
+    yield from elements_in(node, scope)
+    for child in node.children:
+        yield from _all_elements(child, _scope(node, scope))
 
 
 def ranges_of(parts: Sequence[Part], chosen: Iterable[Part]) -> tuple[Range, ...]:
@@ -101,14 +154,19 @@ def _end(parts: Sequence[Part], number: int, numbers: set[int]) -> int:
     return max(part.end, part.node.end)
 
 
-def elements_of(chosen: Iterable[Part]) -> Elements:
-    """What the chosen parts define, by name."""
-    lists: dict[str, dict[str, None]] = {}
+def elements_of(chosen: Iterable[Part], lists: Mapping[str, str] = {}, taken: Collection[str] = ()) -> Elements:
+    """What the chosen parts define, by name, without what is `taken`. `lists` says where a name is, if not in its usual list."""
+    found: dict[str, dict[str, None]] = {}
     for part in chosen:
-        for name in names_of(part.node):
-            lists.setdefault(_LISTS.get(part.node.kind, ""), {})[name] = None
-    lists.pop("", None)
-    return Elements(**{kind: tuple(names) for kind, names in lists.items()})
+        for element in part.elements:
+            if element.name not in taken:
+                found.setdefault(lists.get(element.name, element.kind), {})[element.name] = None
+    return Elements(**{kind: tuple(names) for kind, names in found.items()})
+
+
+def names_in(elements: Elements) -> set[str]:
+    """Every name of a block."""
+    return {name for kind in Elements.__struct_fields__ for name in getattr(elements, kind)}
 
 
 def names_of(node: Node) -> tuple[str, ...]:

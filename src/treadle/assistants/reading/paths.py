@@ -7,17 +7,17 @@ import time
 from collections.abc import Generator, Sequence
 from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from treadle import Call, Message, Question, Request, Result, Text, Traits, TreadleError, Usage, json_in
 from treadle.assistants.reading import prompts
 from treadle.assistants.reading.check import Settled, settle
 from treadle.assistants.reading.outline.compact import compact
+from treadle.assistants.reading.settings import MAX_TOOL_CALLS
 from treadle.assistants.reading.source import Reads, Source
 from treadle.assistants.reading.values import ExecutionPath, Range, Stage, Tokens, ToolRead
 
-MOST_CALLS = 30
 CHARS_A_TOKEN = 3  # counted low, so that what has to fit does
 TOOL = "refer_to_source_code"
 
@@ -46,15 +46,19 @@ class Asked(Struct, frozen=True):
 
     path: ExecutionPath
     settled: Settled
-    stages: tuple[Stage, ...]
     reads: tuple[ToolRead, ...] = ()
 
 
 class View(Struct, frozen=True):
-    """What a path goes by besides the file: what the model can do, and the request of the run it is a part of."""
+    """What a path goes by besides the file: what the model can do, the run's request, and how many calls it may make.
+
+    `stages` hear of every request, whether anything comes of it or not.
+    """
 
     traits: Traits
     request: Request
+    most_calls: int = MAX_TOOL_CALLS
+    stages: list[Stage] = field(default_factory=list[Stage])
 
     @property
     def is_held(self) -> bool:
@@ -69,9 +73,20 @@ class View(Struct, frozen=True):
             found = [] if message.role == "person" else [*found, message]
         return tuple(found)
 
+    @property
+    def may_read(self) -> bool:
+        """Whether the model has calls left; without one it is asked to answer."""
+        return (
+            sum([isinstance(part, Call) and part.name == TOOL for message in self.rounds for part in message.parts])
+            < self.most_calls
+        )
+
     def question(self, text: str, instructions: str, shape: dict[str, Any]) -> Question:
         """A question about the file."""
-        return Question(text, instructions, self.request.options, shape if self.is_held else None)
+        if self.is_held:
+            return Question(text, instructions, self.request.options, shape)
+        more = prompts.OPTIONAL if shape is _ANSWER else ""
+        return Question(text, f"{instructions}{more}", self.request.options)
 
 
 PathSteps = Generator[Question, str, Asked]
@@ -80,8 +95,8 @@ PathSteps = Generator[Question, str, Asked]
 def fast(view: View, source: Source) -> PathSteps:
     """The whole file in one request."""
     prompt = prompts.about(source.filename, source.language, "numbered", prompts.numbered(source.lines))
-    settled, stages = yield from _settled(view.question(prompt, prompts.FAST, _ANSWER), source, "fast_path_analysis")
-    return Asked("fast-path", settled, stages)
+    question = view.question(prompt, prompts.FAST, _ANSWER)
+    return Asked("fast-path", (yield from _settled(view, question, source, "fast_path_analysis")))
 
 
 def tool_calling(view: View, source: Source) -> PathSteps:
@@ -94,11 +109,11 @@ def tool_calling(view: View, source: Source) -> PathSteps:
     question = view.question(prompt, prompts.OUTLINE if view.is_held else prompts.TOOLS, _ANSWER)
     if not view.is_held:
         tools = tuple([each for each in view.request.tools if each.name == TOOL])
-        question = replace(question, tools=tools)
+        question = replace(question, tools=tools if view.may_read else ())
     if view.rounds:
         question = replace(question, text="", before=(_person(prompt), *view.rounds))
-    settled, stages = yield from _settled(question, source, "tool_calling_analysis")
-    return Asked("tool-calling", settled, stages, _reads_in(view.rounds, len(source.lines)))
+    settled = yield from _settled(view, question, source, "tool_calling_analysis")
+    return Asked("tool-calling", settled, _reads_in(view.rounds, len(source.lines)))
 
 
 def two_stage(view: View, source: Source, tree: str = "") -> PathSteps:
@@ -106,18 +121,18 @@ def two_stage(view: View, source: Source, tree: str = "") -> PathSteps:
     tree = tree or _outline(view, source)
     reads = Reads(source)
     prompt = prompts.about(source.filename, source.language, "its syntax tree", tree)
-    first, wanted, _ = yield from _asked(view.question(prompt, prompts.IDENTIFY, _WANTED), "stage_1_identification")
-    snippets = _read(reads, wanted, source)
+    wanted, _ = yield from _asked(view, view.question(prompt, prompts.IDENTIFY, _WANTED), "stage_1_identification")
+    snippets = _read(reads, wanted, source, view.most_calls)
     told = prompts.with_snippets(source.filename, source.language, tree, snippets)
-    settled, stages = yield from _settled(view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
-    return Asked("two-stage", settled, (first, *stages), tuple(reads.log))
+    settled = yield from _settled(view, view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
+    return Asked("two-stage", settled, tuple(reads.log))
 
 
-def _read(reads: Reads, wanted: object, source: Source) -> list[tuple[Range, str]]:
+def _read(reads: Reads, wanted: object, source: Source, most: int) -> list[tuple[Range, str]]:
     """The lines that were asked for, as far as there are any, within what one request may hold."""
     ranges = cast("dict[str, Any]", wanted).get("ranges_to_read") if isinstance(wanted, dict) else None
     found: list[tuple[Range, str]] = []
-    for item in cast("list[Any]", ranges)[:MOST_CALLS] if isinstance(ranges, list) else ():
+    for item in cast("list[Any]", ranges)[:most] if isinstance(ranges, list) else ():
         fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
         start, end = fields.get("start_line"), fields.get("end_line")
         if isinstance(start, int) and isinstance(end, int) and 1 <= start <= min(end, len(source.lines)):
@@ -141,19 +156,19 @@ def _outline(view: View, source: Source) -> str:
     return compact(source.outline, None if context is None else context * CHARS_A_TOKEN * 2 // 5)
 
 
-def _settled(question: Question, source: Source, name: str) -> Generator[Question, str, tuple[Settled, tuple[Stage, ...]]]:
+def _settled(view: View, question: Question, source: Source, name: str) -> Generator[Question, str, Settled]:
     """The answer, asked for once more where it has problems; of the two, the one with fewer."""
-    stage, answer, text = yield from _asked(question, name)
-    settled, stages = settle(answer, source.parts, len(source.lines)), (stage,)
+    answer, text = yield from _asked(view, question, name)
+    settled = settle(answer, source.parts, len(source.lines))
     if settled.problems:
         said = (*question.before, *([_person(question.text)] if question.text else ()), Message("model", (Text(text),)))
         again = replace(question, text=prompts.AGAIN.format(problems=_listed(settled.problems)), before=said)
-        second, answer, _ = yield from _asked(again, name)
-        better, stages = settle(answer, source.parts, len(source.lines)), (stage, second)
+        answer, _ = yield from _asked(view, again, name)
+        better = settle(answer, source.parts, len(source.lines))
         settled = better if better.blocks and len(better.problems) <= len(settled.problems) else settled
     if not settled.blocks or not settled.file_intent:
         raise Unusable(f"The model's answer can't be used: {' '.join(settled.problems)}")
-    return settled, stages
+    return settled
 
 
 def _listed(problems: Sequence[str]) -> str:
@@ -164,11 +179,16 @@ def _person(text: str) -> Message:
     return Message("person", (Text(text),))
 
 
-def _asked(question: Question, name: str) -> Generator[Question, str, tuple[Stage, dict[str, Any], str]]:
+def _asked(view: View, question: Question, name: str) -> Generator[Question, str, tuple[dict[str, Any], str]]:
     """One question, and what it was answered with: as an object, and as it was written."""
-    began, used = time.time(), list[Usage]()
-    text = yield replace(question, used=used.append)
+    began, prompt = time.time(), question.text or question.before[0].text
+
+    def record(usage: Usage) -> None:
+        """Hear of the reply before it is known whether it is words: a plan isn't told of calls."""
+        view.stages.append(Stage(name, began, time.time(), Tokens.of(usage), prompt, ""))
+
+    text = yield replace(question, used=record)
     value = json_in(text)
     answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    prompt = question.text or question.before[0].text
-    return Stage(name, began, time.time(), Tokens.of(sum(used, Usage())), prompt, text, answer), answer, text
+    view.stages[-1] = replace(view.stages[-1], response=text, parsed_output=answer)
+    return answer, text

@@ -4,6 +4,7 @@ The run is about a source that is kept under its hash (`About`), so that any pro
 answer is a sketch. Why a path was taken is always said.
 """
 
+import logging
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Literal
@@ -23,6 +24,7 @@ from treadle import (
     Program,
     Question,
     Request,
+    Results,
     Toolset,
     TreadleError,
     tool,
@@ -30,14 +32,16 @@ from treadle import (
 from treadle.assistants.reading.files import NotReadable, source_from
 from treadle.assistants.reading.outline.values import Outline
 from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.paths import MOST_CALLS, Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.paths import TOOL, Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle.assistants.reading.settings import load_settings
 from treadle.assistants.reading.sketch import sketch
 from treadle.assistants.reading.source import Reads, Source, hash_of, source_of
-from treadle.assistants.reading.values import Metadata, Reading, Stage
+from treadle.assistants.reading.values import Fallback, Metadata, Reading, Stage
 
 KEPT = 30 * 24 * 3600.0  # seconds that sources and readings are kept
 GROUP = "reading"
-MOST_ROUNDS = 12
+log = logging.getLogger("treadle.reading")
+CHARS_A_LINE = 100  # what a result may hold for each line that a call may read
 
 Wanted = Literal["auto", "fast-path", "tool-calling", "two-stage", "sketch"]
 Steps = Generator[Question, str, Move]
@@ -91,6 +95,7 @@ async def _kept_text(host: Host, about: About) -> str:
 
 def analysis_tools(host: Host, about: About) -> Sequence[Toolset]:
     """The tool that reads lines of the file."""
+    most = load_settings(host).max_lines
 
     async def refer_to_source_code(start_line: int, end_line: int) -> str:
         """Read lines of the file.
@@ -99,17 +104,19 @@ def analysis_tools(host: Host, about: About) -> Sequence[Toolset]:
         :param end_line: the last line
         """
         plain = source_of(about.filename, await _kept_text(host, about), Outline(about.language, 0))
-        return await Reads(plain).refer_to_source_code(start_line, end_line)
+        return await Reads(plain, most).refer_to_source_code(start_line, end_line)
 
     return (Functions([tool(refer_to_source_code, effect="read")], name="reading"),)
 
 
-def analysis_parts() -> dict[str, Any]:
+def analysis_parts(host: Host) -> dict[str, Any]:
     """How the agent of an analysis differs from that of a conversation: nobody is asked anything, and its answer is a reading."""
+    settings = load_settings(host)
     return {
         "output_type": Reading,
         "output_mode": "tool",
-        "limits": Limits(rounds=MOST_ROUNDS, calls=MOST_CALLS, tries=3),
+        "limits": Limits(rounds=settings.max_tool_calls + 1, per_tool={TOOL: settings.max_tool_calls}, tries=3),
+        "results": Results(max(Results().limit, settings.max_lines * CHARS_A_LINE)),
         "options": Options(temperature=0.1, max_tokens=2000),
         "attended": False,
     }
@@ -125,27 +132,35 @@ def analysis(host: Host, about: About, source: Source | None = None, stages: lis
             loaded[:] = loaded or [await kept_source(host, about)]
         except TreadleError as error:
             raise ModelError(str(error)) from error  # so that the run ends, and says why
-        return _steps(loaded[0], about.path, View(model.traits, request), model.name, [] if stages is None else stages)
+        view = View(model.traits, request, load_settings(host).max_tool_calls, [] if stages is None else stages)
+        return _steps(loaded[0], about.path, view, model.name)
 
     return Program(plan)
 
 
-def _steps(source: Source, wanted: Wanted, view: View, model: str, stages: list[Stage]) -> Steps:
-    asked, why = yield from _ask(view, source, wanted)
-    stages += asked.stages
-    return Move((("give_answer", msgspec.to_builtins(reading_of(source, asked, why, model))),))
+def _steps(source: Source, wanted: Wanted, view: View, model: str) -> Steps:
+    asked, why, failed = yield from _ask(view, source, wanted)
+    reading = reading_of(source, asked, why, model)
+    found = replace(reading, metadata=replace(reading.metadata, fallbacks=failed))
+    return Move((("give_answer", msgspec.to_builtins(found)),))
 
 
-def _ask(view: View, source: Source, wanted: Wanted) -> Generator[Question, str, tuple[Asked, str]]:
-    """What the first path that works comes to, and why it was that one."""
+def _ask(view: View, source: Source, wanted: Wanted) -> Generator[Question, str, tuple[Asked, str, tuple[Fallback, ...]]]:
+    """What the first path that works comes to, why it was that one, and which failed before it."""
     paths, why = _order(source, wanted)
-    failed: list[str] = []
+    failed: list[Fallback] = []
     for name, path in paths:
         try:
-            return (yield from path(view, source)), "; ".join([*failed, why if not failed else f"so {name} was tried"])
+            asked = yield from path(view, source)
+            return asked, _reason(failed, why, f"so {name} was tried"), tuple(failed)
         except TreadleError as error:
-            failed.append(f"{name} failed ({_short(str(error))})")
-    return sketched(source), "; ".join([*failed, "so this is a sketch"])
+            failed.append(Fallback(name, _short(str(error))))
+            log.error("[FALLBACK] %s: %s failed: %s", source.filename, name, error)  # noqa: TRY400 - no bug of ours
+    return sketched(source), _reason(failed, why, "so this is a sketch"), tuple(failed)
+
+
+def _reason(failed: Sequence[Fallback], why: str, then: str) -> str:
+    return "; ".join([*[f"{each.path} failed ({each.reason})" for each in failed], then]) if failed else why
 
 
 def _order(source: Source, wanted: Wanted) -> tuple[list[tuple[str, Callable[[View, Source], PathSteps]]], str]:
@@ -165,7 +180,7 @@ def _order(source: Source, wanted: Wanted) -> tuple[list[tuple[str, Callable[[Vi
 
 def sketched(source: Source) -> Asked:
     """What can be said without a model."""
-    return Asked("sketch", sketch(source.outline, source.parts), ())
+    return Asked("sketch", sketch(source.outline, source.parts))
 
 
 def _short(text: str) -> str:

@@ -14,6 +14,10 @@ Answer with one JSON object and nothing else. For a file that runs a shop it wou
 file_intent says in 1 to 4 lines why the file exists. Give 3 to 6 responsibilities, each with a label of 2 to 5 words of its own. \
 Each holds all that serves one purpose: functions, state, imports, types and constants, also where they are scattered. Every \
 definition belongs to exactly one; give line ranges as they are numbered. No catch-all such as "helpers" or "misc"."""
+OPTIONAL = """
+A responsibility may also have "elements": {"functions": [], "state": [], "imports": [], "types": [], "constants": []}, names as \
+the file has them, for what its ranges don't make clear; and the object "metadata": {"notes": "…"}, for what a reader should know \
+besides."""
 
 FAST = f"{_TASK}\nYou get the file with numbered lines.\n{_ANSWER}"
 OUTLINE = f"{_TASK}\nYou get its outline: line ranges, definitions, the first words of comments.\n{_ANSWER}"

@@ -19,24 +19,20 @@ MOST_REPORTS = 50  # of each kind are kept in a folder; older ones go
 def report(analysis: Analysis, metrics: Metrics, tree: dict[str, Any]) -> dict[str, Any]:
     """Everything, as JSON."""
     source, metadata = analysis.source, analysis.reading.metadata
-    reads = [
-        {
-            "tool_name": "refer_to_source_code",
-            "args": {"start_line": read.start_line, "end_line": read.end_line},
-            "reason": read.reason,
-            "result_content": (content := "\n".join(source.lines[read.start_line - 1 : read.end_line])),
-            "result_length": len(content),
-        }
-        for read in metadata.tool_reads
-    ]
+    calls = [{**msgspec.to_builtins(call), "result_length": len(call.result_content)} for call in analysis.calls]
     return {
         "filename": source.filename,
         "language": source.language,
         "snapshots": {"raw_source": source.text, "shallow_ast": tree},
         "metrics": msgspec.to_builtins(metrics),
         "llm_stages": dict(_stages(analysis.stages)),
-        "tool_calls": reads,
-        "tool_call_count": len(reads),
+        "failed_requests": msgspec.to_builtins(analysis.failed),
+        "execution_path": metadata.execution_path,
+        "fallbacks": msgspec.to_builtins(metadata.fallbacks),
+        "tokens": msgspec.to_builtins(metadata.tokens),
+        "tool_reads": msgspec.to_builtins(metadata.tool_reads),
+        "tool_calls": calls,
+        "tool_call_count": len(calls),
         "summary": summary(metrics),
     }
 
@@ -82,6 +78,7 @@ def markdown(found: dict[str, Any], analysis: Analysis) -> str:
         f"Path: **{metadata.execution_path}** ({metadata.why}).",
         f"{metadata.tokens.total:,} tokens in {metadata.tokens.requests} requests, {metadata.seconds:.1f} s.",
         "",
+        *([metadata.label, ""] if metadata.label else []),
         "## Outline",
         "",
         *_table(("measure", "value"), [(name.replace("_", " "), value) for name, value in found["metrics"].items()]),
@@ -89,16 +86,23 @@ def markdown(found: dict[str, Any], analysis: Analysis) -> str:
         "## Requests",
         "",
         *_table(
-            ("stage", "input", "output", "seconds"),
-            [(name, s["input_tokens"], s["output_tokens"], s["elapsed_time_seconds"]) for name, s in found["llm_stages"].items()],
+            ("stage", "at", "input", "output", "seconds"),
+            [
+                (name, _time(s["start_time"]), s["input_tokens"], s["output_tokens"], s["elapsed_time_seconds"])
+                for name, s in found["llm_stages"].items()
+            ],
         ),
         "",
-        "## Lines that were read",
+        "## Requests that failed",
+        "",
+        *_table(("at", "why"), [(_time(failed.timestamp), failed.reason) for failed in analysis.failed]),
+        "",
+        "## Calls",
         "",
         *_table(
-            ("#", "lines", "characters", "why"),
+            ("#", "at", "lines", "characters", "problem"),
             [
-                (number, f"{call['args']['start_line']}-{call['args']['end_line']}", call["result_length"], call["reason"])
+                (number, _time(call["timestamp"]), _lines(call), call["result_length"], call.get("problem", ""))
                 for number, call in enumerate(found["tool_calls"], 1)
             ],
         ),
@@ -106,9 +110,16 @@ def markdown(found: dict[str, Any], analysis: Analysis) -> str:
     ]
     for call in found["tool_calls"]:
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", call["result_content"])), default=0))
-        span = f"{call['args']['start_line']}-{call['args']['end_line']}"
-        lines += [f"### Lines {span}", "", f"{fence}{found['language']}", call["result_content"], fence, ""]
+        lines += [f"### Lines {_lines(call)}", "", f"{fence}{found['language']}", call["result_content"], fence, ""]
     return "\n".join(lines)
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _lines(call: dict[str, Any]) -> str:
+    return f"{call['args'].get('start_line', '?')}-{call['args'].get('end_line', '?')}"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[str]:

@@ -41,7 +41,7 @@ class SourceAsked(Struct, frozen=True):
 
     filename: Annotated[str, Meta(min_length=1, examples=["shop.js"])]
     source_code: Annotated[str, Meta(min_length=1, examples=["export const price = () => 3;\n"])]
-    language: Annotated[str, Meta(examples=["javascript"])] = "javascript"
+    language: Annotated[str, Meta(examples=["javascript"])] = ""  # as the name or the content tells
     metadata: dict[str, Any] | None = None
     fresh: bool = False
 
@@ -182,7 +182,7 @@ class Service:
         errors={
             400: "something is missing, or can't be read",
             499: "nobody waits for this any more",
-            502: "the model's server failed",
+            502: "the model failed, or nothing it answered can be used; a sketch comes with the error",
             503: "the model can't be had; the sentence says what to do",
         },
         runs=True,
@@ -193,7 +193,10 @@ class Service:
         with _readable():
             source = await source_from(body.source_code, body.filename, body.language, self._outliner)
         found = await _while_wanted(request, analyse(source, How(self._host, self._path(), body.fresh)))
-        return _read(found.reading, body.metadata or {}, await self._debugged(found))
+        answer = _read(found.reading, body.metadata or {}, await self._debugged(found))
+        if not found.reading.metadata.is_failed:
+            return json_response(answer)
+        return json_response({**answer, "success": False, "error": found.reading.metadata.label}, 502)
 
     @post("/api/reading/readings", errors={400: "something is missing, or can't be read"}, most=MOST_BYTES)
     async def prepare(self, body: SourceAsked) -> Prepared:
@@ -220,7 +223,7 @@ class Service:
             raise HTTPException(404, f"Run {run_id} is no analysis of a file.")
         if found.ended is None or found.status == "cancelled":
             raise HTTPException(409, f"Run {run_id} {'was cancelled' if found.ended else 'is not over yet'}.")
-        return _read(await conclude(self._host, found.about, found.ended))
+        return json_response(_read(await conclude(self._host, found.about, found.ended)))
 
     def _path(self) -> Wanted:
         if self._switches.force_fast_path or self._switches.use_raw_source:
@@ -299,11 +302,11 @@ async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -
         task.cancel()
 
 
-def _read(reading: Reading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any] = {}) -> Response:
-    """A reading; among how it was made is what was `sent` with the request."""
+def _read(reading: Reading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """A reading as JSON; among how it was made is what was `sent` with the request."""
     answer = msgspec.to_builtins(reading)
     answer["metadata"] = {**sent, **answer["metadata"], **more}
-    return json_response({"success": True, **answer})
+    return {"success": True, **answer}
 
 
 @contextmanager

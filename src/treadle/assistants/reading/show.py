@@ -16,6 +16,8 @@ def show(analysis: Analysis, terminal: Terminal, *, source: bool = True) -> None
     """The intent, the blocks, and then the source of each."""
     reading = analysis.reading
     terminal.line(reading.file_intent, "bold")
+    if reading.metadata.label:
+        terminal.line(reading.metadata.label, "yellow")
     for number, block in enumerate(reading.responsibilities):
         style = STYLES[number % len(STYLES)]
         terminal.line()
@@ -70,6 +72,7 @@ def summary(reading: Reading) -> str:
 def markdown(filename: str, reading: Reading) -> str:
     """A reading as Markdown."""
     lines = [f"# {filename}", "", reading.file_intent, ""]
+    lines += [f"> {reading.metadata.label}", ""] if reading.metadata.label else []
     for block in reading.responsibilities:
         lines += [f"## {block.label}", "", block.description, "", f"Lines {told_ranges(block.ranges)}.", ""]
         for kind in ("functions", "types", "state", "constants", "imports"):
@@ -93,9 +96,15 @@ def show_folder(found: FolderReading, terminal: Terminal) -> None:
             file = intents[path]
             words = file.reading.file_intent.partition("\n")[0] if file.reading else f"not read: {file.problem}"
             terminal.line(f"  {path}: {words}")
+    if found.fallback:
+        terminal.line()
+        terminal.line(f"[FALLBACK] {found.fallback}", "yellow")
     kept = sum([bool(file.reading and file.reading.metadata.cached) for file in found.files])
     failed = sum([file.reading is None for file in found.files])
+    lost = len(found.failed_files)
     told = f"{len(found.files)} files, {kept} of them kept from before, {failed} not read; {found.tokens.total:,} tokens."
+    if lost:
+        terminal.line(f"[FALLBACK] {lost} of {len(found.files)} files are sketches, since the model failed.", "yellow")
     terminal.note(f"{told} {found.notes}".rstrip())
 
 
@@ -103,6 +112,7 @@ def folder_markdown(name: str, found: FolderReading) -> str:
     """A folder's reading as Markdown."""
     intents = {file.path: file for file in found.files}
     lines = [f"# {name}", "", found.folder_intent, ""]
+    lines += [f"> [FALLBACK] {found.fallback}", ""] if found.fallback else []
     for group in found.groups:
         lines += [f"## {group.label}", "", group.description, ""]
         for path in group.files:

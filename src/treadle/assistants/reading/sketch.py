@@ -7,7 +7,7 @@ from treadle.assistants.reading.check import MOST, Settled, named_after
 from treadle.assistants.reading.communities import communities
 from treadle.assistants.reading.grouping import NOBODY, attach, merge_down
 from treadle.assistants.reading.outline.values import Outline
-from treadle.assistants.reading.parts import Part, elements_of, ranges_of
+from treadle.assistants.reading.parts import Part, elements_of, names_in, ranges_of
 from treadle.assistants.reading.values import Block
 from treadle.assistants.reading.words import kebab
 
@@ -19,17 +19,21 @@ def sketch(outline: Outline, parts: Sequence[Part]) -> Settled:
     """What can be said of a file without a model."""
     groups = _grouped(parts, affinity(parts)) if parts else []
     blocks: list[Block] = []
+    taken: set[str] = set()
     for group in dict.fromkeys(groups):
         chosen = [part for part in parts if groups[part.number] == group]
         label = _fresh(named_after(chosen, parts=parts), blocks)
-        blocks.append(Block(kebab(label), label, _described(chosen), elements_of(chosen), ranges_of(parts, chosen)))
+        blocks.append(Block(kebab(label), label, _described(chosen), elements_of(chosen, taken=taken), ranges_of(parts, chosen)))
+        taken |= names_in(blocks[-1].elements)
     return Settled(_intent(outline, parts), tuple(blocks), notes=(NOTE,))
 
 
 def _intent(outline: Outline, parts: Sequence[Part]) -> str:
     if outline.doc:
         return "\n".join(outline.doc.strip().splitlines()[:4])
-    defined = [part.node.name for part in parts if part.defines and part.owner < 0 and part.node.name]
+    at_top = [part for part in parts if part.defines and part.owner < 0 and part.elements]
+    types_first = [part for part in at_top if part.node.kind != "method"] or at_top
+    defined = list(dict.fromkeys([part.elements[0].name for part in types_first]))
     if not defined:
         return f"Runs top-level code in {outline.language}; it defines nothing."
     more = f" and {len(defined) - 4} more" if len(defined) > 4 else ""

@@ -9,10 +9,10 @@ from treadle import ToolProblem
 from treadle.assistants.reading.outline.source import lines_of
 from treadle.assistants.reading.outline.values import Outline
 from treadle.assistants.reading.parts import Part, parts_of
+from treadle.assistants.reading.settings import MAX_LINES
 from treadle.assistants.reading.values import ToolRead
 
 FAST_LINES, FAST_TOKENS, CHARS_A_TOKEN = 200, 2000, 4
-MOST_LINES = 150  # of one read: a small model asks for the whole file, which is what the outline is there to save
 
 
 class Source(Struct, frozen=True):
@@ -46,11 +46,13 @@ def hash_of(text: str) -> str:
 class Reads:
     """The tool `refer_to_source_code`, bound to one file, with a record of what it was asked for, in that order.
 
-    It is asynchronous although it waits for nothing: threads would finish in any order.
+    It is asynchronous although it waits for nothing: threads would finish in any order. One call reads `most` lines: a small model
+    asks for the whole file, which is what the outline is there to save.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, most: int = MAX_LINES) -> None:
         self._lines = source.lines
+        self._most = most
         self.log: list[ToolRead] = []
 
     async def refer_to_source_code(self, start_line: int, end_line: int) -> str:
@@ -60,9 +62,9 @@ class Reads:
         :param end_line: the last line
         """
         lines = min(end_line, len(self._lines)) - start_line + 1
-        if lines > MOST_LINES:
+        if lines > self._most:
             raise ToolProblem(
-                f"That is {lines} lines; at most {MOST_LINES} are read at once. The outline tells what is in the file:"
+                f"That is {lines} lines; at most {self._most} are read at once. The outline tells what is in the file:"
                 " read only what it leaves open, or answer."
             )
         return self.read(start_line, end_line, "the model asked")

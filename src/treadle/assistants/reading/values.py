@@ -41,6 +41,13 @@ class ToolRead(Struct, frozen=True):
     reason: str
 
 
+class Fallback(Struct, frozen=True):
+    """A way to ask the model that failed, so that the next one was taken. `path` is "run" where the model itself failed."""
+
+    path: str
+    reason: str
+
+
 class Tokens(Struct, frozen=True):
     """What a reading cost. `cached` is the part of the input that its server had read before."""
 
@@ -66,7 +73,11 @@ class Tokens(Struct, frozen=True):
 
 
 class Metadata(Struct, frozen=True):
-    """How a reading was made. `why` says what led to the path, `notes` what a reader should know."""
+    """How a reading was made.
+
+    `why` says what led to the path, `notes` what a reader should know, beginning with the model's own notes. `fallbacks` are the
+    paths that failed before it.
+    """
 
     execution_path: ExecutionPath
     why: str
@@ -81,6 +92,20 @@ class Metadata(Struct, frozen=True):
     coverage: float = 1.0
     notes: str = ""
     run_id: str = ""  # the run that read it; empty where no model was asked
+    fallbacks: tuple[Fallback, ...] = ()
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether a model was asked and nothing came of it, so that this is a sketch."""
+        return self.execution_path == "sketch" and bool(self.fallbacks)
+
+    @property
+    def label(self) -> str:
+        """What has to be said beside the reading, in a line; empty where a model made it as it was meant to."""
+        failed = "; ".join([f"{fallback.path} failed: {fallback.reason.rstrip('.')}" for fallback in self.fallbacks])
+        if self.execution_path == "sketch":
+            return f"[FALLBACK] Sketch, made without a model: {failed}." if failed else f"Sketch, made without a model: {self.why}"
+        return f"[FALLBACK] {failed}; {self.execution_path} was used instead." if failed else ""
 
 
 class Reading(Struct, frozen=True):
@@ -91,8 +116,25 @@ class Reading(Struct, frozen=True):
     metadata: Metadata
 
 
+class ToolCall(Struct, frozen=True):
+    """A call of a model in an analysis, for the debug report. `problem` says what kind of thing went wrong, if anything."""
+
+    tool_name: str
+    args: dict[str, Any]
+    timestamp: float
+    result_content: str
+    problem: str = ""
+
+
+class FailedRequest(Struct, frozen=True):
+    """A request that the model's server did not answer, for the debug report."""
+
+    timestamp: float
+    reason: str
+
+
 class Stage(Struct, frozen=True):
-    """One conversation with a model, for the debug report."""
+    """One request to a model, for the debug report. `response` is empty where it called tools."""
 
     name: str
     start_time: float

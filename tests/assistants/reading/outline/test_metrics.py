@@ -30,6 +30,7 @@ def test_sizes_and_tokens_are_counted():
 
 def test_comments_kept_are_a_share_of_declarations():
     assert metrics("// a\nfunction f() {}\n\nfunction g() {}\n", "javascript").comment_retention_score == 50.0
+    assert metrics('def f():\n    """Does f."""\n\n\ndef g():\n    pass\n', "python").comment_retention_score == 50.0
     assert metrics("1;\n", "javascript").comment_retention_score == 100.0
 
 

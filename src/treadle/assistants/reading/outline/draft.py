@@ -57,6 +57,7 @@ class Draft:
         "leads",
         "members",
         "name",
+        "owner",
         "row",
         "start",
         "tail",
@@ -80,6 +81,7 @@ class Draft:
         self.imported: Imported | None = None
         self.value: tuple[str, str] = ("", "")
         self.doc = ""
+        self.owner = ""  # the type of a method that is written outside of it
 
     def wrap(self, shell: "Shell") -> None:
         """Begin where the shell does."""

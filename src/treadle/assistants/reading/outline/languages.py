@@ -67,6 +67,23 @@ _CPP_ONLY = re.compile(
     r"^\s*(?:class\s+\w[^;]*[{:]\s*$|namespace\b|template\s*<|using\s+\w|public:|private:|protected:|#include\s*<\w+>)",
     re.MULTILINE,
 )
+_SAMPLE = 50_000  # characters that are looked at to tell a language by its content
+_USUAL = {
+    name: re.compile(pattern, re.MULTILINE)
+    for name, pattern in {
+        "python": r"^\s*(?:def \w+\(.*\).*:|class \w+.*:|from [\w.]+ import |import [\w.]+$|@\w+$|if __name__ ==)",
+        "javascript": r"^\s*(?:(?:const|let|var) \w+ = |(?:export )?(?:async )?function\b|import .* from |module\.exports)",
+        "go": r"^(?:package \w+$|func (?:\(.*?\) )?\w+\(|import \(|type \w+ (?:struct|interface) \{)",
+        "rust": r"^\s*(?:(?:pub )?fn \w+|use [\w:]+(?:::|;)|impl\b|(?:pub )?(?:struct|enum|trait) \w+|let mut )",
+        "java": r"^\s*(?:package [\w.]+;|import [\w.]+;|public (?:final |abstract )?class \w+|(?:public|private) \S+ \w+\(.*\{)",
+        "csharp": r"^\s*(?:using [\w.]+;|namespace [\w.]+|public (?:sealed |static )?(?:class|record) \w+|.*\{ get; )",
+        "cpp": r"^\s*(?:#include <\w+>|namespace \w*\s*\{|template\s*<|std::|(?:public|private|protected):)",
+        "c": r"^\s*(?:#include [<\"]\w+\.h|typedef struct|(?:static )?(?:int|void|char) \*?\w+\(.*\)\s*\{)",
+        "ruby": r"^\s*(?:require ['\"]|def \w+[^:]*$|module [A-Z]\w*$|class [A-Z]\w*(?: < \S+)?$|end$|attr_\w+ )",
+        "kotlin": r"^\s*(?:fun \w+|val \w+|data class|override fun|import [\w.]+$)",
+        "swift": r"^\s*(?:import (?:Foundation|UIKit|SwiftUI)|func \w+\(|guard let|@State|var \w+: )",
+    }.items()
+}
 _SHEBANG = re.compile(r"#!\s*(\S+)((?:[ \t]+\S+)*)")
 
 
@@ -88,7 +105,14 @@ def language_of(filename: str, text: str = "") -> str | None:
     found = _BY_ENDING.get(path.suffix.removeprefix("."))
     if found == "c" and path.suffix == ".h" and _CPP_ONLY.search(text):
         return "cpp"
-    return found or _by_first_line(text)
+    return found or _by_first_line(text) or _by_content(text)
+
+
+def _by_content(text: str) -> str | None:
+    """The language whose usual lines the text has most of; None where it has fewer than two, or as many of two languages."""
+    counts = sorted([(len(pattern.findall(text[:_SAMPLE])), name) for name, pattern in _USUAL.items()], reverse=True)
+    (most, name), (second, _) = counts[:2]
+    return name if most >= 2 and most > second else None
 
 
 def _by_first_line(text: str) -> str | None:

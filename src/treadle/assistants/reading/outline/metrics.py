@@ -82,9 +82,9 @@ def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _retention(nodes: list[dict[str, Any]]) -> float:
-    """The share of declarations that have a comment."""
+    """The share of declarations that have a comment or a docstring."""
     declared = [node for node in nodes if "name" in node and _DECLARES.search(node["type"])]
-    said = [node for node in declared if "leading_comment" in node or "trailing_comment" in node]
+    said = [node for node in declared if not {"leading_comment", "trailing_comment", "docstring"}.isdisjoint(node)]
     return _percent(len(said), len(declared))
 
 

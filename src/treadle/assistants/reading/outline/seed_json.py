@@ -6,7 +6,7 @@ Every node has `type` and `line_range`. Unlike the outline it knows no kinds: it
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from treadle.assistants.reading.outline.comments import Comments, words
+from treadle.assistants.reading.outline.comments import Comments, first_line, words
 from treadle.assistants.reading.outline.draft import Draft, last_row
 from treadle.assistants.reading.outline.grammar import Spot
 from treadle.assistants.reading.outline.literals import literal
@@ -93,6 +93,7 @@ class _Tree:
             found |= {"trailing_comment": said} if (said := words([self._comments.beside(row)])) else {}
         if name := next(filter(None, [self._spot.field(node, field) for field in ("name", "identifier", "id")]), ""):
             found["name"] = name
+            found |= {"docstring": said} if (said := self._docstring(node)) else {}
         if node.type in _IMPORTS:
             found |= self._import_details(node)
         elif node.type == "variable_declarator":
@@ -100,6 +101,11 @@ class _Tree:
         elif node.type in _PARAMETERS:
             found |= self._parameters(node)
         return found
+
+    def _docstring(self, node: "Syntax") -> str:
+        """The first line of what a definition says of itself in its body, where the language has such strings."""
+        body, docstring = node.child_by_field_name("body"), self._spot.grammar.docstring
+        return first_line(docstring(body.named_children[:2], self._spot)) if body is not None and docstring is not None else ""
 
     def _import_details(self, node: "Syntax") -> dict[str, Any]:
         rule = self._spot.grammar.rules.get(node.type)

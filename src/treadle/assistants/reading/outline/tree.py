@@ -87,6 +87,7 @@ class _Writing:
             value_type,
             self._uses.of(draft, scope),
             tuple([self._node(child, inside, start, end) for child in draft.children]),
+            draft.owner,
         )
 
     def _above(self, draft: Draft) -> list[str]:

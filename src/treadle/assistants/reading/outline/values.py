@@ -51,8 +51,9 @@ class Imported(Struct, frozen=True):
 class Node(Struct, frozen=True):
     """One definition, import, or run of statements that define nothing.
 
-    `type` is the grammar's own word for it, `extra_children` how many parts of it the outline doesn't list, and `uses` the
-    other definitions and imports of this file that its text refers to, in the order of their first use.
+    `type` is the grammar's own word for it, `owner` the type of a method that is written outside of it, `extra_children` how many
+    parts of it the outline doesn't list, and `uses` the other definitions and imports of this file that its text refers to, in the
+    order of their first use.
     """
 
     kind: Kind
@@ -71,6 +72,7 @@ class Node(Struct, frozen=True):
     value_type: str = ""
     uses: tuple[str, ...] = ()
     children: tuple["Node", ...] = ()
+    owner: str = ""
 
 
 class Outline(Struct, frozen=True):

@@ -97,10 +97,11 @@ function drawResult({ reading }) {
   if (reading) result.append(heading(reading), element("ol", { class: "blocks", onkeydown: walk }, items), how(reading.how));
 }
 
-function heading({ intent, blocks: found, how: { execution_path } }) {
+function heading({ intent, blocks: found, how: { execution_path, fallbacks } }) {
   const sketch = execution_path === "sketch" ? element("p", { class: "tag sketch" }, "Sketch, made without a model") : null;
   const none = found.length ? null : element("p", { class: "soft" }, "No parts were told apart in it.");
-  return element("header", { class: "intent" }, sketch, element("h2", {}, worded(intent)), none);
+  const failed = (fallbacks ?? []).map(({ path, reason }) => element("p", { class: "fallback small" }, `Fallback: ${path} failed: ${reason}`));
+  return element("header", { class: "intent" }, sketch, ...failed, element("h2", {}, worded(intent)), none);
 }
 
 /** Words in which `names` are set apart. */

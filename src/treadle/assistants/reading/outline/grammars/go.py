@@ -92,6 +92,14 @@ def _field(node: "Syntax", spot: Spot) -> Iterator[Draft]:
         yield draft
 
 
+def _method(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+    """A method, with the type of its receiver: `Shelf` in `func (s *Shelf[T]) Put()`."""
+    draft = definition("method", node, spot, spot.field(node, "name"), node.child_by_field_name("body"))
+    receiver = spot.field(node, "receiver").strip("() ").partition("[")[0].split()
+    draft.owner = receiver[-1].lstrip("*") if receiver else ""
+    yield draft
+
+
 def _embedded(node: "Syntax", spot: Spot) -> Iterator[Draft]:
     yield held(node, spot, spot.text(node), None, constant=False)
 
@@ -117,7 +125,7 @@ GO = Grammar(
         "type_elem": _embedded,
         "constraint_elem": _embedded,
         "function_declaration": defines("function"),
-        "method_declaration": defines("method"),
+        "method_declaration": _method,
         "empty_statement": skip,
     },
     names=("identifier", "type_identifier", "field_identifier", "package_identifier"),

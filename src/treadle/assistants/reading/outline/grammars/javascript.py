@@ -170,6 +170,7 @@ def _assigned(node: "Syntax", assignment: "Syntax", spot: Spot) -> "Iterator[Ope
         yield value_of(node, spot, name, right, constant=target != "module.exports")
         return
     draft = value_of(node, spot, spot.field(left, "property"), right, constant=False, kind="method")
+    draft.owner = owner.removesuffix(".prototype") if owner.endswith(".prototype") else ""
     if draft.kind in ("variable", "field") and not draft.members:
         yield from statement(node, spot)
     else:
