@@ -1,7 +1,7 @@
 """What a model is asked, and what is right: words that have to be in the answer and others that mustn't, and what it is from.
 
 Written before any of it was asked. The plan may be made with `SEEN` in view. `UNSEEN` was held out until its first run; what was
-wrong then has been looked at since. `FRESH` is held out now: written from the lessons alone, and never asked while the plan was made.
+wrong then has been looked at since. `FRESH` is held out now: written from the lessons, and never asked while the plan was made.
 """
 
 from msgspec import Struct

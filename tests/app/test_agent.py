@@ -105,12 +105,12 @@ PUBLIC = [
     "one_call",
     "only",
     "open_home",
+    "purge_sqlite",
     "settings_of",
     "settled_agent",
     "spec_of",
     "tool",
     "typed",
-    "purge_sqlite",
     "write_ahead",
 ]
 

@@ -652,8 +652,10 @@ def test_a_variable_goes_before_the_files(told, monkeypatch, variable, text, key
         (
             "TREADLE_READING_ANYTHING",
             "x",
-            "TREADLE_READING_ANYTHING in the environment means nothing. Did you mean TREADLE_READING_MAX_TOOL_CALLS or "
-                "TREADLE_READING_MAX_LINES?",
+            (
+                "TREADLE_READING_ANYTHING in the environment means nothing. Did you mean TREADLE_READING_MAX_TOOL_CALLS or "
+                "TREADLE_READING_MAX_LINES?"
+            ),
         ),
         ("TREADLE_COURSES_RESULTS", "many", "TREADLE_COURSES_RESULTS in the environment must be a whole number from 1 to 50."),
     ],
