@@ -146,10 +146,21 @@ def test_a_deleted_project_leaves_no_word_in_any_file(home, project):
     treadle(home, "guide", "ask", "Xylophone questions", "-m", script(home, "Xylophone answers"))
     assert treadle(home, "guide", "delete", project).code == 0
     assert treadle(home, "guide", "projects").out == ""
-    files = [each for each in (home / "data").rglob("guidance.db*") if each.is_file()]
-    assert files
-    assert [each for each in files if b"ylophone" in each.read_bytes()] == []
     assert treadle(home, "runs", "--json").json == []
+    assert files_with(home, b"ylophone") == []
+
+
+def files_with(home, word):
+    return [each.name for each in (home / "data").rglob("*") if each.is_file() and word in each.read_bytes()]
+
+
+def test_a_deleted_run_takes_its_messages_out_of_the_project(home, project):
+    for words in ("Marimba", "Xylophone"):  # the later one was told what was said before
+        treadle(home, "guide", "ask", f"{words} questions", "-m", script(home, f"{words} answers"))
+    (run,) = [each["run_id"] for each in treadle(home, "runs", "--json").json if "Xylophone" in each["title"]]
+    assert treadle(home, "runs", "delete", run).code == 0
+    assert files_with(home, b"ylophone") == []
+    assert files_with(home, b"arimba") != []
 
 
 def test_ask_has_the_tools_of_guidance(home, project):

@@ -66,4 +66,5 @@ assistant = Assistant(
     settings=GuidanceSettings,
     begin=later(f"{_NAME}.session:begin"),
     reply=later(f"{_NAME}.session:reply"),
+    erase=later(f"{_NAME}.projects:erase"),
 )

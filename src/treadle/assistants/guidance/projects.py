@@ -5,10 +5,11 @@ Everybody in the process who uses a store at the same time shares it; the last o
 
 import asyncio
 import shutil
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from treadle import Host, Jobs, RunNotFound, Runs, SettingsError, SharedResources
+from treadle import Home, Host, Jobs, RunNotFound, Runs, SettingsError, SharedResources, settings_of
 from treadle.assistants.guidance.settings import GuidanceSettings
 from treadle.assistants.guidance.stages import State
 from treadle.assistants.guidance.store import Project, open_store
@@ -93,9 +94,24 @@ async def delete_project(host: Host, store: "Store", project_id: str) -> None:
         if jobs.has(run_id):
             await asyncio.to_thread(jobs.cancel, run_id)
             await asyncio.to_thread(shutil.rmtree, jobs.folder_of(run_id), ignore_errors=True)
-    for run_id in [*runs, *await _conversations(host, project_id)]:
-        with suppress(RunNotFound):
-            await Runs(host.home).delete(run_id, force=True)
+    kept = [run_id for run_id in [*runs, *await _conversations(host, project_id)] if await _is_kept(host, run_id)]
+    if kept:
+        await Runs(host.home).delete(*kept, by=user_of(host), force=True)
+
+
+async def erase(home: Home, run_ids: Collection[str]) -> None:
+    """Delete the messages of runs that are deleted; the projects stay."""
+    settings: GuidanceSettings = settings_of(home.folder).assistant("guidance")
+    if settings.database or (home.folder / FILE).exists():
+        address = settings.database or str(home.folder / FILE)
+        async with _stores.use(address, lambda: open_store(address)) as store:
+            await store.erase_messages(run_ids)
+
+
+async def _is_kept(host: Host, run_id: str) -> bool:
+    with suppress(RunNotFound):
+        return host.home.database.exists() and bool(await host.home.journal.info(run_id))
+    return False
 
 
 async def _conversations(host: Host, project_id: str) -> list[str]:

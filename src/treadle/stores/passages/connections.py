@@ -16,7 +16,7 @@ from treadle.core.errors import TreadleError
 from treadle.stores.passages.schema import OWN, prepare
 from treadle.stores.passages.sqlite import library
 from treadle.stores.passages.values import PassagesError
-from treadle.stores.write_ahead import write_ahead
+from treadle.stores.write_ahead import purge_sqlite, write_ahead
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -55,8 +55,7 @@ class Connections:
     def _rewrite(self) -> None:
         with self._writing, self._one() as connection:
             connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            purge_sqlite(connection.execute, PATIENCE)
 
     def close(self) -> None:
         """Let go of the file. What is under way ends first, and lets go by itself."""

@@ -6,8 +6,9 @@ What goes wrong in the database comes out as a `StoreError`.
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -16,7 +17,7 @@ from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from treadle import SettingsError, write_ahead
+from treadle import SettingsError, purge_sqlite, write_ahead
 from treadle.assistants.guidance.store.addresses import File, Server
 from treadle.assistants.guidance.store.errors import StoreError
 
@@ -66,12 +67,13 @@ class Database:
                 await connection.invalidate()  # its foreign keys are still off
 
     async def purge(self) -> None:
-        """Have what was deleted leave the write-ahead log too; in the file itself it was overwritten."""
-        with self._translated():
-            async with self._engine.connect() as connection:
-                if connection.dialect.name == "sqlite":
-                    await connection.execution_options(**{_BEGIN: ()})
-                    await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Have no byte of what was deleted left in the file and its log; a server's are for whoever runs it."""
+        if self._engine.dialect.name == "sqlite":
+            await asyncio.to_thread(self._purge)
+
+    def _purge(self) -> None:
+        with self._translated(), closing(sqlite3.connect(self.name, isolation_level=None, timeout=PATIENCE)) as connection:
+            purge_sqlite(connection.execute)
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -82,7 +84,7 @@ class Database:
         """Errors of the database as a person should read them."""
         try:
             yield
-        except (SQLAlchemyError, OSError) as error:
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise StoreError(_sentence(self.name, error)) from error
 
 
@@ -141,7 +143,7 @@ def _prepare(connection: Any, _: object) -> None:
     connection.isolation_level = None
     cursor = connection.cursor()
     write_ahead(cursor.execute)
-    for pragma in ("foreign_keys=ON", "synchronous=FULL", "secure_delete=ON"):
+    for pragma in ("foreign_keys=ON", "synchronous=FULL"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

@@ -1,8 +1,10 @@
-"""Chat sessions and what is said in them. Messages keep the order in which they came, and aren't taken back."""
+"""Chat sessions and what is said in them. Messages keep the order in which they came."""
 
+from collections.abc import Collection
 from typing import Any
 
 from msgspec.structs import replace
+from sqlalchemy import delete
 
 from treadle.assistants.guidance.store.change import Change, changing, changing_one
 from treadle.assistants.guidance.store.checks import checked
@@ -104,6 +106,14 @@ class Talks(Part):
             message = checked(value_of(row, ChatMessage, metadata={**row["metadata"], **changes}))
             await change.set(messages, message_id, metadata=message.metadata)
             return message
+
+    @whole
+    async def erase_messages(self, run_ids: Collection[str]) -> None:
+        """Delete the messages of runs of the engine, whoever wrote them, in all projects."""
+        async with self._database.writing() as connection:
+            of_run = messages.c.metadata["run_id"].as_string()
+            await connection.execute(delete(messages).where(of_run.in_(sorted(run_ids))))
+        await self._database.purge()
 
 
 async def _refers(change: Change, session: ChatSession) -> None:
