@@ -67,6 +67,26 @@ def test_lines_that_are_not_there_are_a_problem_and_an_end_beyond_the_file_is_it
     assert [(read.start_line, read.end_line) for read in asked.reads] == [(48, 50)]
 
 
+def test_whether_the_tool_is_called_is_the_models_to_decide():
+    without, model = run(tool_calling, GOOD)
+    assert (without.path, without.reads, len(model.requests)) == ("tool-calling", (), 1)
+    assert [tool.name for tool in model.requests[0].tools] == ["refer_to_source_code"]
+    assert len(run(tool_calling, reads((1, 9)), GOOD)[0].reads) == 1
+
+
+def test_a_call_that_failed_is_tried_again_with_other_lines():
+    asked, model = run(tool_calling, reads((60, 70)), reads((40, 50)), GOOD)
+    assert "Invalid line range" in model.requests[1].history[-1].parts[0].content
+    assert [(read.start_line, read.end_line) for read in asked.reads] == [(40, 50)]
+
+
+def test_the_instructions_say_when_source_is_read_and_when_it_is_not():
+    _, model = run(tool_calling, GOOD)
+    said = model.requests[0].instructions
+    assert "read its lines with refer_to_source_code" in said
+    assert "What is clear needs no reading." in said
+
+
 def test_the_whole_of_a_large_file_is_not_read():
     asked, model = run(tool_calling, reads((1, 401)), GOOD, of=source(lines=500))
     assert asked.reads == ()
