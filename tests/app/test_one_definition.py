@@ -199,14 +199,23 @@ def test_a_face_that_adds_an_option_of_its_own_is_noticed(made, typed, tmp_path)
 
 def test_what_is_settled_for_an_assistant_counts_at_every_face(made, typed, tmp_path):
     own = tmp_path / "own.toml"
-    own.write_text("[assistants.courses]\nrounds = 3\n\n[assistants.platform]\ndeploy_roles = ['nobody']\n")
+    document = openapi_document(tmp_path)
+    own.write_text(f"[assistants.courses]\nrounds = 3\n\n[assistants.platform]\nopenapi = '{document}'\n")
     typed("courses", "demo")
     found = profiles(made, faces("courses", typed, tmp_path, ("courses", "ask", QUESTION)))
     rounds = {face: (each["limits"].rounds, "3 times at most" in each["notes"][0]) for face, each in found.items()}
     assert rounds == dict.fromkeys(found, (3, True))
     found = profiles(made, faces("platform", typed, tmp_path, ("platform", "ask", QUESTION)))
-    offered = {face: {name for name in each["tools"] if name.startswith(("deploy", "delete"))} for face, each in found.items()}
-    assert offered == {face: {"delete_application"} for face in found}
+    assert {face: sorted(each["tools"]) for face, each in found.items()} == {face: ["listShips"] for face in found}
+
+
+def openapi_document(folder):
+    """A platform of another kind, with one operation."""
+    shown = {"summary": "List the ships", "operationId": "listShips", "responses": {"200": {"description": "ships"}}}
+    document = {"openapi": "3.1.0", "info": {"title": "Harbour", "version": "1"}, "paths": {"/ships": {"get": shown}}}
+    path = folder / "harbour.json"
+    path.write_text(json.dumps({**document, "servers": [{"url": "http://127.0.0.1:9"}]}))
+    return path
 
 
 def test_a_tool_that_is_denied_to_guidance_is_offered_at_no_face(made, typed, tmp_path):

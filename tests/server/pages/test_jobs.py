@@ -21,7 +21,8 @@ def test_jobs_are_listed_and_one_is_cancelled(serve, visit, tmp_path):
         await page.wait_for(f"({TITLES}).length === 2")
         assert await page.evaluate(TITLES) == [f"Order {BAD}", "Count the lamps"]
         assert "It waits for an approval." in await page.text("#jobs")
-        assert await page.evaluate("document.querySelectorAll('#jobs button').length") == 2
+        words = await page.evaluate("[...document.querySelectorAll('#jobs button')].map(each => each.firstChild.textContent)")
+        assert words == ["Cancel", "Resume", "Delete"]
         await page.click("#jobs button")
         await page.click("dialog button[value=yes]")
         await page.wait_for("document.querySelector('#jobs .mark').innerText === 'cancelled'")
@@ -63,7 +64,7 @@ def test_a_job_that_nothing_can_go_on_with_is_said(serve, visit, tmp_path):
     made = job(tmp_path, "Count", state="failed")
 
     async def look(page):
-        await page.wait_for("document.querySelectorAll('#doings button').length === 1")
+        await page.wait_for("document.querySelectorAll('#doings button').length === 2")
         await page.click("#doings button")
         await page.wait_for("document.querySelector('#said').innerText.includes('no assistant here that could go on')")
 

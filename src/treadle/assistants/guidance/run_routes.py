@@ -6,12 +6,12 @@ Runs go on in the background; a server that starts takes up what the one before 
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from treadle import Agent, Host, Limits, ModelError, UnknownModel
+from treadle import Host, Limits, ModelError, UnknownModel, settled_agent
 from treadle.assistants.guidance.comparison import Comparison, compare, decision_record
 from treadle.assistants.guidance.project_runs import (
     BackgroundRuns,
@@ -54,10 +54,10 @@ class RunStart(Struct, frozen=True):
     """A run to start. A `ui_trigger_id` that is sent twice starts one run."""
 
     mode: Mode = "full_search"
-    parameters: dict[str, object] = {}
+    parameters: dict[str, Any] = {}
     chat_session_id: str | None = None
     recommended_message_id: str | None = None
-    recommended_config_snapshot: dict[str, object] | None = None
+    recommended_config_snapshot: dict[str, Any] | None = None
     ui_trigger_id: str | None = None
     ui_trigger_source: str | None = "api"
 
@@ -264,7 +264,8 @@ async def adr_of(scope: ProjectScope, project_id: str, candidate_id: str) -> str
 async def title_of(host: Host, description: str) -> str:
     """A title for a project: the model's, or else the beginning of the description."""
     try:
-        said = (await Agent(await host.model(), instructions=TITLE, limits=Limits(rounds=1)).run(description)).text
+        parts: dict[str, Any] = {"instructions": TITLE, "limits": Limits(rounds=1)}
+        said = (await settled_agent(None, await host.model(), parts=parts).run(description)).text
     except (UnknownModel, ModelError):
         said = ""
     words = " ".join(said.split()).strip("\"'.#* ") if said.strip() and len(said) <= 2 * SHORT_TITLE else ""
