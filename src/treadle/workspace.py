@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.shell.tools import shell_tools
     from treadle.toolsets.workspace.files import FileLines
     from treadle.toolsets.workspace.finder import Outline
+    from treadle.toolsets.workspace.search import Search
     from treadle.toolsets.workspace.tools import workspace_tools
     from treadle.toolsets.wrap import Together, only
 
@@ -41,6 +42,7 @@ _HOMES = {
     "Outline": "workspace.finder",
     "Repository": "git.host",
     "SandboxMissing": "sandbox.values",
+    "Search": "workspace.search",
     "Together": "wrap",
     "Wanted": "checks.values",
     "check": "checks.check",
@@ -75,6 +77,7 @@ __all__ = [
     "Outline",
     "Repository",
     "SandboxMissing",
+    "Search",
     "Together",
     "Wanted",
     "check",
