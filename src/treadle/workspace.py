@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.git.deliver import publish, review_diff
     from treadle.toolsets.git.host import Repository, commit_paths, leave_branch, start_branch
     from treadle.toolsets.git.host import facts as repository
+    from treadle.toolsets.git.since import FileChange, changes_since
     from treadle.toolsets.git.tools import git_tools
     from treadle.toolsets.sandbox.trial import require_sandbox
     from treadle.toolsets.sandbox.values import Bounds, SandboxMissing
@@ -36,6 +37,7 @@ _HOMES = {
     "Checkpoints": "checkpoints",
     "CommandData": "shell.told",
     "Failure": "checks.values",
+    "FileChange": "git.since",
     "FileLines": "workspace.files",
     "GitRules": "git.actions:Rules",
     "Outcome": "checks.values",
@@ -45,6 +47,7 @@ _HOMES = {
     "Search": "workspace.search",
     "Together": "wrap",
     "Wanted": "checks.values",
+    "changes_since": "git.since",
     "check": "checks.check",
     "check_tools": "checks.tools",
     "checkpointed": "checkpoints.around",
@@ -71,6 +74,7 @@ __all__ = [
     "Checkpoints",
     "CommandData",
     "Failure",
+    "FileChange",
     "FileLines",
     "GitRules",
     "Outcome",
@@ -80,6 +84,7 @@ __all__ = [
     "Search",
     "Together",
     "Wanted",
+    "changes_since",
     "check",
     "check_tools",
     "checkpointed",

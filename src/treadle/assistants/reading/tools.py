@@ -15,6 +15,7 @@ from treadle.assistants.reading.files import load_from, open_source_from, walk
 from treadle.assistants.reading.outline.compact import compact
 from treadle.assistants.reading.outline.source import lines_of, read_source
 from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.parts import part_at
 from treadle.assistants.reading.repository_map import BUDGET, map_repository, map_text
 from treadle.assistants.reading.source import Reads, source_of
 from treadle.files import Workspace, shown, workspace_at
@@ -207,7 +208,7 @@ async def _references(workspace: Workspace, path: str, lines: list[int], name: s
     called = re.compile(rf"(?<![\w$]){re.escape(name)}\s*\(")
     found: list[Reference] = []
     for line in lines:
-        part = next((part for part in reversed(source.parts) if part.start <= line <= part.end), None)
+        part = part_at(source.parts, line)
         text, element = source.lines[line - 1].strip(), part.elements[0].name if part is not None and part.elements else ""
         defines = part is not None and part.node.name == name and line < part.start + _HEAD
         kind = "definition" if defines else "call" if called.search(text) else "mention"
