@@ -8,8 +8,8 @@ from treadle.toolsets.git.problems import Failed, NoRepository, Refused
 from treadle.toolsets.git.since import MOST_UNTRACKED, FileChange, changes_since, parse_changes
 
 
-def changes(room, commit="HEAD", *paths):
-    return {change.path: change for change in asyncio.run(changes_since(room.folder, commit, paths))}
+def changes(room, commit="HEAD", path=""):
+    return {change.path: change for change in asyncio.run(changes_since(room.folder / path, commit))}
 
 
 def test_a_changed_file_has_both_texts_the_lines_that_differ_and_a_short_diff(room):
@@ -83,8 +83,11 @@ def test_what_is_no_commit_and_what_is_no_repository_is_said(room, tmp_path):
     for name in ("nosuch", "--output=x", "a..b"):
         with pytest.raises(Refused):
             changes(room, name)
-    with pytest.raises(NoRepository):
+    with pytest.raises(NoRepository, match="in no git repository"):
         asyncio.run(changes_since(tmp_path / "home", "HEAD"))
+    room.git("worktree", "add", "-q", str(tmp_path / "linked"))
+    with pytest.raises(NoRepository, match="linked worktree"):
+        asyncio.run(changes_since(tmp_path / "linked", "HEAD"))
 
 
 def test_an_answer_that_does_not_fit_together_is_a_failure():

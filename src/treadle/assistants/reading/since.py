@@ -4,7 +4,6 @@ Both texts of each file are outlined; a line that differs belongs to the definit
 there is the list alone.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,8 +71,7 @@ class ChangeReading(Struct, frozen=True):
 
 async def read_change(host: Host, commit: str, path: Path, outliner: Outliner, *, ask: bool) -> ChangeReading:
     """The change of a file or folder since a commit. `ask` says whether a model is to explain it."""
-    root, within = await asyncio.to_thread(_repository, path)
-    changes = await changes_since(root, commit, within, unsafe=not host.settings.commands.sandbox)
+    changes = await changes_since(path, commit, unsafe=not host.settings.commands.sandbox)
     files = tuple([await _changed(change, outliner) for change in changes])
     sketch = ChangeReading(commit, _counted(files, commit), files, sketch=True)
     if not ask or not files:
@@ -86,17 +84,6 @@ async def read_change(host: Host, commit: str, path: Path, outliner: Outliner, *
         why = f"The model couldn't be asked about the change: {error}"
         log.error("[FALLBACK] change since %s: %s", commit, why)
         return replace(sketch, notes=why, fallback=why)
-
-
-def _repository(path: Path) -> tuple[Path, tuple[str, ...]]:
-    """The root of the repository that a path is in, and the path from there; none where it is the root itself."""
-    where = path.resolve()
-    root = next((folder for folder in (where, *where.parents) if (folder / ".git").exists()), None)
-    if root is None:
-        raise NotReadable(f"{shown(str(path))} is in no git repository, so there is no change to read.")
-    if not (root / ".git").is_dir():
-        raise NotReadable(f"{root} is a linked worktree or a submodule; changes are read in the repository's own folder only.")
-    return root, () if where == root else (where.relative_to(root).as_posix(),)
 
 
 def _counted(files: Sequence[ChangedFile], commit: str) -> str:
@@ -127,7 +114,7 @@ async def _definitions(text: str, path: str, outliner: Outliner) -> list[Part]:
 
 
 def touched(before: Sequence[Part], after: Sequence[Part], removed: Sequence[int], added: Sequence[int]) -> list[DefinitionChange]:
-    """The definitions, of those before and after, that have lines that differ: in the order of the file, removed ones last. Pure."""
+    """The definitions before and after that have lines that differ: in the order of the file, removed ones last. Pure."""
     was, now = _named(before), _named(after)
     minus, plus = Counter(_owners(before, removed)), Counter(_owners(after, added))
     names = [name for name in (*now, *[name for name in was if name not in now]) if minus[name] or plus[name]]

@@ -12,13 +12,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from treadle.files.problems import WorkspaceProblem
+from treadle.files.problems import WorkspaceProblem, shown
 from treadle.files.secret import is_secret
 from treadle.files.workspace import Workspace
 from treadle.toolsets.git.inside import Git
 from treadle.toolsets.git.looks import DIFF, known
 from treadle.toolsets.git.names import unquoted
-from treadle.toolsets.git.problems import Failed, failed
+from treadle.toolsets.git.problems import Failed, NoRepository, failed
 from treadle.toolsets.git.state import QUERY, state_of
 from treadle.toolsets.workspace.text import decode
 
@@ -50,11 +50,10 @@ class FileChange(Struct, frozen=True):
     problem: str = ""
 
 
-async def changes_since(
-    folder: str | Path, commit: str, paths: Sequence[str] = (), *, unsafe: bool = False
-) -> tuple[FileChange, ...]:
-    """What differs between a commit and the files as they are, in these paths only where some are named."""
-    git = Git(folder, unsafe=unsafe)
+async def changes_since(path: str | Path, commit: str, *, unsafe: bool = False) -> tuple[FileChange, ...]:
+    """What differs between a commit and the files as they are, beneath a folder of a repository or in one file."""
+    root, paths = await to_thread(_located, Path(path))
+    git = Git(root, unsafe=unsafe)
     base = await known(git, commit)
     ran = await git.tried(*DIFF, *_WHOLE, base, "--", *paths)
     if ran.truncated:
@@ -65,6 +64,17 @@ async def changes_since(
     new = [change.path for change in state.changes if change.untracked]
     untracked = await to_thread(_untracked, Workspace(git.folder), new)
     return tuple(sorted([*parse_changes(ran.output), *untracked], key=lambda change: change.path))
+
+
+def _located(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """The root of the repository that a path is in, and the path from there; none where it is the root itself."""
+    where = path.resolve()
+    root = next((folder for folder in (where, *where.parents) if (folder / ".git").exists()), None)
+    if root is None:
+        raise NoRepository(f"{shown(str(path))} is in no git repository, so there is no change to read.")
+    if not (root / ".git").is_dir():
+        raise NoRepository(f"{root} is a linked worktree or a submodule; changes are read in the repository's own folder only.")
+    return root, () if where == root else (where.relative_to(root).as_posix(),)
 
 
 def parse_changes(text: str) -> list[FileChange]:
