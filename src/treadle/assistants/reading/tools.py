@@ -2,7 +2,7 @@
 
 import re
 from asyncio import to_thread
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -58,11 +58,13 @@ class Reference(Struct, frozen=True):
 
 
 class References(Struct, frozen=True):
-    """The data of a search for a name: as many references as are listed, and how many there are."""
+    """The data of a search for a name: as many references as are listed, how many there are, and how many of any kind."""
 
     name: str
+    kind: ReferenceKind | Literal["any"]
     references: tuple[Reference, ...]
     total: int
+    any_total: int
 
 
 class TextHit(Struct, frozen=True):
@@ -136,8 +138,8 @@ def toolset(folder: Path) -> Toolset:
             async with outliner:
                 found = [each for path, lines in files for each in await _references(workspace, path, lines, name, outliner)]
         wanted = [each for each in found if kind in ("any", each.kind)]
-        listed = tuple(wanted[:_MOST_REFERENCES])
-        return ToolResult(_told(name, kind, listed, len(found), len(wanted)), References(name, listed, len(wanted)))
+        references = References(name, kind, tuple(wanted[:_MOST_REFERENCES]), len(wanted), len(found))
+        return ToolResult(references_text(references), references)
 
     @tool(effect="read", trust="untrusted")
     async def search_text(pattern: str, under: str = "", file_pattern: str = "", case_insensitive: bool = False) -> ToolResult:
@@ -177,15 +179,15 @@ def toolset(folder: Path) -> Toolset:
     return Functions(tools)
 
 
-def _told(name: str, kind: str, listed: Sequence[Reference], found: int, wanted: int) -> str:
-    """References in text, and how many more there are."""
-    if not found:
-        return f"{name} isn't mentioned in any source file here."
-    if not listed:
-        return f"There is no {kind} of {name} in any source file here, but {found} other references."
-    lines = [f"{each.path}:{each.line} {each.kind} in {each.inside or 'the file'}: {each.text}" for each in listed]
-    more = [f"… and {wanted - len(listed)} more; name a folder beneath."] if wanted > len(listed) else []
-    return "\n".join([*lines, *more])
+def references_text(found: References) -> str:
+    """References, a line each, and how many more there are."""
+    if not found.any_total:
+        return f"{found.name} isn't mentioned in any source file here."
+    if not found.total:
+        return f"There is no {found.kind} of {found.name} in any source file here, but {found.any_total} other references."
+    lines = [f"{each.path}:{each.line} {each.kind} in {each.inside or 'the file'}: {each.text}" for each in found.references]
+    left = found.total - len(found.references)
+    return "\n".join([*lines, *([f"… and {left} more; name a folder beneath."] if left else [])])
 
 
 def _mentions(workspace: Workspace, name: str, under: str) -> list[tuple[str, list[int]]]:
