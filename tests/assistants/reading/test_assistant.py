@@ -108,9 +108,18 @@ def test_a_map_keeps_to_its_budget_and_says_what_it_leaves_out(tools, tmp_path):
     assert call(tools, "repository_map", max_characters=1) == call(tools, "repository_map", max_characters=500)
 
 
+def test_a_word_that_is_neither_imported_nor_qualified_is_no_reference(tools, tmp_path):
+    (tmp_path / "till.py").write_text("def total(price):\n    return price\n\n\nclass Till:\n    def close(self): ...\n")
+    (tmp_path / "other.py").write_text("import shop\nfrom till import Till\n\nshop.price(1)\nfile.close()\nfile.close\n")
+    (tmp_path / "third.py").write_text("file.close()\nprice = 1\n")
+    counted = {each.name: each.references for file in data(tools, "repository_map").files for each in file.definitions}
+    assert (counted["Till"], counted["Till.close"]) == (1, 1)
+    assert [file.references for file in data(tools, "repository_map").files if file.path == "shop.py"] == [1]
+
+
 def test_references_to_a_name_that_several_files_define_are_divided_among_them(tools, tmp_path):
     (tmp_path / "other.py").write_text("def price(item):\n    return price\n")
-    (tmp_path / "till.py").write_text("price, price, price, price\n")
+    (tmp_path / "till.py").write_text("from shop import price\n\nprice, price, price\n")
     counted = {file.path: file.references for file in data(tools, "repository_map").files}
     assert (counted["shop.py"], counted["other.py"]) == (2, 2)
 

@@ -1,7 +1,8 @@
 """The map of a folder: its files with their definitions, ranked by how often other files refer to their names, within a budget.
 
-A reference is a word in the text of a file that doesn't define it, so a name in a comment counts too. Where several files define a
-name, its references are divided among them.
+References are told by names, not by types: a bare name counts where the file imports it (or its language imports no names), a
+qualified one after the name of the file or folder, and a member where it is called in a file that refers to its class. Where
+several files define a name, its references are divided among them.
 """
 
 import re
@@ -11,9 +12,12 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from treadle import TreadleError
 from treadle.assistants.reading.files import open_source_from, walk
+from treadle.assistants.reading.outline.languages import language_of
+from treadle.assistants.reading.outline.values import walk as walk_nodes
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.source import Source
 from treadle.files import Workspace, shown
@@ -21,7 +25,13 @@ from treadle.files import Workspace, shown
 MOST_FILES = 2000  # that are outlined
 BUDGET = 8_000  # characters
 _SIGNATURE = 120  # characters
-_WORD = re.compile(r"[^\W\d][\w$]*")
+_WORD = re.compile(r"(?P<member>(?:\.|::|->)\s*)?(?P<name>[^\W\d][\w$]*)(?P<call>\s*\()?")
+_IMPORT = re.compile(r"^\s*(?:from\s+\S+\s+import|import|use)\b(.*)", re.MULTILINE)
+_NO_NAMED_IMPORTS = frozenset(("go", "c", "cpp", "csharp", "java", "kotlin", "swift", "ruby", "php"))
+_CALLED = "."  # stands before a name in the key of its count as a member that is called
+
+
+Count = Counter[tuple[str, str]]  # of names, each with what stands before it
 
 
 class MapDefinition(Struct, frozen=True):
@@ -54,13 +64,13 @@ class RepositoryMap(Struct, frozen=True):
 async def map_repository(workspace: Workspace, outliner: Outliner, under: str = ".", budget: int = BUDGET) -> RepositoryMap:
     """The map of the source files in a folder."""
     paths = await to_thread(lambda: list(walk(workspace, under)))
-    words, defined = dict[str, Counter[str]](), dict[str, list[MapDefinition]]()
+    words, defined = dict[str, Count](), dict[str, list[MapDefinition]]()
     for path in islice(paths, MOST_FILES):
         try:
             source = await open_source_from(workspace, path, outliner)
         except TreadleError:
             continue
-        words[path], defined[path] = Counter(_WORD.findall(source.text)), _definitions(source)
+        words[path], defined[path] = _words(source), _definitions(source)
     ranked = _ranked(_counted(words, defined))
     unread = min(len(paths), MOST_FILES) - len(defined)
     return fitting(ranked, budget, unreadable=unread, beyond=len(paths) - unread - len(defined))
@@ -75,26 +85,58 @@ def _definitions(source: Source) -> list[MapDefinition]:
     ]
 
 
-def _counted(words: Mapping[str, Counter[str]], defined: Mapping[str, Sequence[MapDefinition]]) -> list[MapFile]:
+def _words(source: Source) -> Count:
+    """What a file refers to: bare names, names after another, and members that are called."""
+    bound = {name for node in walk_nodes(source.outline.nodes) if node.imported is not None for name in node.imported.bound()}
+    bound.update([word["name"] for line in _IMPORT.findall(source.text) for word in _WORD.finditer(line)])
+    found, before = Count(), ""
+    for word in _WORD.finditer(source.text):
+        name = word["name"]
+        if word["member"] is None:
+            if name in bound or source.language in _NO_NAMED_IMPORTS:
+                found[_bare(source.filename), name] += 1
+        else:
+            found[before, name] += 1
+            found[_CALLED, name] += word["call"] is not None
+        before = name
+    return found
+
+
+def _bare(path: str) -> str:
+    """What stands for nothing before a name, in the key of its count: names of one language don't refer to another's."""
+    return f".{language_of(path)}"
+
+
+def _keys(path: str, name: str) -> list[tuple[str, str]]:
+    """How other files refer to a definition of a file that is no member."""
+    *_, folder, file = ("", *path.split("/"))
+    return [(_bare(path), name), *[(before, name) for before in {file.partition(".")[0], folder} if before]]
+
+
+def _counted(words: Mapping[str, Count], defined: Mapping[str, Sequence[MapDefinition]]) -> list[MapFile]:
     """Every file, with the references to each of its definitions."""
-    everywhere, definers = Counter[str](), dict[str, list[str]]()
+    everywhere, own, definers, users = Count(), Count(), Count(), dict[tuple[str, str], list[str]]()
     for path, found in defined.items():
         everywhere.update(words[path])
-        for name in {_bare(each.name) for each in found}:
-            definers.setdefault(name, []).append(path)
-    elsewhere = {
-        name: (everywhere[name] - sum([words[path][name] for path in paths])) // len(paths) for name, paths in definers.items()
-    }
+        for key in words[path]:
+            users.setdefault(key, []).append(path)
+        for key in {key for each in found for key in _keys(path, each.name)}:
+            own[key] += words[path][key]
+            definers[key] += 1
+
+    def references(path: str, name: str) -> int:
+        owner, _, member = name.rpartition(".")
+        if not owner:
+            return sum([(everywhere[key] - own[key]) // definers[key] for key in _keys(path, name)])
+        named = users.get((_bare(path), owner.rpartition(".")[2]), ())
+        return sum([words[other][_CALLED, member] for other in named if other != path])
+
     files: list[MapFile] = []
     for path, found in defined.items():
-        counted = [MapDefinition(each.name, each.kind, each.signature, each.line, elsewhere[_bare(each.name)]) for each in found]
-        total = sum([elsewhere[name] for name in {_bare(each.name) for each in found}])
-        files.append(MapFile(path, total, tuple(counted)))
+        counts = {each.name: references(path, each.name) for each in found}
+        counted = [replace(each, references=counts[each.name]) for each in found]
+        files.append(MapFile(path, sum(counts.values()), tuple(counted)))
     return files
-
-
-def _bare(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 def _ranked(files: Sequence[MapFile]) -> list[MapFile]:
