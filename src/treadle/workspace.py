@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.git.deliver import publish, review_diff
     from treadle.toolsets.git.host import Repository, commit_paths, leave_branch, start_branch
     from treadle.toolsets.git.host import facts as repository
+    from treadle.toolsets.git.since import FileChange, changes_since
     from treadle.toolsets.git.tools import git_tools
     from treadle.toolsets.sandbox.trial import require_sandbox
     from treadle.toolsets.sandbox.values import Bounds, SandboxMissing
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.shell.tools import shell_tools
     from treadle.toolsets.workspace.files import FileLines
     from treadle.toolsets.workspace.finder import Outline
+    from treadle.toolsets.workspace.search import Search
     from treadle.toolsets.workspace.tools import workspace_tools
     from treadle.toolsets.wrap import Together, only
 
@@ -35,14 +37,17 @@ _HOMES = {
     "Checkpoints": "checkpoints",
     "CommandData": "shell.told",
     "Failure": "checks.values",
+    "FileChange": "git.since",
     "FileLines": "workspace.files",
     "GitRules": "git.actions:Rules",
     "Outcome": "checks.values",
     "Outline": "workspace.finder",
     "Repository": "git.host",
     "SandboxMissing": "sandbox.values",
+    "Search": "workspace.search",
     "Together": "wrap",
     "Wanted": "checks.values",
+    "changes_since": "git.since",
     "check": "checks.check",
     "check_tools": "checks.tools",
     "checkpointed": "checkpoints.around",
@@ -69,14 +74,17 @@ __all__ = [
     "Checkpoints",
     "CommandData",
     "Failure",
+    "FileChange",
     "FileLines",
     "GitRules",
     "Outcome",
     "Outline",
     "Repository",
     "SandboxMissing",
+    "Search",
     "Together",
     "Wanted",
+    "changes_since",
     "check",
     "check_tools",
     "checkpointed",

@@ -3,7 +3,7 @@
 import pytest
 
 from treadle import Call, History, Message, Request, Result, Text
-from treadle.assistants.reading.plan import ANSWER, files_in, plan
+from treadle.assistants.reading.plan import ANSWER, files_in, plan, reference_in
 from treadle.guard.trust import as_data
 
 LIST = "main.py\nsrc/box/server.go\nsrc/other.go"
@@ -87,3 +87,36 @@ def test_what_was_talked_about_last_is_meant_where_nothing_is_named():
     earlier = (said("What is a.py for?"), *brought("outline_file", "1 x", path="a.py"), Message("model", (Text("Things."),)))
     move, _ = led(*earlier, said("And who calls it?"))
     assert move.calls == (("outline_file", {"path": "a.py"}),)
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "kind"),
+    [
+        ("Who calls price?", "price", "call"),
+        ("what calls `Till.total()` in src/till.py?", "total", "call"),
+        ("Show me the callers of price", "price", "call"),
+        ("Where is RATE defined?", "RATE", "definition"),
+        ("Where is Shelf::put called from?", "put", "call"),
+        ("Who uses Shelf here?", "Shelf", "any"),
+        ("All references to price.", "price", "any"),
+        ("Where is price used?", "price", "any"),
+    ],
+)
+def test_a_question_about_references_names_what_to_find(message, name, kind):
+    assert reference_in(message) == {"name": name, "kind": kind}
+    assert led(said(message))[0].calls == (("find_references", {"name": name, "kind": kind}),)
+
+
+@pytest.mark.parametrize("message", ["Who uses shop.py?", "Who calls this?", "Who uses such a thing?", "What is main.py for?"])
+def test_a_question_about_something_else_does_not(message):
+    assert reference_in(message) is None
+
+
+def test_references_are_the_answer_as_they_were_found():
+    line = {"path": "till.py", "line": 6, "kind": "call", "inside": "Till.total", "text": "return price(items)"}
+    found = {"name": "price", "kind": "call", "references": [line], "total": 1, "any_total": 3}
+    came = brought("find_references", as_data("…", "find_references"), data=found, kind="call")
+    move, asked = led(said("Who calls price?"), *came)
+    assert (move.text, asked) == ("till.py:6 call in Till.total: return price(items)", [])
+    refused = brought("find_references", "It can't be read.", "refused", kind="call")
+    assert led(said("Who calls price?"), *refused)[0].text == "It can't be read."

@@ -13,7 +13,8 @@ from treadle.assistants.reading.settings import ReadingSettings
 
 _INSTRUCTIONS = """\
 You tell developers what source files are for before they read them: why a file is there and what its parts do, never how.
-Look at a file's outline first, and read lines only where the outline leaves something open."""
+Look at a file's outline first, and read lines only where the outline leaves something open. For a question about the whole \
+repository begin with its map, and find references to a name, such as its callers, instead of reading files for it."""
 
 
 def _arguments(parser: ArgumentParser) -> None:
@@ -63,7 +64,7 @@ assistant = Assistant(
     instructions=_INSTRUCTIONS,
     toolsets=_toolsets,
     limits=Limits(rounds=20, calls=60),
-    questions=("What is main.py for?", "Which parts of server.go belong together?"),
+    questions=("What is main.py for?", "Which parts of server.go belong together?", "Who calls main?"),
     commands=(
         Command(
             "read",

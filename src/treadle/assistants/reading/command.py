@@ -1,4 +1,4 @@
-"""`treadle read`: what a file or a folder is for, on the command line."""
+"""`treadle read`: what a file, a folder or a change is for, on the command line."""
 
 import asyncio
 from argparse import ArgumentParser, Namespace
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, Terminal, TreadleError
+from treadle import Host, SettingsError, Terminal, TreadleError
 from treadle.assistants.reading import show
 from treadle.assistants.reading.analyse import Analysis, How, analyse
 from treadle.assistants.reading.files import load, open_source
@@ -15,6 +15,7 @@ from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.program import Wanted
 from treadle.assistants.reading.report import filed
+from treadle.assistants.reading.since import read_change
 from treadle.assistants.reading.source import hash_of
 from treadle.assistants.reading.values import Reading
 
@@ -24,7 +25,8 @@ REPORTS = "debug_reports"
 
 def arguments(parser: ArgumentParser) -> None:
     """What can be typed."""
-    parser.add_argument("path", metavar="FILE", help="a source file, a folder of them, or - for the standard input")
+    parser.add_argument("path", metavar="FILE", nargs="?", help="a source file, a folder of them, or - for the standard input")
+    parser.add_argument("--since", default="", metavar="REF", help="what has changed since a commit, in FILE or else here")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--markdown", action="store_true", help="print Markdown")
@@ -39,15 +41,45 @@ def arguments(parser: ArgumentParser) -> None:
 
 async def run(args: Namespace, host: Host) -> int:
     """Read it, and show what was found."""
-    path = Path(args.path)
+    _check(args)
+    path = Path(args.path or ".")
     wanted: Wanted = "sketch" if args.no_model else args.way
     how = How(host, wanted, args.fresh)
     if args.model and wanted != "sketch" and not args.outline:
         await host.model()  # one that was named and isn't there is an error, not a sketch
     async with Outliner() as outliner:
+        if args.since:
+            return await _read_change(path, outliner, args, host)
         if await asyncio.to_thread(path.is_dir):
             return await _read_folder(path, how, outliner, args, host)
         return await _read_file(path, how, outliner, args, host)
+
+
+def _check(args: Namespace) -> None:
+    """What is typed has to fit together."""
+    if not args.since:
+        if args.path is None:
+            raise SettingsError("There is nothing to read: name a file or a folder, or - for the standard input, or use --since.")
+        return
+    others = {"--outline": args.outline, "--debug": args.debug, "--path": args.way != "auto", "--language": args.language}
+    if unfit := [option for option, given in others.items() if given]:
+        raise SettingsError(f"--since reads a change, for which there is no {' and no '.join(unfit)}.")
+    if args.path == "-":
+        raise SettingsError("--since reads a change of a file or a folder, not of the standard input.")
+
+
+async def _read_change(path: Path, outliner: Outliner, args: Namespace, host: Host) -> int:
+    terminal = host.shown_at
+    found = await read_change(host, args.since, path, outliner, ask=not args.no_model)
+    if args.json:
+        terminal.line(msgspec.json.format(msgspec.json.encode(found)).decode())
+    elif args.markdown:
+        terminal.line(show.change_markdown(found))
+    else:
+        show.show_change(found, terminal)
+    if found.fallback:
+        terminal.tell(f"[FALLBACK] {found.fallback}", "yellow")
+    return int(bool(found.fallback))
 
 
 async def _read_file(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:

@@ -3,6 +3,7 @@
 Made from the outline. Whoever groups a file, a model or the sketch, groups these; ranges and elements follow from them.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
@@ -126,6 +127,12 @@ def _all_elements(node: Node, scope: str) -> Iterator[Element]:
     yield from elements_in(node, scope)
     for child in node.children:
         yield from _all_elements(child, _scope(node, scope))
+
+
+def part_at(parts: Sequence[Part], line: int) -> Part | None:
+    """The innermost of some parts that has a line, also one between its members or behind them."""
+    begun = parts[: bisect_right(parts, line, key=lambda part: part.start)]
+    return next((part for part in reversed(begun) if line <= max(part.end, part.node.end)), None)
 
 
 def ranges_of(parts: Sequence[Part], chosen: Iterable[Part]) -> tuple[Range, ...]:

@@ -1,4 +1,7 @@
-"""How a small model is led: code finds the files that a question names and outlines them; the model words the answer. Pure."""
+"""How a small model is led: code finds the files that a question names and outlines them; the model words the answer. Pure.
+
+Who calls or uses a name is answered by the list of references itself: there is nothing to put into words.
+"""
 
 import re
 from collections.abc import Generator
@@ -6,7 +9,8 @@ from collections.abc import Generator
 import msgspec
 
 from treadle import Move, Options, Question, Request, Result
-from treadle.assistants.reading.tools import FileList, FileOutline
+from treadle.assistants.reading.outline.languages import language_of
+from treadle.assistants.reading.tools import FileList, FileOutline, References, references_text
 from treadle.leading import turn_of
 
 Plan = Generator[Question, str, Move]
@@ -19,11 +23,31 @@ ANSWER = (
 MOST = 6_000  # characters of what was found
 FILES = 3  # that are outlined at once
 _FILE = re.compile(r"[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,4}\b(?!\.\w)")
+_NAME = r"[`'\"]?(?P<whole>(?:[\w$]+(?:\.|::))*(?P<name>[A-Za-z_$][\w$]*))(?:\(\))?[`'\"]?"
+_END = r"(?=\s*(?:[?.!]?\s*$|in\b|here\b))"
+_REFERENCES = tuple(  # how people ask, and for which kind of reference
+    [
+        (kind, re.compile(asked.format(name=_NAME, end=_END), re.IGNORECASE))
+        for kind, asked in (
+            ("call", r"\b(?:who|what)\s+calls\s+{name}{end}"),
+            ("call", r"\bcallers\s+of\s+{name}{end}"),
+            ("call", r"\bwhere\s+is\s+{name}\s+called\b"),
+            ("definition", r"\bwhere\s+is\s+{name}\s+defined\b"),
+            ("any", r"\b(?:who|what)\s+uses\s+{name}{end}"),
+            ("any", r"\breferences\s+to\s+{name}{end}"),
+            ("any", r"\bwhere\s+is\s+{name}\s+(?:used|mentioned|referenced)\b"),
+        )
+    ]
+)
+_NO_NAMES = frozenset(("it", "this", "that", "them", "these", "those"))
 
 
 def plan(request: Request) -> Plan:
     """The next move: outlines of what is named, a list where nothing is or it isn't there, then the answer."""
     message, results = turn_of(request.history)
+    if (wanted := reference_in(message)) is not None:
+        found = [each for each in results if each.name == "find_references"]
+        return Move(text=_references(found[-1])) if found else Move((("find_references", wanted),))
     named = files_in(message) or _named_before(request)
     outlines = [each for each in results if each.name == "outline_file" and each.problem is None]
     lists = [each for each in results if each.name == "list_source_files"]
@@ -38,6 +62,24 @@ def plan(request: Request) -> Plan:
 def files_in(message: str) -> list[str]:
     """The files that a message names."""
     return list(dict.fromkeys(_FILE.findall(message)))[:FILES]
+
+
+def reference_in(message: str) -> dict[str, str] | None:
+    """What to find references to, as the arguments of that call; None where a message asks for something else."""
+    for kind, asked in _REFERENCES:
+        match = asked.search(message)
+        if match is not None and not _is_other(match):
+            return {"name": match["name"], "kind": kind}
+    return None
+
+
+def _is_other(match: re.Match[str]) -> bool:
+    """Whether what stands where a name would is a pronoun or the name of a file."""
+    return match["name"].casefold() in _NO_NAMES or language_of(match["whole"]) is not None
+
+
+def _references(result: Result) -> str:
+    return result.content if result.data is None else references_text(msgspec.convert(result.data, References))
 
 
 def _named_before(request: Request) -> list[str]:

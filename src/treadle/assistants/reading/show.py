@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from treadle import Terminal
 from treadle.assistants.reading.analyse import Analysis
 from treadle.assistants.reading.folder import FolderReading
+from treadle.assistants.reading.since import ChangeReading, change_lines
 from treadle.assistants.reading.values import Block, Range, Reading
 
 STYLES = ("cyan", "yellow", "green", "magenta", "blue", "red")
@@ -121,4 +122,36 @@ def folder_markdown(name: str, found: FolderReading) -> str:
                 f"- `{path}`: {file.reading.file_intent if file.reading else f'not read: {file.problem}'}".replace("\n", " ")
             )
         lines.append("")
+    return "\n".join(lines)
+
+
+def change_label(found: ChangeReading) -> str:
+    """What has to be said beside the reading of a change, in a line; empty where a model explains it."""
+    if found.fallback:
+        return f"[FALLBACK] {found.fallback}"
+    return f"A list, made without a model{f': {found.notes}' if found.notes else '.'}" if found.sketch and found.files else ""
+
+
+def show_change(found: ChangeReading, terminal: Terminal) -> None:
+    """What a change is for, and the definitions that it touches."""
+    terminal.line(found.change_intent, "bold")
+    if label := change_label(found):
+        terminal.line(label, "yellow")
+    terminal.line()
+    for line in change_lines(found.files):
+        terminal.line(line, "" if line.startswith(" ") else "cyan")
+    if not found.sketch:
+        terminal.note(f"{found.tokens.total:,} tokens; run {found.run_id}. {found.notes}".rstrip())
+
+
+def change_markdown(found: ChangeReading) -> str:
+    """The reading of a change as Markdown."""
+    lines = [f"# Changes since {found.since}", "", found.change_intent, ""]
+    lines += [f"> {label}", ""] if (label := change_label(found)) else []
+    for file in found.files:
+        lines += [f"## {file.path}", "", f"{file.status}, +{file.added} -{file.removed}. {file.problem}".rstrip(), ""]
+        for each in file.definitions:
+            words = f": {each.explanation}" if each.explanation else ""
+            lines.append(f"- `{each.name}` ({each.kind}, {each.status}, +{each.added} -{each.removed}){words}")
+        lines += [""] if file.definitions else []
     return "\n".join(lines)
