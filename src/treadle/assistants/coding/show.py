@@ -55,6 +55,8 @@ def lines(job: Job) -> list[str]:
         commit = f", commit {output['commit'][:10]}" if output.get("commit") else ""
         back = f"; `git switch {base}` goes back" if base and job.facts.get("base_commit") else ""
         found.append(f"Branch: {output['branch']}{commit}{back}")
+    if output.get("merged"):
+        found.append(f"Merged: {output['merged']}")
     if output.get("pushed"):
         found.append(f"Pushed: {output['pushed']}")
     if output.get("pull_request"):
