@@ -273,10 +273,12 @@ def test_a_job_is_merged_and_followed_up_over_http(tmp_path: Path, shop: Path) -
         status, begun = table.ask("POST", f"/api/coding/jobs/{first}/follow-up", {"what": "Give it a name"})
         assert status == 201, begun
         second = begun["job"]["id"]
-        assert table.over(second)["state"] == "completed"
+        done = table.over(second)
+        assert (done["state"], done["can_merge"], done["into"]) == ("completed", True, "main")
         status, told = table.ask("POST", f"/api/coding/jobs/{second}/merge")
         assert (status, told["into"], told["commit"]) == (200, "main", git(shop, "rev-parse", "main")), told
         assert ((shop / "shop.py").read_text(), (shop / "name.py").read_text()) == (MENDED, ADDED)
+        assert table.ask("GET", f"/api/coding/jobs/{second}")[1]["job"]["can_merge"] is False
         assert table.ask("POST", f"/api/coding/jobs/{second}/follow-up", {"what": " "})[0] == 422
 
 

@@ -9,6 +9,7 @@ from treadle import Done, Job, Settings, TreadleError
 from treadle.assistants.coding.answers import Report
 from treadle.assistants.coding.given import Build, Debug
 from treadle.assistants.coding.room import Room, git_rules
+from treadle.assistants.coding.show import target_of
 from treadle.assistants.coding.verify import Verified
 from treadle.workspace import commit_paths, publish, repository
 
@@ -76,11 +77,6 @@ async def published(folder: Path, settings: Settings, job: Job, output: dict[str
         base=target_of(job),
         unsafe=not settings.commands.sandbox,
     )
-
-
-def target_of(job: Job) -> str:
-    """The branch that a job's changes are for: the one it began from, and for a follow-up the one its first job began from."""
-    return str(job.facts.get("into") or job.facts.get("base") or "")
 
 
 def message_of(summary: str, otherwise: str) -> str:

@@ -10,10 +10,11 @@ from treadle.assistants.coding import command
 from treadle.assistants.coding.changes import checkpoints_of, whole_patch_of
 from treadle.assistants.coding.command import follow_up_arguments as follow_up_arguments  # a part of this command line
 from treadle.assistants.coding.command import follow_up_given
-from treadle.assistants.coding.deliver import message_of, published, target_of
+from treadle.assistants.coding.deliver import message_of, published
 from treadle.assistants.coding.follow import follow_up_kind
 from treadle.assistants.coding.kinds import kind
 from treadle.assistants.coding.room import folder_of
+from treadle.assistants.coding.show import target_of
 from treadle.assistants.coding.undo import job_argument, job_meant
 from treadle.workspace import Merged, merge_branch
 

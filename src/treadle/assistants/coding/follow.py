@@ -5,8 +5,8 @@ from typing import Any
 from treadle import Desk, Job, Jobs, SettingsError
 from treadle.assistants.coding import prompts
 from treadle.assistants.coding.command import NAME
-from treadle.assistants.coding.deliver import target_of
 from treadle.assistants.coding.given import shortened
+from treadle.assistants.coding.show import target_of
 
 _KINDS = {"build": "build", "debug": "debug", "review": "build", "triage": "debug"}
 

@@ -66,6 +66,11 @@ def lines(job: Job) -> list[str]:
     return found
 
 
+def target_of(job: Job) -> str:
+    """The branch that a job's changes are for: the one it began from, and for a follow-up the one its first job began from."""
+    return str(job.facts.get("into") or job.facts.get("base") or "")
+
+
 def next_steps(job: Job) -> list[str]:
     """How to look at what it changed, and how to undo it."""
     if not job.output.get("files"):
