@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from treadle.toolsets.git.deliver import publish, review_diff
     from treadle.toolsets.git.host import Repository, commit_paths, leave_branch, start_branch
     from treadle.toolsets.git.host import facts as repository
+    from treadle.toolsets.git.merge import Merged, merge_branch
     from treadle.toolsets.git.since import FileChange, changes_since
     from treadle.toolsets.git.tools import git_tools
     from treadle.toolsets.sandbox.trial import require_sandbox
@@ -40,6 +41,7 @@ _HOMES = {
     "FileChange": "git.since",
     "FileLines": "workspace.files",
     "GitRules": "git.actions:Rules",
+    "Merged": "git.merge",
     "Outcome": "checks.values",
     "Outline": "workspace.finder",
     "Repository": "git.host",
@@ -54,6 +56,7 @@ _HOMES = {
     "commit_paths": "git.host",
     "git_tools": "git.tools",
     "leave_branch": "git.host",
+    "merge_branch": "git.merge",
     "only": "wrap",
     "outcome_counts": "checks.words:counts_of",
     "outcome_words": "checks.words:words",
@@ -77,6 +80,7 @@ __all__ = [
     "FileChange",
     "FileLines",
     "GitRules",
+    "Merged",
     "Outcome",
     "Outline",
     "Repository",
@@ -91,6 +95,7 @@ __all__ = [
     "commit_paths",
     "git_tools",
     "leave_branch",
+    "merge_branch",
     "only",
     "outcome_counts",
     "outcome_words",

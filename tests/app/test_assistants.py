@@ -155,8 +155,9 @@ def offer_of(arguments):
 def test_a_command_has_its_own_options_and_those_that_all_have():
     parser = ArgumentParser()
     add_options(parser, offer_of(lambda parser: parser.add_argument("--far", action="store_true")))
-    typed = ["--far", "-m", "a:b", "--base-url", "http://x", "--user", "ann", "--yes", "-q"]
-    assert parser.parse_args(typed) == Namespace(far=True, model="a:b", base_url="http://x", user="ann", yes=True, quiet=True)
+    typed = ["--far", "-m", "a:b", "--base-url", "http://x", "--dialect", "bash", "--user", "ann", "--yes", "-q"]
+    common = {"model": "a:b", "base_url": "http://x", "dialect": "bash", "user": "ann", "yes": True, "quiet": True}
+    assert parser.parse_args(typed) == Namespace(far=True, **common)
 
 
 def test_options_that_clash_are_told_in_a_sentence():

@@ -75,6 +75,7 @@ def test_stdout_is_for_the_protocol_alone_and_the_end_of_stdin_is_the_end(home):
     with Served(home, "--tools", OFFERED, "--no-journal") as served:
         assert served.begin()["result"]["serverInfo"]["name"] == "treadle"
         served.process.stdin.write(b"this is no message\n")
+        assert served.hear()["error"]["code"] == -32700
         said = served.ask(2, "tools/call", name="noisy", arguments={})["result"]
         assert said["content"][0]["text"] == "said"
         served.process.stdin.close()
@@ -84,6 +85,27 @@ def test_stdout_is_for_the_protocol_alone_and_the_end_of_stdin_is_the_end(home):
     assert "imported, and says so" in errors
     assert "noise of a child" in errors
     assert "Traceback" not in errors
+
+
+def test_a_line_that_is_no_message_is_answered_with_an_error_and_the_server_goes_on(home):
+    with Served(home, "--tools", OFFERED, "--no-journal") as served:
+        served.begin()
+        told = []
+        for line in (b"not json", b"\xff\xfe", b'{"jsonrpc": "2.0", "id": 7}', b'{"id": true, "method": 1}', b"[]", b"3"):
+            served.process.stdin.write(line + b"\n")
+            answer = served.hear()
+            told.append((answer["jsonrpc"], answer["id"], answer["error"]["code"]))
+        served.process.stdin.write(b"\n \n")  # empty lines are nothing
+        listed = served.ask(8, "tools/list")
+    assert told == [
+        ("2.0", None, -32700),
+        ("2.0", None, -32700),
+        ("2.0", 7, -32600),
+        ("2.0", None, -32600),
+        ("2.0", None, -32600),
+        ("2.0", None, -32600),
+    ]
+    assert listed["result"]["tools"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -24,6 +24,7 @@ from treadle.core.calls import Allow, Ask, Call, Deny
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
+from treadle.models.spoken import Spoken
 from treadle.server.hosting import make_host
 from treadle.server.mcp.assistants import Policies
 
@@ -120,6 +121,30 @@ def test_what_is_typed_goes_before_what_is_settled(typed, made):
     assert typed("ask", "Hello?", "-a", "platform", "--rounds", "2", "--temperature", "0.9").code == 0
     for setup in made:
         assert (setup.terms.limits.rounds, setup.terms.limits.tokens, setup.options.temperature) == (2, 50_000, 0.9)
+
+
+@pytest.mark.parametrize(("prepare", "words"), COMMANDS[7:], ids=lambda words: "-".join(words))
+def test_a_dialect_that_is_typed_counts_for_every_assistants_command(typed, made, tmp_path, prepare, words):
+    if words[0] == "read":
+        typed.set(TREADLE_MODEL=script(tmp_path, json.dumps(READING)))
+    if prepare:
+        typed(*prepare)
+    wrong = typed(*words, "--dialect", "klingon")
+    assert (wrong.code != 0, "There is no dialect 'klingon'" in wrong.err) == (True, True), wrong
+    made.clear()
+    assert typed(*words, "--dialect", "bash").code == 0
+    assert words[0] == "read" or isinstance(made[0].model, Spoken)  # what is settled is "native"
+
+
+def test_a_dialect_that_is_typed_counts_for_a_job_and_when_it_goes_on(typed, tmp_path):
+    typed.set(TREADLE_MODEL=script(tmp_path, "```bash\ngive_answer --review 'All is well' --verdict APPROVE\n```"))
+    (tmp_path / "change.diff").write_text("diff --git a/x b/x\n")
+    ran = typed("review", "--diff", f"@{tmp_path / 'change.diff'}", "--dialect", "klingon", "--json")
+    assert (ran.code, ran.json["origin"]["dialect"]) == (1, "klingon")
+    assert "There is no dialect 'klingon'" in ran.json["why"]
+    assert "There is no dialect 'klingon'" in typed("jobs", "resume", ran.json["id"], "--json").json["why"]
+    again = typed("jobs", "resume", ran.json["id"], "--dialect", "native", "--json")
+    assert "klingon" not in again.json["why"]
 
 
 def test_what_is_not_settled_stays_as_the_assistant_has_it(typed, made, tmp_path):

@@ -67,6 +67,7 @@ class Host(Struct, frozen=True):
 
     home      the folder their data is kept in
     model     gives the model they chose, or the one to use where they chose none; `UnknownModel` says what to do without one
+    dialect   how they want models to call tools, where they said so: `native`, `held`, or the name of a dialect
     user      who they are
     terminal  where a command shows things; None where no command runs, as on a server
     approver  answers approvals on the spot; None where nobody can: a run then stops as "waiting"
@@ -97,6 +98,7 @@ class Host(Struct, frozen=True):
     headers: Mapping[str, str] = {}
     folder: Path | None = None
     shared: bool = False
+    dialect: str = ""
 
     @property
     def workspace(self) -> Path:
@@ -154,7 +156,7 @@ class Command(Struct, frozen=True):
 
     summary    what it does, in a few words without a full stop
     run        does it, and returns the exit code, at once or as an awaitable; not asked of a command that has parts
-    arguments  adds to what can be typed; `--model`, `--base-url`, `--user`, `--yes` and `--quiet` are there already
+    arguments  adds to what can be typed; `--model`, `--base-url`, `--dialect`, `--user`, `--yes` and `--quiet` are there already
     more       a sentence for its help
     parts      the commands below it, each with options of its own
     """

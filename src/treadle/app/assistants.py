@@ -122,11 +122,12 @@ def agent_of(
         "options": mine.options.suited(found.traits),
         "notes": mine.notes,
         "approver": host.approver,
+        "dialect": host.dialect,
         **mine.parts,
         **more,
         "toolsets": (*own, *more.get("toolsets", ())),
     }
-    led, is_program = _led(mine, host, found, more.get("dialect", ""))
+    led, is_program = _led(mine, host, found, parts["dialect"])
     if led is not found:
         parts["dialect"] = NATIVE  # a plan's calls are in no dialect
     own_tools = None if is_program else host  # a program has no use for the person's own

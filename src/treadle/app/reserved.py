@@ -85,10 +85,17 @@ def add_model_options(add_argument: Callable[..., object]) -> None:
     add_argument("--base-url", metavar="URL", help="where the model's server is")
 
 
+def add_dialect_option(add_argument: Callable[..., object]) -> None:
+    """How the model calls tools."""
+    how = "how the model calls: native, held, or the name of a dialect (default: what suits it)"
+    add_argument("--dialect", metavar="NAME", help=how)
+
+
 def add_common_options(parser: ArgumentParser) -> None:
     """What every command of an assistant has besides its own."""
     group = parser.add_argument_group("common options")
     add_model_options(group.add_argument)
+    add_dialect_option(group.add_argument)
     group.add_argument("--user", help="on whose behalf")
     group.add_argument("--yes", action="store_true", help="say yes to everything that would be asked")
     group.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")

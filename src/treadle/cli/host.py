@@ -31,9 +31,8 @@ from treadle.guard.policy import policy_from
 
 def host_for_command(args: Namespace, assistant: str = "") -> Host:
     """For a command of an assistant. Of what was typed, only the options that all of them have are looked at."""
-    common = Namespace(
-        model=args.model, base_url=args.base_url, user=args.user, yes=args.yes, quiet=args.quiet, assistant=assistant
-    )
+    typed = {name: getattr(args, name) for name in ("model", "base_url", "dialect", "user", "yes", "quiet")}
+    common = Namespace(**typed, assistant=assistant)
     face, chosen = Face(common), chosen_from(common)
 
     found: list[Model] = []
@@ -52,10 +51,11 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
         face.screen,
         face.approver,
         watcher=None if face.quiet else Teller(face.screen, says=False),
-        origin={"base_url": args.base_url} if args.base_url else {},
+        origin={name: typed[name] for name in ("base_url", "dialect") if typed[name]},
         detach=detach,
         remember=lambda about: replace(chosen, about=about).origin,
         talk=lambda session, agent: Talking(session, agent, chosen, face),
+        dialect=chosen.dialect,
     )
 
 

@@ -170,6 +170,7 @@ async def _resume(jobs: Jobs, args: argparse.Namespace) -> int:
         return code_of(job)
     args.model = args.model or job.origin.get("model", "")
     args.base_url = args.base_url or job.origin.get("base_url")
+    args.dialect = args.dialect or job.origin.get("dialect")
     args.user = args.user or job.user
     host = host_for_command(args)
     done = await carry_out(job.id, work_of(job), host)

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
-from treadle.app.reserved import add_common_options, add_model_options
+from treadle.app.reserved import add_common_options, add_dialect_option, add_model_options
 from treadle.cli.commands import Entry, Parser, add_commands, width
 from treadle.cli.numbers import count, number
 from treadle.cli.serving_options import serve_options, users_options
@@ -84,8 +84,7 @@ def _agent(command: Parser) -> None:
     group = command.add_argument_group("agent")
     group.add_argument("-a", "--assistant", metavar="NAME", help="ask one that is installed; `treadle assistants` lists them")
     add_model_options(group.add_argument)
-    how = "how the model calls: native, held, or the name of a dialect (default: what suits it)"
-    group.add_argument("--dialect", metavar="NAME", help=how)
+    add_dialect_option(group.add_argument)
     group.add_argument("-i", "--instructions", metavar="TEXT", help="what the model is told first; @FILE reads it from a file")
     group.add_argument("--temperature", type=number(0), metavar="T", help="how freely the model writes")
     group.add_argument("--max-tokens", type=count(1), metavar="N", help="the longest reply")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assistants.coding.stage import MENDED, SHOP, TESTS, asks, mends, needs_git, project, reports
+from assistants.coding.stage import MENDED, SHOP, TESTS, asks, git, mends, needs_git, project, reports
 from assistants.coding.table import PATIENCE, Gate, must_contain, named, served
 from browser import needs_browser
 
@@ -303,7 +303,20 @@ def test_a_push_that_waits_is_there_after_the_server_was_started_again(browser, 
         runner.run(answered(table.url))
 
 
-# taking back
+# taking over, and taking back
+
+
+def test_its_branch_is_merged_after_one_is_sure(visit, shop):
+    async def look(page):
+        await page.click("[data-does=merge]")
+        await page.wait_for("document.querySelector('dialog')?.innerText.includes('into main? Nothing is pushed.')")
+        await page.click("dialog button[value=yes]")
+        await says(page, "#said", "into main, which is at")
+        await page.wait_for("document.querySelector('[data-does=merge]') === null")
+        assert git(shop, "branch", "--show-current") == "main"
+        assert (shop / "shop.py").read_text() == MENDED
+
+    visit(look, mends(), reports(), before=done(shop), ready=OVER)
 
 
 def test_what_it_changed_is_taken_back_after_one_is_sure(visit, shop):

@@ -4,9 +4,9 @@ This module only says what it offers; everything it needs is imported when it is
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treadle import Assistant, Command, Host, Limits, Panel, Toolset, allow, later
 from treadle.assistants.coding.settings import CodingSettings
@@ -53,21 +53,10 @@ def _worker(name: str, summary: str, more: str = "") -> Command:
     return Command(name, summary, run, arguments, more)
 
 
-def _looker(name: str, summary: str, more: str = "") -> Command:
-    """A command that looks at what a job did, or takes it back."""
-
-    def arguments(parser: ArgumentParser) -> None:
-        from treadle.assistants.coding import undo
-
-        getattr(undo, f"{name}_arguments")(parser)
-
-    async def run(args: Namespace, host: Host) -> int:
-        from treadle.assistants.coding import undo
-
-        does: Callable[[Namespace, Host], Awaitable[Any]] = getattr(undo, name)
-        return await does(args, host)
-
-    return Command(name, summary, run, arguments, more)
+def _looker(name: str, module: str, summary: str, more: str = "") -> Command:
+    """A command about a job that there is: it looks at what that did, takes it back, or takes it over."""
+    function = f"treadle.assistants.coding.{module}:{name.replace('-', '_')}"
+    return Command(name, summary, later(function), later(f"{function}_arguments"), more)
 
 
 _BRANCH = "It works on a branch of its own and can be undone; `treadle jobs` lists jobs."
@@ -89,8 +78,12 @@ assistant = Assistant(
         _worker("debug", "find and mend a bug in this folder", _BRANCH),
         _worker("review", "review a branch, a diff, or what isn't committed yet", "Nothing is changed."),
         _worker("triage", "find out why something goes wrong", "Nothing is changed."),
-        _looker("diff", "show what a job changed, and nothing else"),
-        _looker("undo", "take back what a job changed", "Without --all, its last change."),
+        _looker("diff", "undo", "show what a job changed, and nothing else"),
+        _looker("undo", "undo", "take back what a job changed", "Without --all, its last change."),
+        _looker("patch", "finish", "write what a job changed as a patch, for git apply"),
+        _looker("merge", "finish", "merge a job's branch into the one it began from", "Nothing is pushed."),
+        _looker("pr", "finish", "push a job's branch and open a pull request, or write its description"),
+        _looker("follow-up", "finish", "go on from a job with a new one, which is told what was done", _BRANCH),
     ),
     routes=later("treadle.assistants.coding.routes:routes"),
     panel=Panel("Coding", Path(__file__).parent / "panel"),

@@ -46,6 +46,12 @@ async def patch_of(job: Job, checkpoints: Checkpoints, *, whole: bool = True) ->
     return await checkpoints.diff(span.states[0], span.states[until], touched) if touched and until else ""
 
 
+async def whole_patch_of(job: Job, checkpoints: Checkpoints) -> bytes:
+    """What it changed, without what was taken back since, as a patch that `git apply` takes."""
+    touched, span = job.facts.get("touched", ()), await span_of(job, checkpoints)
+    return await checkpoints.patch(span.states[0], span.states[span.at], touched) if touched and span.at else b""
+
+
 async def take_back(job_id: str, jobs: Jobs, *, steps: int | None = 1, force: bool = False) -> TakenBack:
     """Put the files back as they were `steps` changes ago, or before the job. Raises `ChangedSince` where they are others now."""
     with jobs.held(job_id) as job:

@@ -25,6 +25,10 @@ def _words(parser: ArgumentParser, name: str, what: str) -> None:
 
 def _common(parser: ArgumentParser) -> None:
     parser.add_argument("-C", "--workspace", metavar="FOLDER", default=".", help="where to work (default: here)")
+    _running(parser)
+
+
+def _running(parser: ArgumentParser) -> None:
     parser.add_argument("--keep-context", action="store_true", help="write what the model was asked and said into the job's folder")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--direct", action="store_true", help="work in this process, as it does anyway")
@@ -32,10 +36,14 @@ def _common(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the job as JSON at the end")
 
 
-def _changing(parser: ArgumentParser) -> None:
+def _leaving(parser: ArgumentParser) -> None:
     parser.add_argument("--push", action="store_true", help="push the branch at the end")
     parser.add_argument("--pr", action="store_true", help="push it and open a pull request, or write its description")
     parser.add_argument("--free", action="store_true", help="let a small model choose its tools itself")
+
+
+def _changing(parser: ArgumentParser) -> None:
+    _leaving(parser)
     _common(parser)
 
 
@@ -82,6 +90,14 @@ def triage_arguments(parser: ArgumentParser) -> None:
     _common(parser)
 
 
+def follow_up_arguments(parser: ArgumentParser) -> None:
+    """What can be typed after `treadle follow-up`."""
+    parser.add_argument("job", metavar="JOB", help="the id of the job that it goes on from")
+    _words(parser, "DESCRIPTION", "what is still to be done")
+    _leaving(parser)
+    _running(parser)
+
+
 def build_given(args: Namespace) -> Build:
     """What was typed, as the work takes it."""
     return Build(
@@ -96,6 +112,12 @@ def debug_given(args: Namespace) -> Debug:
     return Debug(
         _description(args), log, trace, args.failing_test, steps, args.push, args.pr, args.free, keep_context=args.keep_context
     )
+
+
+def follow_up_given(args: Namespace, kind: str, follows: str) -> Build | Debug:
+    """What was typed, as the work of this kind takes it."""
+    make = Debug if kind == "debug" else Build
+    return make(_description(args), push=args.push, pr=args.pr, free=args.free, keep_context=args.keep_context, follows=follows)
 
 
 def review_given(args: Namespace) -> Review:

@@ -1,13 +1,15 @@
 """What becomes of a job's changes: which they are, the commit on its branch, the push; and what is told of all that."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from treadle import Done, TreadleError
+from treadle import Done, Job, Settings, TreadleError
 from treadle.assistants.coding.answers import Report
 from treadle.assistants.coding.given import Build, Debug
-from treadle.assistants.coding.room import Room
+from treadle.assistants.coding.room import Room, git_rules
+from treadle.assistants.coding.show import target_of
 from treadle.assistants.coding.verify import Verified
 from treadle.workspace import commit_paths, publish, repository
 
@@ -38,7 +40,8 @@ async def delivered(room: Room, given: Build | Debug, report: Report, proof: Ver
     try:
         if report.done and room.settings.git.commit and output["branch"]:
             output |= await _committed(room, output)
-            output |= await _published(room, given, output)
+            if given.push or given.pr:
+                output |= await published(room.folder, room.settings, room.desk.job, output, pull_request=given.pr)
     except TreadleError as error:
         problem = str(error)
     spent = await room.desk.usage()
@@ -62,11 +65,18 @@ async def _committed(room: Room, output: dict[str, Any]) -> dict[str, Any]:
     return {"commit": commit or ""}
 
 
-async def _published(room: Room, given: Build | Debug, output: dict[str, Any]) -> dict[str, Any]:
-    if not (given.push or given.pr):
-        return {}
-    title, base = message_of(output["summary"], room.desk.job.title).partition("\n")[0], room.desk.job.facts.get("base") or ""
-    return await publish(room.folder, title, _body(output), rules=room.git, pull_request=given.pr, base=base, unsafe=room.unsafe)
+async def published(folder: Path, settings: Settings, job: Job, output: dict[str, Any], *, pull_request: bool) -> dict[str, str]:
+    """A job's branch pushed, with a pull request where one is wanted; what came of each, in words."""
+    return await publish(
+        folder,
+        message_of(output["summary"], job.title).partition("\n")[0],
+        _body(output),
+        rules=git_rules(settings),
+        pull_request=pull_request,
+        branch=output["branch"],
+        base=target_of(job),
+        unsafe=not settings.commands.sandbox,
+    )
 
 
 def message_of(summary: str, otherwise: str) -> str:

@@ -8,7 +8,10 @@ MOST = 12_000  # characters of one thing that was given; of a longer one the beg
 
 
 class Build(Struct, frozen=True, forbid_unknown_fields=True):
-    """Something to build. `push` and `pr` let it leave the machine; `free` lets a small model choose its tools itself."""
+    """Something to build. `push` and `pr` let it leave the machine; `free` lets a small model choose its tools itself.
+
+    `follows` is the id of a job that it goes on from.
+    """
 
     description: str
     issue: str = ""
@@ -17,6 +20,7 @@ class Build(Struct, frozen=True, forbid_unknown_fields=True):
     pr: bool = False
     free: bool = False
     keep_context: bool = False
+    follows: str = ""
 
 
 class Debug(Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,6 +35,7 @@ class Debug(Struct, frozen=True, forbid_unknown_fields=True):
     pr: bool = False
     free: bool = False
     keep_context: bool = False
+    follows: str = ""
 
 
 class Review(Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from treadle import Approval, Job
 from treadle.assistants.coding.account import Entry, Step
 from treadle.assistants.coding.patches import FilePatch
-from treadle.assistants.coding.show import lines, state_words
+from treadle.assistants.coding.show import lines, state_words, target_of
 from treadle.routes import redacted
 
 UNDER_WAY = ("pending", "running")
@@ -42,6 +42,8 @@ class JobTold(JobBrief, frozen=True, kw_only=True):
     can_undo: bool
     can_cancel: bool
     can_resume: bool
+    can_merge: bool
+    into: str
     doing: str
     approvals: list[Approval]
 
@@ -136,6 +138,8 @@ def told(job: Job, doing: str, approvals: list[Approval]) -> JobTold:
         can_undo=touched and not is_back and job.state not in UNDER_WAY,
         can_cancel=not job.is_over,
         can_resume=job.state in ("failed", "waiting"),
+        can_merge=job.state == "completed" and bool(output.get("commit")) and not (is_back or output.get("merged")),
+        into=target_of(job),
         doing=doing,
         approvals=approvals,
     )

@@ -26,6 +26,8 @@ TRIAGE = """\
 You find out why something goes wrong, for whoever will mend it. You can read the code and change nothing.
 Follow the stack trace or the log into the code until you can name the cause, and say how certain you are."""
 
+EARLIER = "This goes on from earlier work in this folder, whose changes are here already. Keep them unless the task says otherwise."
+
 UNVERIFIED = """\
 You said that it is done, but the tests say otherwise:
 

@@ -59,8 +59,7 @@ class Room(Struct, frozen=True):
     @property
     def git(self) -> GitRules:
         """What the person decided about git."""
-        git = self.settings.git
-        return GitRules(git.remote, git.draft_pr, git.branch_prefix, tuple(git.protected))
+        return git_rules(self.settings)
 
     def say(self, words: str) -> None:
         """What happens between turns, for whoever watches."""
@@ -75,6 +74,12 @@ class Room(Struct, frozen=True):
     def changes(self) -> bool:
         """Whether this kind of work changes anything."""
         return self.kind in ("build", "debug")
+
+
+def git_rules(settings: Settings) -> GitRules:
+    """What the person decided about git."""
+    git = settings.git
+    return GitRules(git.remote, git.draft_pr, git.branch_prefix, tuple(git.protected))
 
 
 def folder_of(job: Job) -> Path:
@@ -92,7 +97,8 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
     if kind in ("build", "debug") and settings.commands.sandbox:
         await require_sandbox(folder)
     model = await desk.host.model()
-    led = kind == "debug" and not free and not model.traits.native_calls
+    chooses = free or bool(desk.host.dialect)  # whoever names a dialect wants calls in it
+    led = kind == "debug" and not chooses and not model.traits.native_calls
     model = Kept(model, desk.folder / "context") if keeps or settings.context.keep else model
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
 
@@ -109,6 +115,7 @@ async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bo
         "policy": rules(room.kind, leaves=leaves),
         "approver": room.desk.host.approver,
         "priced": True,
+        "dialect": room.desk.host.dialect,
     }
     limits = asdict(await _limits(room, turn))  # over all turns of a job, so that what is left goes before what was settled
     model = Led(room.model, debug_plan) if room.led else room.model

@@ -6,10 +6,9 @@ Jobs are the person's whose host this is. Nothing that could leave the machine c
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
 from msgspec.structs import replace
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,10 +17,24 @@ from starlette.routing import BaseRoute
 
 from treadle import Approval, Host, Job, Jobs, RunNotFound, Runs, SettingsError, TreadleError, settings_of, spec_of
 from treadle.assistants.coding.account import Entry, doing, steps_of
+from treadle.assistants.coding.bodies import (
+    PATCH,
+    CallDecision,
+    FollowUp,
+    MergeTold,
+    NewJob,
+    PatchFile,
+    TakenBackTold,
+    Undo,
+    UndoRefused,
+    Workspaces,
+)
 from treadle.assistants.coding.carrying import FACE, Carrier, is_known
-from treadle.assistants.coding.changes import checkpoints_of, patch_of, take_back
+from treadle.assistants.coding.changes import checkpoints_of, patch_of, take_back, whole_patch_of
 from treadle.assistants.coding.command import NAME
-from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, title_of
+from treadle.assistants.coding.finish import NOTHING, merge_job, merge_words
+from treadle.assistants.coding.follow import follow_up_kind
+from treadle.assistants.coding.given import Build, Debug, Given, is_enough, title_of
 from treadle.assistants.coding.looks import (
     UNDER_WAY,
     JobBegun,
@@ -36,18 +49,15 @@ from treadle.assistants.coding.looks import (
     without_secrets,
 )
 from treadle.assistants.coding.patches import Patch, patch_in
-from treadle.assistants.coding.places import NoFolder, NotAllowed, Place, Places, must_be_contained
+from treadle.assistants.coding.places import NoFolder, NotAllowed, Places, must_be_contained
 from treadle.assistants.coding.sample import Sample, make_sample
 from treadle.assistants.coding.undo import BACK
-from treadle.routes import Accepted, Created, Decision, Events, Problem, get, json_response, post, redacted, routes_of
+from treadle.routes import Accepted, Created, Events, get, json_response, post, redacted, routes_of
 from treadle.workspace import ChangedSince
 
 MOST_JOBS = 100
 LOOKS = 1.0  # seconds between two looks at a job
 STATUSES: dict[type[TreadleError], int] = {NotAllowed: 403, NoFolder: 404, SettingsError: 409}
-Words = Annotated[str, Meta(max_length=20_000)]
-Log = Annotated[str, Meta(max_length=200_000)]
-Name = Annotated[str, Meta(max_length=250)]
 
 NO_JOB = {404: "there is no such job of theirs"}
 PLACE = {
@@ -57,72 +67,6 @@ PLACE = {
 }
 NO_MODEL = {502: "the model's server failed", 503: "there is no model; the sentence says what to do"}
 MANY = {429: "as many jobs are under way as they may have, or too many requests"}
-
-
-# What is sent
-
-
-class NewJob(Struct, frozen=True, forbid_unknown_fields=True):
-    """A job to begin. `what` is to be built, is wrong, or is what a change is for; `branch` is to be reviewed."""
-
-    kind: Literal["build", "debug", "review", "triage"]
-    workspace: Annotated[str, Meta(max_length=4_096)]
-    what: Words = ""
-    log: Log = ""
-    branch: Name = ""
-    base: Name = ""
-
-    def given(self) -> Given:
-        """As the work takes it."""
-        match self.kind:
-            case "build":
-                return Build(self.what.strip())
-            case "debug":
-                return Debug(self.what.strip(), self.log)
-            case "review":
-                return Review(self.branch.strip(), self.base.strip(), description=self.what.strip())
-            case "triage":
-                return Triage(self.what.strip(), self.log)
-
-
-class Undo(Struct, frozen=True, forbid_unknown_fields=True):
-    """What to take back: the last `steps` changes, or everything where there is no number."""
-
-    steps: Annotated[int, Meta(ge=1, le=10_000)] | None = None
-    force: bool = False
-
-
-class CallDecision(Decision, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the person says about a call that waits."""
-
-    reason: Annotated[str, Meta(max_length=500)] = ""
-
-
-# What comes back
-
-
-class Workspaces(Struct, frozen=True):
-    """The folders that may be worked in; `any` says that others may be named, `problem` what is wrong with the settings."""
-
-    workspaces: list[Place]
-    missing: list[str]
-    any: bool
-    problem: str
-
-
-class TakenBackTold(Struct, frozen=True):
-    """What was taken back, in lines for people."""
-
-    lines: list[str]
-
-
-class UndoRefused(Problem, frozen=True, kw_only=True):
-    """Why nothing was taken back; `changed` are files that the person has changed since."""
-
-    changed: tuple[str, ...] = ()
-
-
-# The handlers
 
 
 class Service:
@@ -163,17 +107,20 @@ class Service:
     @post("/api/coding/jobs", errors={**PLACE, 422: "there is nothing to go by", **MANY, **NO_MODEL})
     async def begin(self, request: Request, body: NewJob) -> Created[JobBegun]:
         """Begin a coding job."""
-        given, is_local = body.given(), _is_local(request)
+        return await self._begin(request, body.kind, body.given(), body.workspace.strip())
+
+    async def _begin(self, request: Request, kind: str, given: Given, workspace: str) -> JobBegun:
         if missing := is_enough(given):
             raise HTTPException(422, missing)
-        folder = self._places.opened(body.workspace.strip(), is_local=is_local)
+        is_local = _is_local(request)
+        folder = self._places.opened(workspace, is_local=is_local)
         settings = settings_of(folder)
         must_be_contained(folder, is_sandboxed=settings.commands.sandbox, is_local=is_local)
         self._check_amount(request)
         model = await self._host.model()  # one that can't be had is said before there is a job
         job = self._jobs.create(
             NAME,
-            body.kind,
+            kind,
             title_of(given),
             given=msgspec.to_builtins(given),
             workspace=str(folder),
@@ -238,6 +185,34 @@ class Service:
             return json_response(UndoRefused(False, words, words, changed=tuple(error.paths)), 409)
         said = [f"{BACK[change.kind]}: {change.path}" for change in taken.changes] or ["There was nothing to take back."]
         return TakenBackTold([*said, *([taken.words] if taken.words else [])])
+
+    @get("/api/coding/jobs/{job_id}/patch", errors={**NO_JOB, 409: "it has changed nothing, or its folder can't be looked at"})
+    async def patch(self, job_id: str) -> PatchFile:
+        """What a coding job has changed, as a patch for `git apply`."""
+        job = self._job(job_id)
+        found = await whole_patch_of(job, checkpoints_of(job, self._jobs))
+        return Response(found, media_type=PATCH, headers={"content-disposition": f'attachment; filename="{job.id}.patch"'})
+
+    @post("/api/coding/jobs/{job_id}/merge", errors={**PLACE, 409: "nothing was merged; the sentence says why"})
+    async def merge(self, request: Request, job_id: str) -> MergeTold:
+        """Merge the branch of a coding job into the one that it began from. Nothing is pushed."""
+        job = self._job(job_id)
+        self._check_place(job, request)
+        try:
+            merged = await merge_job(job.id, self._jobs)
+        except TreadleError as error:  # git's, or another process has it
+            raise HTTPException(409, redacted(str(error))) from error
+        return MergeTold(merged.into, merged.commit, [merge_words(job, merged)])
+
+    @post("/api/coding/jobs/{job_id}/follow-up", errors={**PLACE, 422: "there is nothing to go by", **MANY, **NO_MODEL})
+    async def follow_up(self, request: Request, job_id: str, body: FollowUp) -> Created[JobBegun]:
+        """Begin a coding job that goes on from this one, on a branch from its branch."""
+        job = self._job(job_id)
+        kind = follow_up_kind(job)
+        if not body.what.strip():
+            raise HTTPException(422, NOTHING)
+        make = Debug if kind == "debug" else Build
+        return await self._begin(request, kind, make(body.what.strip(), follows=job.id), job.workspace)
 
     @post("/api/coding/jobs/{job_id}/approvals/{call_id}", errors=PLACE, returns="it is written down, and the job goes on")
     async def decide(self, request: Request, job_id: str, call_id: str, body: CallDecision) -> Accepted[JobNow]:

@@ -55,6 +55,8 @@ def lines(job: Job) -> list[str]:
         commit = f", commit {output['commit'][:10]}" if output.get("commit") else ""
         back = f"; `git switch {base}` goes back" if base and job.facts.get("base_commit") else ""
         found.append(f"Branch: {output['branch']}{commit}{back}")
+    if output.get("merged"):
+        found.append(f"Merged: {output['merged']}")
     if output.get("pushed"):
         found.append(f"Pushed: {output['pushed']}")
     if output.get("pull_request"):
@@ -62,6 +64,11 @@ def lines(job: Job) -> list[str]:
     if output.get("usage"):
         found.append(f"Used: {_spent(job, output['usage'])}")
     return found
+
+
+def target_of(job: Job) -> str:
+    """The branch that a job's changes are for: the one it began from, and for a follow-up the one its first job began from."""
+    return str(job.facts.get("into") or job.facts.get("base") or "")
 
 
 def next_steps(job: Job) -> list[str]:

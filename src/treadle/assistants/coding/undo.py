@@ -13,27 +13,28 @@ BACK = {"added": "Brought back", "modified": "Put back", "deleted": "Removed aga
 
 def diff_arguments(parser: ArgumentParser) -> None:
     """What can be typed after `treadle diff`."""
-    _job(parser)
+    job_argument(parser)
     parser.add_argument("--stat", action="store_true", help="only which files")
 
 
 def undo_arguments(parser: ArgumentParser) -> None:
     """What can be typed after `treadle undo`."""
-    _job(parser)
+    job_argument(parser)
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--all", action="store_true", help="everything the job changed (default: its last change)")
     much.add_argument("--steps", type=int, default=1, metavar="N", help="its last N changes")
     parser.add_argument("--force", action="store_true", help="also where you have changed the same files since")
 
 
-def _job(parser: ArgumentParser) -> None:
+def job_argument(parser: ArgumentParser) -> None:
+    """Which job is meant."""
     parser.add_argument("job", nargs="?", default="", metavar="JOB", help="the job's id (default: the last one in this folder)")
 
 
 async def diff(args: Namespace, host: Host) -> int:
     """Show what a job changed."""
     terminal, jobs = host.shown_at, Jobs(host.home.folder)
-    job = _found(args.job, jobs)
+    job = job_meant(args.job, jobs)
     checkpoints = checkpoints_of(job, jobs)
     if args.stat:
         states = (await span_of(job, checkpoints)).states
@@ -55,7 +56,7 @@ def _style(line: str) -> str:
 async def undo(args: Namespace, host: Host) -> int:
     """Put the files back as they were before."""
     terminal, jobs = host.shown_at, Jobs(host.home.folder)
-    job = _found(args.job, jobs)
+    job = job_meant(args.job, jobs)
     if args.steps < 1:
         raise SettingsError("--steps takes a number from 1 up.")
     try:
@@ -74,7 +75,8 @@ async def undo(args: Namespace, host: Host) -> int:
     return 0
 
 
-def _found(job_id: str, jobs: Jobs) -> Job:
+def job_meant(job_id: str, jobs: Jobs) -> Job:
+    """The job by this id, or the last one in this folder. Raises a sentence where it has changed nothing."""
     job = jobs.get(job_id) if job_id else _last(jobs)
     checkpoints_of(job, jobs)
     return job

@@ -10,6 +10,7 @@ import msgspec
 from treadle import Approval, Desk, Done, RunResult, SettingsError
 from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.deliver import changed, delivered
+from treadle.assistants.coding.follow import earlier_facts
 from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, shortened, told
 from treadle.assistants.coding.room import Room, agent_in, branch_of, room_for
 from treadle.assistants.coding.tools import bounds_of, bounds_of_tests, usual_tests
@@ -84,7 +85,7 @@ async def _worked(room: Room, given: Build | Debug) -> Done:
     """Let the agent work until its claim holds or it gives up, and deliver what there is."""
     desk, before = room.desk, _known(room.desk.job.facts.get("tests_before"))
     turn = max(0, await desk.turns() - 1)  # taken up again, it goes on with the last
-    prompt, given_up = _task(given, before), desk.before == "failed"
+    prompt, given_up = _task(given, before, desk.job.facts.get("earlier", "")), desk.before == "failed"
     while True:
         tests = bounds_of_tests(room.settings, before)
         agent = await agent_in(room, leaves=given.push or given.pr, turn=turn, tests=tests)
@@ -109,10 +110,12 @@ async def _worked(room: Room, given: Build | Debug) -> Done:
 async def _prepare(room: Room, given: Build | Debug) -> None:
     """Once, before anything is changed: a checkpoint, a branch, and what the tests say. Taken up again, only what is missing."""
     desk, facts = room.desk, room.desk.job.facts
-    if "before" not in facts:
-        desk.note(before=await room.checkpoints.take("before the job"))
+    if given.follows and "earlier" not in facts:
+        desk.note(**earlier_facts(given.follows, desk))
     if "branch" not in facts:
         await _begin_branch(room, given)
+    if "before" not in facts:
+        desk.note(before=await room.checkpoints.take("before the job"))
     if "tests_before" not in facts:
         room.say("Running the tests before the first change …")
         desk.note(
@@ -122,18 +125,25 @@ async def _prepare(room: Room, given: Build | Debug) -> None:
 
 
 async def _begin_branch(room: Room, given: Build | Debug) -> None:
-    """A branch of its own, where the folder is a repository; where it came from is noted before it is made."""
+    """A branch of its own, where the folder is a repository; where it came from is noted before it is made.
+
+    A follow-up begins where the earlier job's branch is.
+    """
     desk, found = room.desk, await repository(room.folder, remote=room.settings.git.remote, unsafe=room.unsafe)
     if found is None:
         if given.push or given.pr:
             raise SettingsError(f"{room.folder} is not the root of a repository, so nothing can be pushed from it.")
         return
+    start = str(desk.job.facts.get("begins_from") or "")
     if "base" not in desk.job.facts:
-        desk.note(base=found.branch, base_commit=found.head, dirty=list(found.dirty))
+        desk.note(base=start or found.branch, base_commit=found.head, dirty=list(found.dirty))
     if found.dirty:
         room.say(f"Not committed before: {', '.join(found.dirty[:5])}. It comes along on the job's branch.")
     branch = branch_of(room)
-    await start_branch(room.folder, branch, unsafe=room.unsafe)
+    await start_branch(room.folder, branch, start=start, unsafe=room.unsafe)
+    if start:
+        began = await repository(room.folder, unsafe=room.unsafe)
+        desk.note(base_commit=began.head if began else None)
     desk.note(branch=branch)
 
 
@@ -146,8 +156,8 @@ async def _tested(room: Room) -> Outcome:
     return await check(room.folder, wanted, bounds=bounds_of(room.settings), unsafe=room.unsafe)
 
 
-def _task(given: Build | Debug, before: Outcome | None) -> str:
-    parts = [told(given)]
+def _task(given: Build | Debug, before: Outcome | None, earlier: str) -> str:
+    parts = [told(given), *([earlier] if earlier else [])]
     if before is not None and before.state not in ("not run", "no tests"):
         parts.append(f"Before your first change, the tests say:\n{outcome_words(before)}")
     return "\n\n".join(parts)

@@ -196,7 +196,8 @@ class Service:
         answer = _read(found.reading, body.metadata or {}, await self._debugged(found))
         if not found.reading.metadata.is_failed:
             return json_response(answer)
-        return json_response({**answer, "success": False, "error": found.reading.metadata.label}, 502)
+        label = found.reading.metadata.label
+        return json_response({**answer, "success": False, "error": label, "detail": label}, 502)
 
     @post("/api/reading/readings", errors={400: "something is missing, or can't be read"}, most=MOST_BYTES)
     async def prepare(self, body: SourceAsked) -> Prepared:

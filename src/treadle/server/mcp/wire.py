@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from typing import cast
 
 import anyio
+import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp.types import jsonrpc_message_adapter
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from treadle.toolsets.threads import Threads
 
@@ -30,6 +32,7 @@ class Wire:
     def __init__(self, source: int, sink: int) -> None:
         self._source = source
         self._sink = sink
+        self._sending = anyio.Lock()
 
     @asynccontextmanager
     async def streams(self) -> AsyncGenerator[tuple[Heard, Said]]:
@@ -55,23 +58,44 @@ class Wire:
             async with hearing:
                 while piece := await _threads.run(os.read, (self._source, PIECE), {}):
                     *lines, rest = (rest + piece).split(b"\n")
-                    for line in lines:
-                        await hearing.send(_message(line))
+                    for line in filter(bytes.strip, lines):
+                        await self._heard(line, hearing)
+
+    async def _heard(self, line: bytes, hearing: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """Pass a message on. What is none is answered here: the SDK would drop it, and the client would wait for an answer."""
+        try:
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError:
+            await self._send(_refusal(line))
+        else:
+            await hearing.send(SessionMessage(message))
 
     async def _write(self, saying: MemoryObjectReceiveStream[SessionMessage], written: anyio.Event) -> None:
         with suppress(OSError):  # nobody reads any more
             async with saying:
                 async for message in saying:
-                    line = message.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
-                    await _threads.run(_write_all, (self._sink, line.encode()), {})
+                    await self._send(message.message)
         written.set()
 
+    async def _send(self, message: JSONRPCMessage) -> None:
+        line = message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
+        async with self._sending:  # lines of two tasks must not mix
+            await _threads.run(_write_all, (self._sink, line.encode()), {})
 
-def _message(line: bytes) -> SessionMessage | Exception:
+
+def _refusal(line: bytes) -> JSONRPCError:
+    """The error for a line that is no message of JSON-RPC, with the id of the request where that can be read."""
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError as error:
-        return error
+        said = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _error(None, PARSE_ERROR, f"Parse error: {error}")
+    number = cast("dict[str, object]", said).get("id") if isinstance(said, dict) else None
+    known = number if isinstance(number, int | str) and not isinstance(number, bool) else None
+    return _error(known, INVALID_REQUEST, "Invalid Request: a line is a request, a notification or a response of JSON-RPC 2.0.")
+
+
+def _error(number: int | str | None, code: int, message: str) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))
 
 
 def _write_all(sink: int, data: bytes) -> None:

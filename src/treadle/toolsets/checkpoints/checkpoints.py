@@ -39,7 +39,11 @@ class Checkpoints:
 
     async def diff(self, since: str, until: str | None = None, paths: Sequence[str] = ()) -> str:
         """The same as a unified diff, of some paths or of all. It is as long as it is; shorten it before a model reads it."""
-        return await asyncio.to_thread(self._diff, since, until, tuple(paths))
+        return (await asyncio.to_thread(self._diff, since, until, tuple(paths))).decode(errors="replace")
+
+    async def patch(self, since: str, until: str | None = None, paths: Sequence[str] = ()) -> bytes:
+        """The same, byte for byte and with what is no text, so that `git apply` takes it."""
+        return await asyncio.to_thread(self._diff, since, until, tuple(paths), whole=True)
 
     async def restore(
         self,
@@ -84,12 +88,12 @@ class Checkpoints:
         told = tuple(change for change in changes if change.kind != "added" or change.path not in unknown)
         return later, told, len(told) < len(changes)
 
-    def _diff(self, since: str, until: str | None, paths: tuple[str, ...]) -> str:
+    def _diff(self, since: str, until: str | None, paths: tuple[str, ...], *, whole: bool = False) -> bytes:
         with self._session() as session:
             later, changes, more = self._compared(session, since, until)
             if more and not paths:
                 paths = tuple(path for change in changes for path in (change.path, change.was) if path)
-            return patch_between(session.git, since, later, paths) if changes or paths else ""
+            return patch_between(session.git, since, later, paths, whole=whole) if changes or paths else b""
 
     def _restore(self, wanted: str, expected: str | None, paths: Collection[str] | None, force: bool) -> tuple[Change, ...]:
         target = self._store.checkpoint(wanted)

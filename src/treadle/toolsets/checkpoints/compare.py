@@ -33,8 +33,8 @@ def _changes(words: Iterator[str]) -> Iterator[Change]:
         yield Change(next(words), kind, was)
 
 
-def patch_between(git: Git, since: str, until: str, paths: Sequence[str]) -> str:
-    """The same as a unified diff, of these paths or of all."""
+def patch_between(git: Git, since: str, until: str, paths: Sequence[str], *, whole: bool = False) -> bytes:
+    """The same as a unified diff, of these paths or of all; `whole`, with what is no text, so that `git apply` takes it."""
+    content = ("--binary", "--full-index") if whole else ()
     plain = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
-    said = git.run("--literal-pathspecs", "diff-tree", "-r", "-p", "-M", *plain, since, until, "--", *paths)
-    return said.decode(errors="replace")
+    return git.run("--literal-pathspecs", "diff-tree", "-r", "-p", "-M", *plain, *content, since, until, "--", *paths)

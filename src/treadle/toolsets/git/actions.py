@@ -89,9 +89,9 @@ class Actions:
         what = f"Pushed {name} at {pushed.commit[:10]} to" if pushed.new else f"{name} at {pushed.commit[:10]} is there already:"
         return f"{what} {pushed.address.shown}."
 
-    async def create_pr(self, title: str, body: str, base: str, draft: bool | None) -> str:
-        """A pull request of the current branch."""
-        name = await self._branch("")
+    async def create_pr(self, title: str, body: str, base: str, draft: bool | None, branch: str = "") -> str:
+        """A pull request of a branch, the current one where none is named."""
+        name = await self._branch(branch)
         check_branch(name, self._rules.protected, "open a pull request from")
         if not title.strip() or not title.isprintable():
             raise Refused("A pull request needs a title of one line. Say what the change does.")

@@ -34,11 +34,19 @@ async def _uncommitted(git: Git, state: State) -> str:
 
 
 async def publish(
-    folder: str | Path, title: str, body: str, *, rules: Rules, pull_request: bool, base: str = "", unsafe: bool = False
+    folder: str | Path,
+    title: str,
+    body: str,
+    *,
+    rules: Rules,
+    pull_request: bool,
+    branch: str = "",
+    base: str = "",
+    unsafe: bool = False,
 ) -> dict[str, str]:
-    """The current branch pushed, with a pull request where one is wanted; what came of each, in words."""
+    """A branch pushed (the current one, unless named), with a pull request where one is wanted; what came of each, in words."""
     actions = Actions(Git(folder, unsafe=unsafe), Outside(Path(folder)), rules)
-    done = {"pushed": await actions.push("", rules.remote)}
+    done = {"pushed": await actions.push(branch, rules.remote)}
     if pull_request:
-        done["pull_request"] = await actions.create_pr(title, body, base, None)
+        done["pull_request"] = await actions.create_pr(title, body, base, None, branch)
     return done

@@ -15,7 +15,7 @@ from treadle.toolsets.git.inside import Git
 from treadle.toolsets.git.looks import DIFF, known
 from treadle.toolsets.git.names import branch_named
 from treadle.toolsets.git.outside import Outside
-from treadle.toolsets.git.problems import NoRepository
+from treadle.toolsets.git.problems import NoRepository, Refused
 from treadle.toolsets.git.staging import chosen
 from treadle.toolsets.git.state import QUERY, state_of
 
@@ -50,13 +50,18 @@ async def facts(folder: str | Path, *, remote: str = "origin", unsafe: bool = Fa
     )
 
 
-async def start_branch(folder: str | Path, name: str, *, unsafe: bool = False) -> None:
-    """Be on a branch, which is made if it isn't there. What isn't committed comes along."""
+async def start_branch(folder: str | Path, name: str, *, start: str = "", unsafe: bool = False) -> None:
+    """Be on a branch, which is made if it isn't there, from the branch `start` or from here. What isn't committed comes along."""
     git, branch = Git(folder, unsafe=unsafe), branch_named(name)
     if state_of(await git.read(*QUERY, "--untracked-files=no")).branch == branch:
         return
-    there = await commit_of(git, f"refs/heads/{branch}")
-    await git.change("switch", "--no-guess", *((branch,) if there else ("--no-track", "-c", branch)))
+    if await commit_of(git, f"refs/heads/{branch}"):
+        await git.change("switch", "--no-guess", branch)
+        return
+    begin = await commit_of(git, f"refs/heads/{branch_named(start)}") if start else ""
+    if start and not begin:
+        raise Refused(f"There is no branch {start} any more, so nothing can go on from it.")
+    await git.change("switch", "--no-guess", "--no-track", "-c", branch, *([begin] if begin else []))
 
 
 async def leave_branch(folder: str | Path, branch: str, base: str, commit: str | None, *, unsafe: bool = False) -> bool:

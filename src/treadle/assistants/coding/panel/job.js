@@ -18,6 +18,8 @@ const GONE = "Its process is gone, and nobody goes on with it.";
 const ACTIONS = [  // what has to be so, what is done, and what the button says
   ["can_cancel", "cancel", "Stop it"],
   ["can_go_on", "resume", "Go on"],
+  ["can_merge", "merge", "Merge"],
+  ["can_undo", "patch", "Patch"],
   ["can_undo", "last", "Undo last change"],
   ["can_undo", "all", "Undo everything"],
 ];
@@ -120,6 +122,16 @@ export function job({ reveal, changed }) {
     });
   };
 
+  const merge = async () => {
+    if (!await sure(`Merge ${told.branch} into ${told.into}? Nothing is pushed.`, "Merge")) return;
+    await careful(async () => {
+      const { lines } = await ask(path("/merge"), {});
+      say(lines.join("\n"), "good");
+      follow();
+      changed();
+    });
+  };
+
   /** Where somebody has changed the same files since, they are asked once more. */
   const takenBack = async (body) => {
     try {
@@ -133,6 +145,8 @@ export function job({ reveal, changed }) {
   const does = {
     cancel: () => act("/cancel"),
     resume: () => act("/resume"),
+    merge,
+    patch: () => location.assign(path("/patch")),  // it is downloaded, and the page stays
     last: () => undo(LAST, { steps: 1 }),
     all: () => undo(ALL, {}),
   };
