@@ -2,15 +2,23 @@
 
 import re
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from server.running import Serving
 from server.runs.asking import Gate, rivers, with_server
+from treadle import AssistantSession
 from treadle.core.errors import ModelRefused
 from treadle.core.requests import Usage
 from treadle.models.scripted import Answer, Asked, Scripted, calls
+from treadle.routes import post, routes_of
 from treadle.server.metrics import Metric, text_of
 from treadle.stores.people import Person
+
+
+class Question(Struct):
+    question: str
+    run_id: str = ""
 
 
 async def figures(ask):
@@ -90,6 +98,37 @@ def test_turns_on_the_wires_are_counted_like_any_other(tmp_path):
     assert after['treadle_turns_ended_total{assistant="rivers",stopped="waiting"}'] == 1
     assert after['treadle_turns_ended_total{assistant="rivers",stopped="failed"}'] == 1
     assert after["treadle_model_requests_total"] == 1
+
+
+def test_turns_on_an_assistants_own_routes_are_counted_like_any_other(tmp_path):
+    used = Usage(requests=1, input_tokens=10, output_tokens=2)
+    replies = [replace(calls(("depth", {"river": "Elbe"})), usage=used), replace(Answer("Four."), usage=used)]
+
+    def routes(host):
+        @post("/api/rivers/asked")
+        async def asked(body: Question) -> str:
+            """Ask about rivers."""
+            session = AssistantSession(rivers(), host)
+            return (await session.run(body.question, run_id=body.run_id or None)).result.run_id
+
+        return routes_of(asked)
+
+    async def work(ask):
+        _, run_id = await ask("POST", "/api/rivers/asked", {"question": "How deep?"})
+        await ask("POST", "/api/rivers/asked", {"question": "And now?", "run_id": run_id})
+        failed = await ask("POST", "/api/rivers/asked", {"question": "And then?", "run_id": run_id})
+        return failed[0], await figures(ask)
+
+    model = Scripted(*replies, replace(Answer("Five."), usage=used), ModelRefused("No.", status=400))
+    with Serving(tmp_path, [rivers(routes=routes)], model) as server:
+        _, after = with_server(server, work)
+    assert after['treadle_turns_started_total{assistant="rivers"}'] == 3
+    assert after['treadle_turns_under_way{assistant="rivers"}'] == 0
+    assert after['treadle_turns_ended_total{assistant="rivers",stopped="answered"}'] == 2
+    assert after['treadle_turns_ended_total{assistant="rivers",stopped="failed"}'] == 1
+    assert after['treadle_calls_total{effect="read",problem="none"}'] == 1
+    assert after["treadle_model_requests_total"] == 3
+    assert after['treadle_tokens_total{kind="input"}'] == 30
 
 
 def test_they_are_for_those_who_see_to_the_server(tmp_path):

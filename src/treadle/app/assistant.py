@@ -7,6 +7,7 @@ whatever is heavy is imported by the functions it names. How they are found and 
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle.core.errors import SettingsError
-from treadle.core.requests import Options
+from treadle.core.requests import Options, Usage
 from treadle.core.seams import Model, Policy, Toolset, Watcher
 from treadle.engine.setup import Approver, Caller, Instructions
 from treadle.guard.policy import Rule
@@ -73,6 +74,7 @@ class Host(Struct, frozen=True):
     approver  answers approvals on the spot; None where nobody can: a run then stops as "waiting"
     at_end    takes what has to be closed when the face ends: a function, or one that gives an awaitable
     watcher   tells them what happens in a run, as it happens
+    observe   counts the turns of sessions where the face has metrics: a context for each turn, which gives a watcher
     origin    what the face needs to lend the same model again, when a job goes on another day
     remember  gives the origin of a run, by which the face can take it up again, from what the assistant has to know then
     detach    begins a command of Treadle that goes on when the face ends; None where there is no such thing
@@ -99,6 +101,7 @@ class Host(Struct, frozen=True):
     folder: Path | None = None
     shared: bool = False
     dialect: str = ""
+    observe: "Callable[[str, str, Usage, Agent[Any]], AbstractContextManager[Watcher]] | None" = None
 
     @property
     def workspace(self) -> Path:

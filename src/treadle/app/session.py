@@ -6,7 +6,7 @@ same at all of them: the assistant's own command, `ask` and `chat`, pages, HTTP 
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, cast
 
 from msgspec import Struct
@@ -19,7 +19,8 @@ from treadle.app.runs import Runs
 from treadle.core.entries import Entry, Finished
 from treadle.core.errors import RunNotFound
 from treadle.core.messages import Message
-from treadle.core.seams import Model
+from treadle.core.requests import Usage
+from treadle.core.seams import Model, Watcher
 from treadle.engine.engine import new_run_id
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Answer, Approval, Caller
@@ -122,16 +123,29 @@ class AssistantSession:
     ) -> SessionReply:
         """Ask something, in a run that goes on or in a new one."""
         agent, how = await self._turn(message, run_id, history, model)
-        watchers = () if self.host.watcher is None else (self.host.watcher,)
-        return await self._ended(await agent.run(message, watchers=watchers, **how))
+        own = () if self.host.watcher is None else (self.host.watcher,)
+        async with self.observed(agent, how["run_id"]) as counting:
+            result = await agent.run(message, watchers=(*own, *counting), **how)
+        return await self._ended(result)
 
     async def stream(
         self, message: str, *, run_id: str | None = None, history: Sequence[Message] = (), model: Model | None = None
     ) -> AsyncIterator[Any]:
         """`run`, seen as it happens: events, and the `SessionReply` in place of the last. Leaving early cancels the run."""
         agent, how = await self._turn(message, run_id, history, model)
-        async for event in self._seen(agent.stream(message, **how)):
-            yield event
+        async with self.observed(agent, how["run_id"]) as counting:
+            async for event in self._seen(agent.stream(message, watchers=counting, **how)):
+                yield event
+
+    @asynccontextmanager
+    async def observed(self, agent: Agent[Any], run_id: str = "", *, resumes: bool = False) -> AsyncGenerator[tuple[Watcher, ...]]:
+        """For as long as a turn lasts: what counts it, where the face has metrics. Without an id it is that of a new run."""
+        if self.host.observe is None:
+            yield ()
+            return
+        used = replay(await self.host.home.journal.read(run_id)).spent.usage if resumes else Usage()
+        with self.host.observe(self.assistant.name, run_id, used, agent) as watcher:
+            yield (watcher,)
 
     async def _turn(
         self, message: str, run_id: str | None, history: Sequence[Message], model: Model | None
@@ -166,15 +180,18 @@ class AssistantSession:
     async def answer(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None = None) -> SessionReply:
         """What the person says about a call that waits; the run then goes on."""
         agent = await self._answered(run_id, call_id, answer, digest, model)
-        return await self._ended(await agent.resume(run_id, **await self._kept()))
+        async with self.observed(agent, run_id, resumes=True) as counting:
+            result = await agent.resume(run_id, watchers=counting, **await self._kept())
+        return await self._ended(result)
 
     async def stream_answer(
         self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None = None
     ) -> AsyncIterator[Any]:
         """`answer`, seen as it happens. Leaving early doesn't stop it: it may be what the person approved."""
         agent = await self._answered(run_id, call_id, answer, digest, model)
-        async for event in self._seen(agent.stream_resumed(run_id, **await self._kept())):
-            yield event
+        async with self.observed(agent, run_id, resumes=True) as counting:
+            async for event in self._seen(agent.stream_resumed(run_id, watchers=counting, **await self._kept())):
+                yield event
 
     async def _answered(self, run_id: str, call_id: str, answer: Answer, digest: str, model: Model | None) -> Agent[Any]:
         """The agent that can go on with a run, once it is journaled what was said about its call."""

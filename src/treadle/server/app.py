@@ -130,8 +130,9 @@ def application(
 ) -> Starlette:
     """What one person has. `last` is done when everything else is closed; `shared` is what all persons of a server share."""
     opened: list[Callable[[], object]] = []
-    lent = replace(host, at_end=opened.append)
-    service = Service(assistants, lent, person, shared or make_shared())
+    common = shared or make_shared()
+    lent = replace(host, at_end=opened.append, observe=common.figures.turn)
+    service = Service(assistants, lent, person, common)
     app = Starlette(
         routes=_routes(assistants, lent, [*login, *service.routes(lambda: app.routes)]),
         middleware=around,

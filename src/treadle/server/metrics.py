@@ -6,10 +6,11 @@ The same figures for all persons of a server. Those that last are `stores.stats`
 import os
 import sys
 import time
+from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 from starlette.exceptions import HTTPException
@@ -18,11 +19,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from treadle.core.calls import Deny
-from treadle.core.events import CallJudged, CallReturned, Event, ReplyArrived
+from treadle.core.events import CallJudged, CallReturned, Event, ReplyArrived, RunEnded
 from treadle.core.requests import Usage
 from treadle.core.seams import Toolset
 from treadle.routes import Returns, get, routes_of
 from treadle.stores.people import Person
+
+if TYPE_CHECKING:
+    from treadle.app.agent import Agent
 
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"
 OTHER = "other"  # a tool whose class isn't known here
@@ -95,6 +99,29 @@ class Figures:
                 self.usage, used = self.usage + _more(event.usage, used), event.usage
 
         return watch
+
+    @contextmanager
+    def turn(self, assistant: str, run_id: str, used: Usage, agent: "Agent[Any]") -> Generator[Callable[[Event], None]]:
+        """For as long as a turn of a session lasts (`Host.observe`): it counts, however it ends. A new run may have no id yet."""
+        count: Callable[[Event], None] | None = None
+        stopped = "failed"
+
+        def watch(event: Event) -> None:
+            nonlocal count, run_id, stopped
+            run_id = run_id or event.run_id  # the first event is that the run begins
+            count = count or self.watch(run_id, used, lambda: effects_of(agent.setup.toolset))
+            count(event)
+            if isinstance(event, RunEnded) and event.run_id == run_id:
+                stopped = event.result.stopped
+
+        self.begins(assistant)
+        try:
+            yield watch
+        except (CancelledError, GeneratorExit):
+            stopped = "left"
+            raise
+        finally:
+            self.ends(assistant, stopped)
 
     async def waiting(self) -> int:
         """How many runs wait for a person."""

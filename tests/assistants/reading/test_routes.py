@@ -156,9 +156,10 @@ def test_nothing_outside_of_the_folder_is_read(server, tmp_path, path):
 
 def test_a_reading_that_nobody_waits_for_is_stopped(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    stopped = threading.Event()
+    asked, stopped = threading.Event(), threading.Event()
 
     async def never(request):
+        asked.set()
         try:
             await asyncio.sleep(60)
             yield TextDelta("")
@@ -167,10 +168,12 @@ def test_a_reading_that_nobody_waits_for_is_stopped(tmp_path, monkeypatch):
 
     async def leave(url):
         body = {"filename": "shop.py", "language": "python", "source_code": SHOP}
-        timeout = aiohttp.ClientTimeout(total=1)
-        async with aiohttp.ClientSession(timeout=timeout) as session:
-            with pytest.raises(TimeoutError):
-                await session.post(f"{url}/api/iris/analyze", json=body)
+        async with aiohttp.ClientSession() as session:
+            waiting = asyncio.create_task(session.post(f"{url}/api/iris/analyze", json=body))
+            assert await asyncio.to_thread(asked.wait, 60)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
 
     with Serving(tmp_path, [assistant], Scripted(never)) as serving:
         asyncio.run(leave(serving.url))

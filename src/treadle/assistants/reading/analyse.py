@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Host, Model, Program, RunResult, Runs, UnknownModel, Usage, agent_of
+from treadle import AssistantSession, Host, Model, Program, RunResult, Runs, UnknownModel, Usage
 from treadle.assistants.reading.check import Settled
 from treadle.assistants.reading.paths import TOOL, Asked
 from treadle.assistants.reading.program import (
@@ -113,14 +113,17 @@ async def _run(
         return analysis(host, about, source, stages)
 
     told: dict[str, Any] = msgspec.to_builtins(about)
-    agent = agent_of(replace(assistant, lead=lead), replace(host, model=same, about=told), model, priced=True)
+    session = AssistantSession(replace(assistant, lead=lead), replace(host, model=same), told)
+    agent = session.agent(model, priced=True)
     kept: dict[str, Any] = {"journal": host.home.services(), "user": host.user, "origin": host.remember(told)}
     result: Any = None
-    async with aclosing(cast("AsyncGenerator[Any]", agent.stream(question_about(about.filename), **kept))) as events:
-        async for event in events:
-            result = getattr(event, "result", None)
-            if hasattr(event, "attempt"):  # a request is tried again
-                failed.append(FailedRequest(time.time(), event.reason))
+    async with session.observed(agent) as watchers:
+        stream = agent.stream(question_about(about.filename), watchers=watchers, **kept)
+        async with aclosing(cast("AsyncGenerator[Any]", stream)) as events:
+            async for event in events:
+                result = getattr(event, "result", None)
+                if hasattr(event, "attempt"):  # a request is tried again
+                    failed.append(FailedRequest(time.time(), event.reason))
     assert isinstance(result, RunResult), "the last event carries it"
     if result.stopped == "failed":
         failed.append(FailedRequest(time.time(), result.reason))
