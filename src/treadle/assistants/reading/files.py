@@ -78,7 +78,7 @@ async def source_from(data: bytes | str, name: str, language: str, outliner: Out
     known = canonical(language) if language else language_of(name, found.text)
     if known is None:
         said = f"The language {language!r} isn't known" if language else f"What {name} is written in can't be told from its name"
-        raise NotReadable(f"{said}. Known are: {', '.join(languages())}.")
+        raise NotReadable(f"{said}. Known are: {', '.join(languages())}. Name it: `--language NAME`, `language` over HTTP.")
     notes = tuple(filter(None, (found.note, MINIFIED if is_minified(found.text) else "")))
     outline = await outliner.outline(found.text, known)
     return source_of(name, found.text, outline, notes)
