@@ -31,7 +31,7 @@ class SharedResources(Generic[ResourceT]):
 
     @asynccontextmanager
     async def use(self, key: Hashable, make: Callable[[], ResourceT | Awaitable[ResourceT]]) -> AsyncGenerator[ResourceT]:
-        """The resource of this key, which `make` makes where nobody uses one."""
+        """The resource of this key, which `make` makes where none is in use."""
         here = key, asyncio.get_running_loop()
         shared = self._open.setdefault(here, _Shared())
         shared.users += 1

@@ -28,7 +28,7 @@ class Deletion(Struct, frozen=True):
 
 
 async def delete_runs(database: Database, run_ids: Sequence[str], deletion: AuditRecord, audit: DatabaseAudit | None) -> Deletion:
-    """Delete runs and the runs inside of them; whoever carries one on is refused the next write. `deletion` is its record."""
+    """Delete runs and the runs inside of them; a process that carries one on is refused its next write. `deletion` is recorded."""
     await asyncio.to_thread(_count, database)
     found: list[Deletion] = []
 

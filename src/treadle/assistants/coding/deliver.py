@@ -66,7 +66,7 @@ async def _committed(room: Room, output: dict[str, Any]) -> dict[str, Any]:
 
 
 async def published(folder: Path, settings: Settings, job: Job, output: dict[str, Any], *, pull_request: bool) -> dict[str, str]:
-    """A job's branch pushed, with a pull request where one is wanted; what came of each, in words."""
+    """A job's branch pushed, with a pull request where one is wanted; the outcome of each as a sentence."""
     return await publish(
         folder,
         message_of(output["summary"], job.title).partition("\n")[0],

@@ -34,7 +34,7 @@ def earlier_facts(job_id: str, desk: Desk) -> dict[str, Any]:
 
 
 def _told(job: Job) -> str:
-    """What was asked for and what came of it, for a model."""
+    """The request and its outcome, for a model."""
     output = job.output
     report = next((str(output[name]) for name in ("summary", "review_text", "triage_report") if output.get(name)), job.why)
     files = ", ".join(output.get("files", ()))

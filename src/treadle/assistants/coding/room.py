@@ -97,7 +97,7 @@ async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -
     if kind in ("build", "debug") and settings.commands.sandbox:
         await require_sandbox(folder)
     model = await desk.host.model()
-    chooses = free or bool(desk.host.dialect)  # whoever names a dialect wants calls in it
+    chooses = free or bool(desk.host.dialect)  # a dialect that was named is to be used
     led = kind == "debug" and not chooses and not model.traits.native_calls
     model = Kept(model, desk.folder / "context") if keeps or settings.context.keep else model
     return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))

@@ -98,7 +98,7 @@ class Sessions:
         return [Session(*row) for row in rows]
 
     async def remove(self, user: str, session: str) -> bool:
-        """Delete a session; False where the person has no such one. Its runs are for whoever calls this to delete."""
+        """Delete a session; False where the person has no such one. Its runs are for the caller to delete."""
         query = "DELETE FROM sessions WHERE id = ? AND user = ?"
         return await self._do(lambda connection: connection.execute(query, (session, user)).rowcount > 0, purges=True)
 

@@ -11,7 +11,7 @@ from treadle.assistants.guidance.store.values import Candidate, CandidateStatus,
 
 
 class ComparedConstraint(Struct, frozen=True):
-    """A row of a comparison: a constraint, and the score of each candidate; None where nobody judged it."""
+    """A row of a comparison: a constraint, and the score of each candidate; None where it wasn't judged."""
 
     name: str
     weight: int

@@ -58,7 +58,7 @@ class EvaluationInput(Struct, frozen=True):
     """What a run is started with.
 
     parameters       num_candidates, num_scenarios, seed_candidate_ids, budget_tokens, budget_usd, max_runtime_s
-    ui_trigger_id    whoever starts it twice with the same one has one run
+    ui_trigger_id    an idempotency key: the same one twice is one run
     """
 
     project_id: str
@@ -137,7 +137,7 @@ def job_of(host: Host, run_id: str) -> Job | None:
 
 
 async def reconcile(host: Host, store: "Store", runs: list[Run]) -> list[Run]:
-    """Runs as they are: one whose job was cancelled while nobody carried it out is cancelled too."""
+    """Runs as they are: one whose job was cancelled while no process ran it is cancelled too."""
     return [await _as_its_job(host, store, run) if run.status in ("created", "running") else run for run in runs]
 
 
@@ -327,7 +327,7 @@ _servers: dict[Path, BackgroundRuns] = {}
 
 
 def begin_in_background(host: Host, run_id: str) -> None:
-    """Have a run carried out while whoever asked goes on: by the server, or by a process of its own."""
+    """Start a run in the background: in the server, or in a process of its own."""
     if host.home.folder in _servers:
         _servers[host.home.folder].begin(run_id)
     elif host.detach is not None:

@@ -25,7 +25,7 @@ _stores: "SharedResources[Store]" = SharedResources(lambda store: store.close())
 
 
 def user_of(host: Host) -> str:
-    """Whose projects these are: whoever the face says, else the one person at this machine."""
+    """The owner of the projects: the host's user, else the one person at this machine."""
     return host.user or "local"
 
 

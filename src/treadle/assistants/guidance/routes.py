@@ -279,6 +279,6 @@ def routes(host: Host) -> list[BaseRoute]:
     """The routes, at the paths of the original."""
     service = Service(host)
     runs = RunsApi(host, service.store)
-    with suppress(RuntimeError):  # it isn't served yet; then whoever first lists the runs of a project has them taken up
+    with suppress(RuntimeError):  # it isn't served yet; the first request that lists the runs of a project then takes them up
         asyncio.get_running_loop().call_soon(runs.take_up)
     return routes_of(service, runs, on_error=_on_error, problem=Detail)

@@ -222,7 +222,7 @@ class RunsApi:
 
     @post("/issues/{issue_id}/resolve", errors={**GONE, **UNFIT}, returns="the issue")
     async def resolve(self, issue_id: str, body: IssueResolution) -> Issue:
-        """Say what became of an issue."""
+        """Resolve an issue."""
         return await (await self._store()).resolve_issue(self._user, issue_id, body.status, body.note)
 
     @post("/projects/{project_id}/members", errors={**GONE, **UNFIT, 403: "it is somebody else's"}, returns="the project")

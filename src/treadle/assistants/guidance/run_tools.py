@@ -17,7 +17,7 @@ from treadle.assistants.guidance.tools import ProjectScope, mark_of, project_too
 
 
 class RunTools:
-    """What the tools do. Their docstrings are what a model is told."""
+    """What the tools do. Their docstrings are the descriptions that a model gets."""
 
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope

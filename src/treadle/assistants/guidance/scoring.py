@@ -81,7 +81,7 @@ class NumericCheck(Struct, frozen=True):
 
 
 class ConstraintScore(Struct, frozen=True):
-    """How well a candidate meets a constraint, from 0 to 100; None where nobody judged it.
+    """How well a candidate meets a constraint, from 0 to 100; None where it wasn't judged.
 
     judged    what the model said; the score is 0 where a number in code contradicts it
     scenario  the situation in which it does worst
@@ -116,7 +116,7 @@ class Evaluation(Struct, frozen=True):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Constraints that nobody judged."""
+        """Constraints that weren't judged."""
         return tuple([each.constraint for each in self.constraints if each.score is None])
 
     @property

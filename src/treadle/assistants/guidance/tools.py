@@ -65,7 +65,7 @@ class ProjectScope(Struct, frozen=True):
 
 
 class ProjectTools:
-    """What the tools do. Their docstrings are what a model is told."""
+    """What the tools do. Their docstrings are the descriptions that a model gets."""
 
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope

@@ -26,7 +26,7 @@ from treadle.assistants.platform.shapes import Json, filled
 
 
 class Changes:
-    """What the tools do. Their docstrings are what a model is told."""
+    """What the tools do. Their docstrings are the descriptions that a model gets."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

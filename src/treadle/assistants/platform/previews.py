@@ -1,4 +1,4 @@
-"""What a tool would change on the platform, in words for the person who is asked. Reads only."""
+"""What a tool would change on the platform, as text for the person who is asked. Reads only."""
 
 import asyncio
 from collections.abc import Mapping

@@ -37,7 +37,7 @@ class PlatformSettings(Struct, frozen=True):
     floor         how near a passage has to be, from 0 to 1
     embeddings    `auto` (those that are built in, where they are installed), `builtin`, `openai:MODEL`, or `none`
     types         types of resources that this platform provides besides the usual ones
-    deploy_roles  who may deploy, run golden paths and retry workflows; everyone whom the platform lets, where nobody is named
+    deploy_roles  who may deploy, run golden paths and retry workflows; everyone whom the platform lets, where none is named
     delete_roles  who may delete, likewise
     """
 
@@ -56,7 +56,7 @@ class PlatformSettings(Struct, frozen=True):
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:
-        """Who may use the tools that change something; nobody is named where everyone may."""
+        """The roles that may use the tools that change something; none where everyone may."""
         deploying = dict.fromkeys(("deploy_application", "run_golden_path", "retry_workflow"), self.deploy_roles)
         return {**deploying, "delete_application": self.delete_roles}
 

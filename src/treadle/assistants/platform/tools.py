@@ -20,7 +20,7 @@ MOST = 50  # items of a list that are told
 
 
 class Readings:
-    """The tools that read. Their docstrings are what a model is told."""
+    """The tools that read. Their docstrings are the descriptions that a model gets."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -153,7 +153,7 @@ def _functions(platform: Platform) -> list[Callable[..., Any]]:
         reading.list_providers,
         reading.get_current_user,
     )
-    logs = tool(reading.get_workflow, effect="read", cache=KEPT, trust="untrusted")  # whoever runs something can write into these
+    logs = tool(reading.get_workflow, effect="read", cache=KEPT, trust="untrusted")  # any workflow can write into these
     return [*[_read(each) for each in reads], logs, *Changes(platform).tools()]
 
 

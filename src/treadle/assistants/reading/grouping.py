@@ -23,7 +23,7 @@ class Claim(Struct, frozen=True):
 
 
 def assign(parts: Sequence[Part], claims: Sequence[Claim]) -> list[int]:
-    """The group of each part: one that names it, else the one that claims most of its lines, else nobody."""
+    """The group of each part: one that names it, else the one that claims most of its lines, else none."""
     return [_claimed(part, claims) for part in parts]
 
 

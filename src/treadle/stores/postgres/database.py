@@ -96,7 +96,7 @@ class PostgresDatabase(Database):
             raise translated(error, self.url) from error
 
     def purge(self) -> bool:
-        """Have PostgreSQL drop the rows that were deleted. Its own log and backups are for whoever runs it."""
+        """Have PostgreSQL drop the rows that were deleted. Its own log and backups are its operator's."""
         with self.apart() as connection:
             for table in ("entries", "results", "runs", "cache", "audit"):
                 connection.execute(f"VACUUM {table}")

@@ -44,7 +44,7 @@ async def publish(
     base: str = "",
     unsafe: bool = False,
 ) -> dict[str, str]:
-    """A branch pushed (the current one, unless named), with a pull request where one is wanted; what came of each, in words."""
+    """A branch pushed (the current one, unless named), with a pull request where one is wanted; what was done, as sentences."""
     actions = Actions(Git(folder, unsafe=unsafe), Outside(Path(folder)), rules)
     done = {"pushed": await actions.push(branch, rules.remote)}
     if pull_request:

@@ -67,7 +67,7 @@ class Database:
                 await connection.invalidate()  # its foreign keys are still off
 
     async def purge(self) -> None:
-        """Have no byte of what was deleted left in the file and its log; a server's are for whoever runs it."""
+        """Have no byte of what was deleted left in the file and its log; those of a database server are its operator's."""
         if self._engine.dialect.name == "sqlite":
             await asyncio.to_thread(self._purge)
 

@@ -109,7 +109,7 @@ class Talks(Part):
 
     @whole
     async def erase_messages(self, run_ids: Collection[str]) -> None:
-        """Delete the messages of runs of the engine, whoever wrote them, in all projects."""
+        """Delete the messages of runs of the engine, of every author, in all projects."""
         async with self._database.writing() as connection:
             of_run = messages.c.metadata["run_id"].as_string()
             await connection.execute(delete(messages).where(of_run.in_(sorted(run_ids))))
