@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from treadle import Host, Limits, ModelError, UnknownModel, settled_agent
@@ -138,16 +139,7 @@ class RunsApi:
     @post("/projects/{project_id}/runs", errors={**GONE, **UNFIT, **READY}, returns="the run, which goes on in the background")
     async def start(self, project_id: str, body: RunStart) -> Accepted[Run]:
         """Start a run: candidates are proposed, and scored against the constraints."""
-        wanted = EvaluationInput(
-            project_id,
-            body.mode,
-            body.parameters,
-            body.chat_session_id,
-            body.recommended_message_id,
-            body.recommended_config_snapshot,
-            body.ui_trigger_id,
-            body.ui_trigger_source,
-        )
+        wanted = EvaluationInput(project_id, **asdict(body))
         run = await create_run(self._host, await self._store(), wanted)
         self._background.begin(run.id)
         return brief(run)
