@@ -12,13 +12,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# How fast a machine is says nothing about what is right on it.
-_HOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("same", derandomize=True, **_HOW)
-settings.register_profile("explore", derandomize=False, print_blob=True, **_HOW)
-settings.load_profile(os.environ.get("TREADLE_PROPERTIES", "same"))
+import properties  # noqa: F401 - registers how properties are searched
 
 # Reasons for which a test may be skipped on a fresh machine. Any other fails the run there (`scripts/fresh.sh`, CI).
 EXPECTED_SKIPS = (

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import pytest
 
+from cli.forkserver import Forked, forkable
 from treadle.cli.main import main
 from treadle.models.repairs import memory
 
@@ -47,18 +48,26 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 def treadle(home: Path, *args: str, stdin: str = "", cwd: Path | None = None, **env: str) -> Ran:
     """Run a command to its end."""
-    done = subprocess.run(
-        command(*args), input=stdin, capture_output=True, text=True, timeout=60, cwd=cwd, env=environment(home, **env)
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    pipe = subprocess.PIPE
+    with opened(*args, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=cwd, env=environment(home, **env)) as process:
+        try:
+            out, err = process.communicate(stdin, timeout=60)
+        except BaseException:
+            process.kill()
+            raise
+    return Ran(process.returncode, out, err)
+
+
+def opened(*args: str, env: dict[str, str], **how: Any) -> "subprocess.Popen[str]":
+    """A command as a process, forked off one that has everything imported where that makes no difference."""
+    words = command(*args)[1:]
+    return Forked(words, env=env, **how) if forkable(words, env) else subprocess.Popen([sys.executable, *words], env=env, **how)
 
 
 def start(home: Path, *args: str, **env: str) -> "subprocess.Popen[str]":
     """Run a command without waiting for it."""
     pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command(*args), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment(home, **env)
-    )
+    return opened(*args, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment(home, **env))
 
 
 def script(folder: Path, *replies: Any, name: str = "script.json") -> str:
@@ -81,7 +90,7 @@ class Terminal:
         if typed:
             self.type(typed)
         settings = environment(home, TERM="xterm", **env)
-        self.process = subprocess.Popen(command(*args), stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+        self.process = opened(*args, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
         os.close(theirs)
         self.shown = ""
         self._at = 0  # where the words end that were waited for last

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Struct
 
 from dialects.hearing import TOOLS, cut, cut_anyhow, hear_pieces
+from properties import examples
 from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
 from treadle.dialects import find, named, names
@@ -62,7 +63,7 @@ def _calls(draw: st.DrawFn, tool: ToolSpec) -> Call:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=40)
+@examples(12)
 @given(said=said(), seed=st.integers(0, 1000))
 def test_calls_come_back_as_they_were_spelled_however_they_are_cut(name: str, said: Said, seed: int) -> None:
     dialect = named(name)
@@ -87,7 +88,7 @@ def test_the_words_around_calls_are_kept(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(text=st.text(alphabet="abcdefgh .,!?-\n\té世🎯"), seed=st.integers(0, 1000))
 @example(text="?\n ", seed=0)
 def test_words_without_marks_come_back_as_they_were(name: str, text: str, seed: int) -> None:
@@ -97,7 +98,7 @@ def test_words_without_marks_come_back_as_they_were(name: str, text: str, seed: 
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(data=st.data(), seed=st.integers(0, 1000), reasoning_open=st.sampled_from([True, False, None]))
 def test_it_makes_no_difference_how_a_mess_is_cut(name: str, data: st.DataObject, seed: int, reasoning_open: bool | None) -> None:
     text = "".join(data.draw(st.lists(st.sampled_from(scraps(name)), max_size=12)))
@@ -137,7 +138,7 @@ def test_the_characters_touched_grow_with_the_reply_and_no_faster(name: str) -> 
     spelled = dialect.spell([Call("", "ls", {"path": "."})])
     for before in ("", spelled[: len(spelled) // 3], spelled[: len(spelled) // 2], spelled[: -len(spelled) // 4]):
         for unit in {*scraps(name)[:12], "a", "<", "\\", "{", "\n"}:
-            assert touched(name, before, unit, 2000) <= 2.6 * touched(name, before, unit, 1000) + 200, (before, unit)
+            assert touched(name, before, unit, 600) <= 2.6 * touched(name, before, unit, 300) + 200, (before, unit)
 
 
 def touched(name: str, before: str, unit: str, length: int) -> int:

@@ -2,11 +2,12 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dialects.hearing import TOOLS, cut_anyhow, hear, hear_pieces
+from properties import examples
 from treadle.core.calls import Call
 from treadle.dialects import named, names
 from treadle.dialects.dialect import TextDialect
@@ -82,7 +83,7 @@ def test_a_call_may_have_no_arguments(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILY)
-@settings(deadline=None, max_examples=25)
+@examples(10)
 @given(several=st.lists(st.dictionaries(st.text(), values, max_size=3), min_size=1, max_size=3), seed=st.integers(0, 1000))
 def test_any_arguments_come_through_however_the_text_is_cut(name: str, several: list[dict[str, object]], seed: int) -> None:
     calls = [("ls", one) for one in several]
@@ -215,7 +216,7 @@ _SCRAPS = st.lists(
 
 
 @pytest.mark.parametrize("name", FAMILY)
-@settings(deadline=None, max_examples=60)
+@examples(25)
 @given(scraps=_SCRAPS)
 def test_it_makes_no_difference_how_a_reply_is_cut(name: str, scraps: list[str]) -> None:
     hear(replace(dialect(name), forward=True), "".join(scraps))

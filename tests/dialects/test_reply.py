@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dialects.hearing import TOOLS, cut, cut_anyhow, hear, hear_pieces
+from properties import examples
 from treadle.core.seams import Heard
 from treadle.dialects import auto, named
 from treadle.dialects.every import AUTO
@@ -56,7 +57,7 @@ def test_a_reply_that_is_a_call_is_one_in_any_form(dialect: object, form: str) -
         assert heard.text == ""
 
 
-@settings(deadline=None, max_examples=300)
+@examples(100)
 @given(scraps, st.integers(0, 1000), st.sampled_from(["open", "careful", "strict"]), st.sampled_from([True, False, None]))
 def test_it_makes_no_difference_how_a_reply_is_cut(text: str, seed: int, ear: str, reasoning_open: bool | None) -> None:
     dialect = replace(AUTO, ear=ear)

@@ -1,12 +1,13 @@
 """Calls with tagged parameters, in all families that have the same needs; what only one of them has is further below."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dialects.hearing import TOOLS, Heard, cut_anyhow, hear, hear_pieces, tool
+from properties import examples
 from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
 from treadle.dialects import auto, named
@@ -126,7 +127,7 @@ def test_the_end_of_a_value_inside_it_is_text_where_nothing_follows_that_follows
 
 
 @of_every_family
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(content=st.text("ab<>/&;\n\"'{}[]=`\\").map(lambda text: f"|{text}|"), seed=st.integers(0, 99))
 def test_any_text_comes_through_however_it_is_cut(family: Family, content: str, seed: int) -> None:
     text = family.calls(("write_file", {"content": content}))

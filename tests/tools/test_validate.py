@@ -2,9 +2,10 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treadle.core.errors import BadTool
 from treadle.tools.issues import Issue
 from treadle.tools.validate import Invalid, Valid, Validator, validate, word
@@ -502,7 +503,7 @@ NONSENSE = st.recursive(
 
 
 @given(JSON, st.dictionaries(st.sampled_from(KEYWORDS), NONSENSE, max_size=6))
-@settings(max_examples=400)
+@examples(150)
 def test_any_value_against_any_schema_gets_a_verdict(value: Any, schema: dict[str, Any]):
     validator = Validator(schema)
     result = validator.check(value)
@@ -568,7 +569,7 @@ def grown(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
 @given(
     st.data(), st.dictionaries(st.text(max_size=4), st.tuples(st.recursive(LEAVES, grown, max_leaves=6), st.booleans()), max_size=4)
 )
-@settings(max_examples=200)
+@examples(100)
 def test_what_was_made_by_a_schema_fits_it_untouched(data: st.DataObject, pairs: dict[str, tuple[Pair, bool]]):
     schema, values = objects(pairs)
     arguments = data.draw(values)

@@ -4,10 +4,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assistants.coding.stage import git, needs_git
+from properties import examples
 from treadle.assistants.coding import patches
 from treadle.assistants.coding.patches import FilePatch, patch_in, unquoted
 
@@ -75,7 +76,7 @@ def test_odd_names_are_read_as_they_are(folder: Path, name: str) -> None:
 
 
 @needs_git
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(before=LINES, after=LINES)
 def test_counts_and_lines_agree_whatever_changes(folder: Path, before: list[str], after: list[str]) -> None:
     old, new = "".join(f"{line}\n" for line in before), "".join(f"{line}\n" for line in after)

@@ -1,9 +1,10 @@
 """A model's answer, checked and mended, whatever it says."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assistants.reading.files import SHOP, node, parts
+from properties import examples
 from treadle.assistants.reading.check import MOST, settle
 
 FOUND = parts(*SHOP)
@@ -171,7 +172,7 @@ ANYTHING = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["file_intent", "responsibilities", "blocks"]), ANYTHING) | ANYTHING)
-@settings(max_examples=300)
+@examples(300)
 def test_whatever_a_model_answers_the_blocks_are_right(anything):
     settled = settle(anything, FOUND, LINES)
     lines = [line for found in settled.blocks for start, end in found.ranges for line in range(start, end + 1)]

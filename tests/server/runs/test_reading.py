@@ -9,10 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from properties import examples
 from treadle import Agent, RunContext, allow, ask, tool
 from treadle.app.home import close_home, open_home
 from treadle.core.entries import Opened, Said
@@ -161,7 +162,7 @@ def _numbered(arguments, number):
     return {name: number if name == "at" else f"{value} {number}" for name, value in arguments.items()}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40)
 @given(rounds=ROUNDS, cuts=st.lists(st.integers(0, 120), min_size=1, max_size=4), most=st.sampled_from([5000, 5000, 40, 15]))
 def test_whoever_comes_at_any_moment_is_told_everything_once(rounds, cuts, most):
     async def reading():
@@ -194,7 +195,7 @@ def test_whoever_comes_at_any_moment_is_told_everything_once(rounds, cuts, most)
     assert account(last)[1][:-1] == account(whole)[1]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40)
 @given(rounds=ROUNDS, breaks=st.lists(st.integers(1, 30), max_size=5), wait=st.integers(0, 60))
 def test_after_any_breaks_a_reader_goes_on_where_it_was(rounds, breaks, wait):
     async def reading():

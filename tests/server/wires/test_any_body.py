@@ -5,9 +5,10 @@ import json
 from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from server.running import Serving
 from server.wires.callers import MODEL, rivers
 from treadle.core.requests import ReplyEnded, TextDelta, Traits
@@ -159,7 +160,7 @@ def _called(path, call_id, arguments, result):
     return [{"role": "assistant", "content": [used]}, {"role": "user", "content": [brought]}]
 
 
-calm = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+calm = examples(120)
 
 
 @calm

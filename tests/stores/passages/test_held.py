@@ -7,9 +7,10 @@ import threading
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treadle.models.embeddings.hashed import Hashed
 from treadle.models.embeddings.vectors import unit
 from treadle.stores.passages import held, nearest
@@ -263,7 +264,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["put", "bare", "remove", "renew"]), 
 
 
 @given(STEPS)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_whatever_is_done_by_whomever_what_is_held_is_what_the_file_has(tmp_path_factory, steps):
     path = tmp_path_factory.mktemp("steps") / "passages.db"
 

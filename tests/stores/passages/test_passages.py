@@ -11,9 +11,10 @@ from math import hypot
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treadle.core.errors import ModelUnavailable, SettingsError
 from treadle.models.embeddings.builtin import Builtin, installed
 from treadle.models.embeddings.hashed import Hashed
@@ -559,7 +560,7 @@ def test_in_a_large_store_the_commonest_words_of_a_question_are_left_out():
     assert matching([]) == ""
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(max_size=60) | st.lists(st.sampled_from(NASTY), max_size=6).map(" ".join), st.integers(1, 50), st.floats(0, 1))
 def test_any_question_can_be_asked(shelf, query, limit, floor):
     found = shelf(query, limit=limit, floor=floor)
@@ -568,7 +569,7 @@ def test_any_question_can_be_asked(shelf, query, limit, floor):
 
 
 @given(st.text(max_size=200), st.text(max_size=20), st.text(max_size=20))
-@settings(max_examples=60)
+@examples(60)
 def test_any_text_can_be_kept(tmp_path_factory, text, source, tag):
     async def work():
         async with Passages(tmp_path_factory.mktemp("any") / "p.db", Hashed()) as store:

@@ -8,9 +8,10 @@ from hashlib import sha1
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treadle.core.errors import TreadleError
 from treadle.toolsets.checkpoints import Change, ChangedSince, Checkpoints, CheckpointsError, NoCheckpoint, NotPutBack
 from treadle.toolsets.checkpoints.scan import stamp_of
@@ -635,7 +636,7 @@ def make(folder, files):
             path.chmod(0o755 if file[0] else 0o644)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25)
 @given(states=st.lists(STATES, min_size=2, max_size=3))
 def test_whatever_was_there_comes_back_as_it_was(tmp_path_factory, states):
     place = tmp_path_factory.mktemp("any")

@@ -5,9 +5,10 @@ import json
 
 import pytest
 from aiohttp import web
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from toolsets.openapi.conftest import document, serving
 from treadle import Agent, RunContext, Scripted
 from treadle.core.calls import Call
@@ -145,7 +146,7 @@ JUNK = st.recursive(
 KEYS = ("parameters", "requestBody", "responses", "security", "servers", "summary", "tags", "operationId", "deprecated")
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(st.dictionaries(st.sampled_from(KEYS), JUNK, max_size=5), JUNK, st.sampled_from(["3.0.0", "3.1.0"]))
 def test_a_document_that_is_wrong_in_any_way_is_read_as_far_as_it_goes(told, other, version):
     paths = {"/a/{x}": {"get": told, "parameters": other, "post": {**told, "requestBody": other}}, "/b": other}

@@ -3,9 +3,10 @@
 import asyncio
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from toolsets.openapi.conftest import document
 from toolsets.openapi.judge import judging
 from toolsets.openapi.maker import Maker
@@ -92,7 +93,7 @@ SCHEMAS = {
 ROOT = document(PATHS, components={"schemas": SCHEMAS})
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.integers(0, 10**9), st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from([0.0, 1.0]))
 def test_every_call_that_fits_the_tool_fits_the_document(seed, more, odd):
     async def work():

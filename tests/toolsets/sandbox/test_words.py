@@ -3,9 +3,10 @@
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from properties import examples
 from treadle.toolsets.sandbox.words import MOST, Unclear, commands_in, verdict
 
 
@@ -135,7 +136,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(PIECES, max_size=14).map("".join), st.sampled_from(["/bin/sh", "/bin/bash"]))
 def test_no_command_runs_that_was_not_found(line, shell):
     """Two commands tell by a file descriptor that they ran."""

@@ -4,10 +4,11 @@ import asyncio
 from datetime import UTC, datetime
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from properties import examples
 from treadle.assistants.guidance.store import (
     SECTIONS,
     ChatMessage,
@@ -96,7 +97,7 @@ def test_every_value_comes_back_from_the_database_as_it_was(address):
             assert (run.config, run.ui_triggered_at) == (metadata, moment)
             assert await store.get_run("ada", run.id) == run
 
-        @settings(max_examples=20, deadline=None)
+        @examples(20)
         @given(spec(), world(), why(), TEXT, METADATA, MOMENT)
         def check(spec, world, why, said, metadata, moment):
             runner.run(there_and_back(spec, world, why, said, metadata, moment))
@@ -116,7 +117,7 @@ def test_titles_and_names_of_people_come_back_as_they_were(address):
     with asyncio.Runner() as runner:
         store = runner.run(open_store(address))
 
-        @settings(max_examples=20, deadline=None)
+        @examples(20)
         @given(NAME, NAME, TEXT)
         def check(user, title, description):
             runner.run(there_and_back(store, user, title, description))

@@ -1,10 +1,11 @@
 """What is done: deployments that run in steps and may fail, removals, retries, golden paths, and requests that come twice."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assistants.platform.demo.asking import SPEC, ask, delete, deploy, post, states, workflow, workflows
+from properties import examples
 from treadle.assistants.platform.demo import SetClock, start_demo
 from treadle.assistants.platform.demo.samples import DEMO_APP, METRICS
 
@@ -368,7 +369,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(80)
 @given(body=st.one_of(st.binary(max_size=60), st.text(max_size=60).map(str.encode), st.dictionaries(NAMES, VALUES)))
 def test_whatever_is_posted_the_server_does_not_break(shared, body):
     import json
@@ -379,7 +380,7 @@ def test_whatever_is_posted_the_server_does_not_break(shared, body):
         assert reply.status < 500 or reply.json["failed_workflows"], reply.text
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40)
 @given(params=st.dictionaries(st.text(max_size=5), VALUES, max_size=3), steps=st.lists(VALUES, max_size=3))
 def test_whatever_a_spec_holds_it_is_kept_or_refused(shared, params, steps):
     import json

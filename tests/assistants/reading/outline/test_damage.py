@@ -1,9 +1,10 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assistants.reading.outline import samples
 from assistants.reading.outline.telling import check_ranges
+from properties import examples
 from treadle.assistants.reading.outline.compact import compact
 from treadle.assistants.reading.outline.languages import languages
 from treadle.assistants.reading.outline.seed_json import seed_json
@@ -74,7 +75,7 @@ def test_words_in_a_string_are_no_definition_in_damaged_text():
 
 
 @pytest.mark.parametrize("language", languages())
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(text=st.text(max_size=300))
 def test_any_text_has_an_outline(language: str, text: str):
     made = outline(text, language)
@@ -85,7 +86,7 @@ def test_any_text_has_an_outline(language: str, text: str):
 
 
 @pytest.mark.parametrize("language", languages())
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_any_mutilation_of_a_file_has_an_outline(language: str, data: st.DataObject):
     text = samples.BY_LANGUAGE[language]
