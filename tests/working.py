@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import treadle
-from cli.running import Ran, command, environment
+from cli.running import Ran, environment, finished, opened
 from treadle.app.workers.order import Order, opening
 from treadle.core.entries import Entry
 from treadle.engine.engine import new_run_id
@@ -145,10 +145,7 @@ class Stage:
 
     def treadle(self, *args: str, stdin: str = "") -> Ran:
         """Run a command to its end."""
-        done = subprocess.run(
-            command(*args), input=stdin, capture_output=True, text=True, timeout=60, cwd=self.home, env=self.environment()
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return finished(*args, stdin=stdin, cwd=self.home, env=self.environment())
 
     def submit(self, message: str, *, user: str = "", model: str = MODEL, assistant: str = "steps") -> str:
         """What `treadle submit` does, without waiting for a process."""
@@ -186,8 +183,8 @@ class Stage:
             path.write_text(settings)
             more["TREADLE_CONFIG"] = str(path)
         with (self.home / f"out-{number}").open("w") as out, (self.home / f"err-{number}").open("w") as err:
-            process = subprocess.Popen(
-                command("worker", *args), stdin=subprocess.DEVNULL, stdout=out, stderr=err, text=True, env=self.environment(**more)
+            process = opened(
+                "worker", *args, stdin=subprocess.DEVNULL, stdout=out, stderr=err, text=True, env=self.environment(**more)
             )
         self._started.append(process)
         return process

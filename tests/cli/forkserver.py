@@ -21,8 +21,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PYTHON_VARIABLES = {"PYTHONPATH"}  # those that the server was started with
-
 
 class Forked(subprocess.Popen[str]):
     """A command as `subprocess.Popen` has it, forked off the server of this process."""
@@ -72,8 +70,8 @@ class Forked(subprocess.Popen[str]):
 
 def forkable(words: Sequence[str], env: Mapping[str, str]) -> bool:
     """Whether a command is what the server can start: our module, in an environment without variables for Python itself."""
-    special = {name for name in env if name.startswith(("PYTHON", "LC_", "LANG", "COVERAGE"))} - PYTHON_VARIABLES
-    return [*words][:2] == ["-m", "treadle.cli.main"] and not special and env.get("PYTHONPATH") == os.environ.get("PYTHONPATH")
+    special = {name for name in env if name.startswith(("PYTHON", "LC_", "LANG", "COVERAGE"))} - {"PYTHONPATH"}
+    return [*words][:2] == ["-m", "treadle.cli.main"] and not special
 
 
 class _Server:
@@ -154,10 +152,11 @@ def _run(files: list[int], path: int) -> None:
         os.dup2(given, number)
     for given in files:
         os.close(given)
+    before = {*_folders(os.environ)}
     os.environ.clear()
     os.environ.update(order["env"])
     os.chdir(order["cwd"])
-    sys.path[0] = order["cwd"]
+    sys.path = [order["cwd"], *_folders(os.environ), *[path for path in sys.path[1:] if path not in before]]
     sys.argv = [sys.modules["treadle.cli.main"].__file__ or "", *order["words"][2:]]
     how = {"encoding": sys.stdout.encoding, "errors": sys.stdout.errors}
     sys.stdin = sys.__stdin__ = open(0, **how)  # noqa: SIM115 - open to the end
@@ -173,6 +172,10 @@ def _run(files: list[int], path: int) -> None:
         if isinstance(error, KeyboardInterrupt):
             code = -signal.SIGINT
     _exit(code)
+
+
+def _folders(env: Mapping[str, str]) -> list[str]:
+    return [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
 
 
 def _exit(code: Any) -> None:

@@ -48,8 +48,13 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 def treadle(home: Path, *args: str, stdin: str = "", cwd: Path | None = None, **env: str) -> Ran:
     """Run a command to its end."""
+    return finished(*args, stdin=stdin, cwd=cwd, env=environment(home, **env))
+
+
+def finished(*args: str, stdin: str = "", cwd: Path | None = None, env: dict[str, str]) -> Ran:
+    """A command that has run to its end in this environment."""
     pipe = subprocess.PIPE
-    with opened(*args, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=cwd, env=environment(home, **env)) as process:
+    with opened(*args, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=cwd, env=env) as process:
         try:
             out, err = process.communicate(stdin, timeout=60)
         except BaseException:

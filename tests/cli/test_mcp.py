@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
 
 from assistants.coding.stage import MENDED, needs_git, project
-from cli.running import PATIENCE, TOOLBOX, asks, command, environment, script, treadle
+from cli.running import PATIENCE, TOOLBOX, asks, command, environment, opened, script, treadle
 
 OFFERED = str(Path(__file__).parents[1] / "server" / "offered.py")
 INITIALIZE = {
@@ -32,9 +32,7 @@ class Served:
 
     def __init__(self, home, *words):
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
-            command("mcp", *words), stdin=pipe, stdout=pipe, stderr=pipe, env=environment(home), cwd=home, bufsize=0
-        )
+        self.process = opened("mcp", *words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(home), cwd=home, bufsize=0)
         self._rest = b""
 
     def __enter__(self):

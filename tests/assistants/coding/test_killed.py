@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 import wire
 from assistants.coding.stage import MENDED, git, needs_git, project
+from cli.running import opened
 from treadle.cli.codes import WAITING
 from wire import call
 
@@ -53,8 +53,7 @@ def _is_lost(arguments, said):
 
 def treadle(home: Path, folder: Path, *words: str) -> "subprocess.Popen[str]":
     env = {**os.environ, "TREADLE_HOME": str(home), "OPENAI_API_KEY": "x", "NO_COLOR": "1"}
-    line = [sys.executable, "-m", "treadle.cli.main", *words]
-    return subprocess.Popen(line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return opened(*words, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def settle(home: Path, folder: Path, job: str) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from assistants.reading.test_command import ANSWER, SHOP
 from browser import needs_browser
-from cli.running import command, environment
+from cli.running import environment, opened
 from server.running import Serving, host
 from treadle.app.home import close_home, open_home
 from treadle.assistants.reading import assistant
@@ -168,9 +168,7 @@ def served(home, shop, port):
     (home / "model.sh").write_text(program)
     words = ("serve", "--no-token", "--port", str(port), "-m", f"command:sh {home}/model.sh")
     pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command(*words), cwd=shop, env=environment(home), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
-    ) as server:
+    with opened(*words, cwd=shop, env=environment(home), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as server:
         try:
             yield server, server.stdout.readline().decode().strip().rstrip("/")
         finally:
