@@ -156,6 +156,8 @@ def _run(files: list[int], path: int) -> None:
     os.environ.clear()
     os.environ.update(order["env"])
     os.chdir(order["cwd"])
+    if _shadow(set(_folders(os.environ)) - before):
+        os.execv(sys.executable, [sys.executable, *order["words"]])
     sys.path = [order["cwd"], *_folders(os.environ), *[path for path in sys.path[1:] if path not in before]]
     sys.argv = [sys.modules["treadle.cli.main"].__file__ or "", *order["words"][2:]]
     how = {"encoding": sys.stdout.encoding, "errors": sys.stdout.errors}
@@ -176,6 +178,12 @@ def _run(files: list[int], path: int) -> None:
 
 def _folders(env: Mapping[str, str]) -> list[str]:
     return [path for path in env.get("PYTHONPATH", "").split(os.pathsep) if path]
+
+
+def _shadow(folders: set[str]) -> bool:
+    """Whether one of these folders has a module that was imported from elsewhere, or that an interpreter begins with."""
+    names = {path.stem for folder in folders for path in Path(folder).glob("*")}
+    return not names.isdisjoint({*sys.modules, "sitecustomize", "usercustomize"})
 
 
 def _exit(code: Any) -> None:

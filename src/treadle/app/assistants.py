@@ -16,7 +16,7 @@ from treadle.app.agent import Agent, Results
 from treadle.app.assistant import Assistant, Command, Host
 from treadle.app.extras import extra_tools, settled_policy
 from treadle.app.models import model_of
-from treadle.app.plugins import names
+from treadle.app.plugins import names, points
 from treadle.app.reserved import COMMANDS, add_common_options
 from treadle.app.settings import settings_of, user_settings
 from treadle.app.ways import NATIVE, able
@@ -64,12 +64,10 @@ class Offer(Struct, frozen=True):
 
 def find(name: str = "") -> tuple[list[Installed], list[Broken]]:
     """All that are installed, or all by one name: those that can be used, and those that can't. Sorted by name."""
-    from importlib.metadata import entry_points
-
-    points = entry_points(group="treadle.assistants")
+    offered = points("assistants")
     found: dict[str, Installed] = {}
     broken: list[Broken] = []
-    for point in sorted(points.select(name=name) if name else points, key=_order):
+    for point in sorted(offered.select(name=name) if name else offered, key=_order):
         made = _taken(point, found[point.name]) if point.name in found else _loaded(point)
         if isinstance(made, Broken):
             broken.append(made)

@@ -1,11 +1,16 @@
 """What installed packages offer: models, toolsets, dialects and assistants register by entry points, ours like anyone's."""
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from treadle.core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUPS = ("treadle.models", "treadle.toolsets", "treadle.dialects", "treadle.assistants")
 
@@ -20,13 +25,24 @@ class Plugin(Struct, frozen=True):
     version: str
 
 
-def installed() -> list[Plugin]:
-    """Everything on offer, in a stable order."""
+def points(group: str) -> "EntryPoints":
+    """The entry points of one group."""
+    return _points(f"treadle.{group}", tuple(sys.path))
+
+
+@lru_cache
+def _points(group: str, path: tuple[str, ...]) -> "EntryPoints":  # pyright: ignore[reportUnusedParameter]
+    """Those on this module path: a file of every installed package is read for it, which is too slow for every request."""
     from importlib.metadata import entry_points
 
+    return entry_points(group=group)
+
+
+def installed() -> list[Plugin]:
+    """Everything on offer, in a stable order."""
     found: list[Plugin] = []
     for group in GROUPS:
-        for point in entry_points(group=group):
+        for point in points(group.removeprefix("treadle.")):
             package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
             found.append(Plugin(group.removeprefix("treadle."), point.name, point.value, package, version))
     return sorted(found, key=lambda plugin: (plugin.group, plugin.name))
@@ -34,16 +50,12 @@ def installed() -> list[Plugin]:
 
 def names(group: str) -> list[str]:
     """The names in one group."""
-    from importlib.metadata import entry_points
-
-    return sorted({point.name for point in entry_points(group=f"treadle.{group}")})
+    return sorted({point.name for point in points(group)})
 
 
 def load(group: str, name: str) -> Callable[..., Any] | None:
     """What a package offers by this name; None where there is nothing."""
-    from importlib.metadata import entry_points
-
-    for point in entry_points(group=f"treadle.{group}", name=name):
+    for point in points(group).select(name=name):
         try:
             return point.load()
         except ImportError as error:
