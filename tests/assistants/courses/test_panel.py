@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from browser import needs_browser
+from server.pages.axe import findings, needs_axe
 from server.pages.cable import Cable
 from server.pages.shop import Held
 from server.running import Serving
@@ -251,6 +252,7 @@ def test_questions_are_answered_from_one_course_and_that_stays_after_a_reload(vi
     visit(look, degrees, "It is 75.", degrees, "It is 26 or 75.")
 
 
+@needs_axe
 def test_formulas_in_lessons_and_answers_are_typeset_and_amounts_are_not(visit):
     circles = "Course Title: Circles\n\nLesson 1: Area\nThe area is $\\pi r^2$. Tiles cost $2 or $3.\n\n$$\nA = \\pi r^2\n$$\n"
     loaded = "performance.getEntriesByType('resource').some(each => each.name.includes('katex'))"
@@ -264,6 +266,7 @@ def test_formulas_in_lessons_and_answers_are_typeset_and_amounts_are_not(visit):
         assert "Tiles cost $2 or $3." in await page.text("#reader .text")
         await ask(page, "What is it for 2?", DONE.format(1))
         assert await page.evaluate(typeset.format(WORDS)) == ["4\\pi"]
+        assert await findings(page) == []
 
     visit(look, "It is \\(4\\pi\\), and costs $5 or $6.", courses=[circles])
 

@@ -6,6 +6,7 @@ import pytest
 
 from assistants.reading.test_since import ANSWER, project
 from browser import needs_browser
+from server.pages.axe import findings, needs_axe
 from server.running import Serving
 from treadle.assistants.reading import assistant
 from treadle.models.scripted import Scripted
@@ -71,6 +72,7 @@ def test_callers_are_found_open_the_file_at_their_line_and_are_there_when_one_co
     visit(look, unless="400")  # the browser says that itself
 
 
+@needs_axe
 def test_a_map_has_the_definitions_first_that_are_referred_to_most_and_fits_a_telephone(visit):
     async def look(page):
         await find(page, "map")
@@ -81,6 +83,7 @@ def test_a_map_has_the_definitions_first_that_are_referred_to_most_and_fits_a_te
             "total def total(items)",
         ]
         assert await page.evaluate("document.documentElement.scrollWidth === document.documentElement.clientWidth")
+        assert await findings(page) == []
 
     visit(look, width=390, scheme="dark")
 
