@@ -1,6 +1,8 @@
 """The colours that pages and panels share can be read, light and dark, by the measure of WCAG AA."""
 
+import json
 import re
+from hashlib import sha256
 
 import pytest
 
@@ -44,3 +46,12 @@ def test_nothing_is_fetched_from_elsewhere():
     files = [path for path in STATIC.iterdir() if path.suffix in (".css", ".js")]
     assert {"treadle.css", "treadle.js", "chat.css", "chat.js"} <= {path.name for path in files}
     assert [path.name for path in files if re.search(r"url\(|@import|https?://", path.read_text())] == []
+
+
+def test_what_is_vendored_is_what_was_checked_when_it_was():
+    folder = STATIC / "katex"
+    vendored = json.loads((folder / "vendored.json").read_text())
+    assert (vendored["name"], vendored["license"]) == ("katex", "MIT")
+    assert "Khan Academy" in (folder / "LICENSE").read_text()
+    there = {path.name: sha256(path.read_bytes()).hexdigest() for path in folder.iterdir() if path.name != "vendored.json"}
+    assert there == vendored["sha256"]

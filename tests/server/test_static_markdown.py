@@ -95,6 +95,65 @@ def test_what_stands_within_a_line(made, text, html):
     assert made(text) == f"<p>{html}</p>"
 
 
+FORMULAS = """import('/static/markdown.js').then(async ({{ markdown }}) => {{
+    const made = document.createElement('div');
+    made.append(...markdown({}));
+    const found = [...made.querySelectorAll('.math')].map(each => [each.textContent, each.classList.contains('display')]);
+    if (found.length) await import('/static/katex/katex.min.js');
+    await new Promise(resolve => setTimeout(resolve));
+    const tex = [...made.querySelectorAll('math annotation')].map(each => each.textContent);
+    return [found, tex, made.querySelectorAll('[style]').length];
+}})"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs $5, or $6 with $1 for the bag.",
+        "Between $5 and 10$ a kilo, US$3 and A$4.",
+        "Export $HOME/bin:$PATH and $PWD.",
+        "kill $$ and echo $$ again",
+        r"\$x\$ and \[1\] and \(see below\)",
+        "`$x$` and\n```\n$$y$$\n```",
+        "$ x $, a$x$b, $$, $x",
+    ],
+)
+def test_amounts_variables_and_code_are_no_formulas(page, text):
+    assert page(FORMULAS.format(json.dumps(text))) == [[], [], 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "formulas"),
+    [
+        ("Energy: $E = mc^2$, for $m$ in kg.", ["E = mc^2", "m"]),
+        ("It costs $5 for $n$ of them: $5n$.", ["n", "5n"]),
+        (r"So \(a_1 * b_1 * c\) and $y = \text{what it is}$.", ["a_1 * b_1 * c", r"y = \text{what it is}"]),
+        ("|a|\n|-|\n|**b** $x^2$|", ["x^2"]),
+    ],
+)
+def test_formulas_are_typeset_as_mathml_without_styles(page, text, formulas):
+    found, tex, styles = page(FORMULAS.format(json.dumps(text)))
+    assert (tex, [is_display for _, is_display in found], styles) == (formulas, [False] * len(formulas), 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("where\n$$\nx = 1\n- y\n+ 2\n$$\n- item", "x = 1\n- y\n+ 2"),
+        (r"so \[x_1 = \frac{1}{2}\] too", r"x_1 = \frac{1}{2}"),
+        ("1. first\n   \\[\n   a = b\n   \\]\n2. second", "a = b"),
+    ],
+)
+def test_formulas_may_have_lines_of_their_own(page, text, formula):
+    found, tex, styles = page(FORMULAS.format(json.dumps(text)))
+    assert (tex, [is_display for _, is_display in found], styles) == ([formula], [True], 0)
+
+
+def test_what_is_no_tex_stays_as_it_was_written(page, made):
+    assert page(FORMULAS.format(json.dumps(r"$\nosuch{x}$ and $x_1$")))[1] == ["x_1"]
+    assert r"$\nosuch{x}$" in made(r"$\nosuch{x}$")
+
+
 def test_links_lead_only_where_they_may(made, page):
     origin = page("location.origin")
     for text, address, words in [
@@ -207,6 +266,11 @@ def test_twenty_kilobytes_are_drawn_often_enough_to_follow_them(page):
         "\n",
         " ",
         "![",
+        "$",
+        "$a ",
+        "$$\n",
+        "\\[\n",
+        "\\(a ",
     ],
 )
 def test_no_text_takes_long(page, piece):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from browser import needs_browser
+from server.pages.axe import findings, needs_axe
 from server.pages.cable import Cable
 from server.pages.shop import Held
 from server.running import Serving
@@ -203,6 +204,71 @@ def test_a_file_is_uploaded_in_the_browser_and_its_course_deleted(visit):
         await says(page, "#amount", "2 courses")
 
     visit(look)
+
+
+def test_a_document_of_a_course_is_deleted_and_the_others_stay(visit):
+    sent = """fetch("/api/courses/files", {method: "POST", headers: {"content-type": "application/json"}, body: JSON.stringify(
+        {files: ["01-bowline", "02-clove hitch"].map(name => ({name: `knots/${name}.md`, content: btoa(`${name} holds.`)}))})})"""
+    documents = "#courses > li:nth-child(3) .documents"
+
+    async def look(page):
+        await page.evaluate(sent)
+        await page.wait_for("fetch('/api/courses/files').then(said => said.json()).then(said => said.indexing === null)")
+        await again(page, READY.format(3))
+        await page.click("#courses > li:nth-child(3) summary")
+        await page.click(f"{documents} summary")
+        assert await page.evaluate(SHOWN.format(f"{documents} .name")) == ["01-bowline.md", "02-clove hitch.md"]
+        await page.click(f"{documents} li:last-child button")
+        await says(page, ".sure", "Delete “02-clove hitch.md” of “")
+        await page.click(".sure button[value=yes]")
+        await page.wait_for(f"!document.querySelector({json.dumps(documents)})")
+        assert await page.text("#amount") == "3 courses"
+        await page.becomes(f"{FOCUS}.closest('li')?.querySelectorAll('.lessons > li').length", 1)
+
+    visit(look)
+
+
+def test_questions_are_answered_from_one_course_and_that_stays_after_a_reload(visit):
+    chosen = "document.querySelector('#scope').selectedOptions[0].text"
+    choose = """(words => {{
+        const box = document.querySelector("#scope");
+        box.selectedIndex = [...box.options].findIndex(each => each.text === words);
+        box.dispatchEvent(new Event("change"));
+    }})({})"""
+    sources = "[...document.querySelectorAll('.turn:last-child .sources .chip')].map(each => each.innerText).sort()"
+
+    async def look(page):
+        assert await page.evaluate(chosen) == "All courses"
+        await page.evaluate(choose.format(json.dumps("All About Tea")))
+        await ask(page, "How many degrees?", DONE.format(1))
+        assert await page.evaluate(sources) == ["All About Tea - Lesson 1"]
+        await again(page, TURNS.format(1))
+        await page.becomes(chosen, "All About Tea")
+        await page.evaluate(choose.format(json.dumps("All courses")))
+        await ask(page, "And in general?", DONE.format(1))
+        assert await page.evaluate(sources) == ["All About Tea - Lesson 1", "Bread for Beginners - Lesson 2"]
+
+    degrees = calls(("search_course_content", {"query": "degrees"}))
+    visit(look, degrees, "It is 75.", degrees, "It is 26 or 75.")
+
+
+@needs_axe
+def test_formulas_in_lessons_and_answers_are_typeset_and_amounts_are_not(visit):
+    circles = "Course Title: Circles\n\nLesson 1: Area\nThe area is $\\pi r^2$. Tiles cost $2 or $3.\n\n$$\nA = \\pi r^2\n$$\n"
+    loaded = "performance.getEntriesByType('resource').some(each => each.name.includes('katex'))"
+    typeset = "[...document.querySelectorAll('{} math annotation')].map(each => each.textContent)"
+
+    async def look(page):
+        assert not await page.evaluate(loaded)
+        await fold_out(page, 1, 1)
+        await page.click(lesson(1, 1, "button"))
+        await page.becomes(typeset.format("#reader"), ["\\pi r^2", "A = \\pi r^2"])
+        assert "Tiles cost $2 or $3." in await page.text("#reader .text")
+        await ask(page, "What is it for 2?", DONE.format(1))
+        assert await page.evaluate(typeset.format(WORDS)) == ["4\\pi"]
+        assert await findings(page) == []
+
+    visit(look, "It is \\(4\\pi\\), and costs $5 or $6.", courses=[circles])
 
 
 def test_a_course_without_lessons_is_read_as_a_whole(visit):

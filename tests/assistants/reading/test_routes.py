@@ -256,3 +256,27 @@ def test_a_run_about_what_is_not_kept_fails_with_a_sentence(server):
     context = {"source": "x", "filename": "shop.py", "language": "python"}
     reply = carried_out(server, {"message": "Read.", "context": context})
     assert (reply["stopped"], "have it read again" in reply["reason"]) == ("failed", True)
+
+
+def test_a_repository_is_searched_for_text_and_for_references_and_mapped(server, tmp_path):
+    (tmp_path / "shop.py").write_text("def price(item):\n    return item.cost\n")
+    (tmp_path / "till.py").write_text(
+        "from shop import price\n\n\ndef total(items):\n    return sum(price(each) for each in items)\n"
+    )
+    (tmp_path / "notes.md").write_text("The Price is right.\n")
+    (tmp_path / ".env").write_text("price=1\n")
+    _, found = call(server, "GET", "/api/reading/search?pattern=price%20is&case_insensitive=true")
+    assert found == {"hits": [{"path": "notes.md", "line": 1, "text": "The Price is right."}], "complete": True, "late": False}
+    _, found = call(server, "GET", "/api/reading/references?name=price&kind=call")
+    assert found["references"] == [
+        {"path": "till.py", "line": 5, "kind": "call", "inside": "total", "text": "return sum(price(each) for each in items)"}
+    ]
+    assert (found["total"], found["any_total"]) == (1, 3)
+    _, found = call(server, "GET", "/api/reading/map")
+    assert [(file["path"], [each["name"] for each in file["definitions"]]) for file in found["files"]] == [
+        ("shop.py", ["price"]),
+        ("till.py", ["total"]),
+    ]
+    for wrong in ("search?pattern=(", "search?pattern=%00", "references?name=x&under=../", "map?max_characters=1", "search"):
+        status, answer = call(server, "GET", f"/api/reading/{wrong}")
+        assert (status, answer["success"]) == (400, False)

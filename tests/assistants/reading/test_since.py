@@ -8,8 +8,12 @@ import subprocess
 import pytest
 
 from assistants.reading.files import node, parts
+from assistants.reading.test_routes import call
 from cli.running import script, treadle
+from server.running import Serving
+from treadle.assistants.reading import assistant
 from treadle.assistants.reading.since import DefinitionChange, touched
+from treadle.models.scripted import Scripted
 from treadle.toolsets.sandbox.trial import level
 
 BEFORE = """RATE = 1.19
@@ -180,3 +184,34 @@ def test_lines_behind_a_nested_definition_belong_to_the_outer_one():
         DefinitionChange("outer", "function", "changed", 1, 9, 1, 0),
         DefinitionChange("outer.inner", "function", "changed", 3, 5, 1, 0),
     ]
+
+
+def changes(tmp_path, project, monkeypatch, *replies, **body):
+    monkeypatch.chdir(project)
+    with Serving(tmp_path, [assistant], Scripted(*replies) if replies else None) as server:
+        return call(server, "POST", "/api/reading/changes", {"since": "v1", **body})
+
+
+def test_a_change_is_read_over_http_with_its_explanation(tmp_path, project, monkeypatch):
+    status, found = changes(tmp_path, project, monkeypatch, json.dumps(ANSWER))
+    assert (status, found["success"], found["change_intent"]) == (200, True, "Items without a price are refused.")
+    explained = {each["name"]: each["explanation"] for file in found["files"] for each in file["definitions"]}
+    assert explained["price"] == "Rounds to cents."
+    assert found["run_id"]
+
+
+def test_over_http_a_change_is_that_of_a_file_beneath_the_folder_and_a_model_is_asked_on_request_only(
+    tmp_path, project, monkeypatch
+):
+    status, found = changes(tmp_path, project, monkeypatch, path="shop.py", explain=False)
+    assert (status, found["sketch"], [file["path"] for file in found["files"]]) == (200, True, ["shop.py"])
+    for wrong in ({"path": "../"}, {"path": "nosuch"}, {"since": "nosuch"}, {"since": "--output=x"}, {"since": ""}):
+        status, answer = changes(tmp_path, project, monkeypatch, explain=False, **wrong)
+        assert (status, answer["success"]) == (400, False)
+
+
+def test_a_model_that_fails_to_explain_a_change_is_502_with_the_list(tmp_path, project, monkeypatch):
+    status, found = changes(tmp_path, project, monkeypatch, "What?")
+    assert (status, found["success"], found["sketch"]) == (502, False, True)
+    assert "what it answered can't be read" in found["error"]
+    assert [file["path"] for file in found["files"]] == ["docs/notes.txt", "shop.py"]

@@ -107,9 +107,10 @@ class CoursesListed(Struct, frozen=True):
 
 
 class CourseFile(Struct, frozen=True):
-    """An uploaded file, and the courses that are in it; none until it is indexed."""
+    """An uploaded file with its source, by which courses name it, and the courses that are in it; none until it is indexed."""
 
     name: str
+    source: str
     size: int
     courses: list[str]
 
@@ -251,7 +252,7 @@ class Service:
         """The files that the person uploaded."""
         library = await self._library()
         uploads, courses = await library.uploaded(), (await library.catalogue()).courses
-        files = [CourseFile(upload.name, upload.size, _courses_in(courses, source)) for upload, source in uploads.items()]
+        files = [CourseFile(upload.name, source, upload.size, _courses_in(courses, source)) for upload, source in uploads.items()]
         return FilesListed(files, library.skipped, library.progress if library.is_indexing else None)
 
     @post("/api/courses/files", errors={**LONG, 422: "a file that isn't taken, with why"}, unfit=UNFIT, most=MOST_BODY)

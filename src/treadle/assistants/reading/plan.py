@@ -10,7 +10,8 @@ import msgspec
 
 from treadle import Move, Options, Question, Request, Result
 from treadle.assistants.reading.outline.languages import language_of
-from treadle.assistants.reading.tools import FileList, FileOutline, References, references_text
+from treadle.assistants.reading.repository_search import References, references_text
+from treadle.assistants.reading.tools import FileList, FileOutline
 from treadle.leading import turn_of
 
 Plan = Generator[Question, str, Move]

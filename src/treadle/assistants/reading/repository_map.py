@@ -24,6 +24,7 @@ from treadle.files import Workspace, shown
 
 MOST_FILES = 2000  # that are outlined
 BUDGET = 8_000  # characters
+BUDGETS = (500, 20_000)  # at least and at most
 _SIGNATURE = 120  # characters
 _WORD = re.compile(r"(?P<member>(?:\.|::|->)\s*)?(?P<name>[^\W\d][\w$]*)(?P<call>\s*\()?")
 _IMPORT = re.compile(r"^\s*(?:from\s+\S+\s+import|import|use)\b(.*)", re.MULTILINE)
@@ -135,7 +136,7 @@ def _counted(words: Mapping[str, Count], defined: Mapping[str, Sequence[MapDefin
     for path, found in defined.items():
         counts = {each.name: references(path, each.name) for each in found}
         counted = [replace(each, references=counts[each.name]) for each in found]
-        files.append(MapFile(path, sum(counts.values()), tuple(counted)))
+        files.append(MapFile(shown(path), sum(counts.values()), tuple(counted)))
     return files
 
 
@@ -187,7 +188,7 @@ def map_text(found: RepositoryMap) -> str:
 
 
 def _file_line(file: MapFile) -> str:
-    return f"{shown(file.path)} ({file.references} references from other files)"
+    return f"{file.path} ({file.references} references from other files)"
 
 
 def _definition_line(each: MapDefinition) -> str:

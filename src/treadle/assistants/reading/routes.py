@@ -1,8 +1,7 @@
 """The reading assistant over HTTP: `/api/iris/…` as clients of the original know it, and the files of a folder for the panel."""
 
 import asyncio
-from collections.abc import Coroutine, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -23,6 +22,7 @@ from treadle.assistants.reading.outline.source import read_source
 from treadle.assistants.reading.outline.worker import Outliner
 from treadle.assistants.reading.program import Wanted, keep_source, question_about
 from treadle.assistants.reading.report import filed, summary
+from treadle.assistants.reading.repository_routes import RepositoryApi, readable, while_wanted
 from treadle.assistants.reading.source import hash_of
 from treadle.assistants.reading.values import Block, Metadata, Reading
 from treadle.files import workspace_at
@@ -30,7 +30,6 @@ from treadle.routes import Returns, get, json_response, post, routes_of
 
 MOST_FILES = 2000
 MOST_BYTES = 6 * LARGEST  # of a request: JSON may write a character of a file with six
-_LOOK = 0.5  # seconds between two looks whether the client is still there
 
 
 # What is sent
@@ -168,13 +167,12 @@ class FileTold(Struct, frozen=True, omit_defaults=True):
 
 
 class Service:
-    """The handlers. One outliner and one set of switches for all requests."""
+    """The handlers. One set of switches for all requests."""
 
-    def __init__(self, host: Host, folder: Path) -> None:
+    def __init__(self, host: Host, folder: Path, outliner: Outliner) -> None:
         self._host = host
         self._folder = folder
-        self._outliner = Outliner()
-        host.at_end(self._outliner.close)
+        self._outliner = outliner
         self._switches = Switches()
 
     @post(
@@ -190,9 +188,9 @@ class Service:
     )
     async def analyze(self, request: Request, body: SourceAsked) -> Annotated[Response, Returns(200, "the reading", body=Read)]:
         """Read source code: what it is for, and which of its parts belong together."""
-        with _readable():
+        with readable():
             source = await source_from(body.source_code, body.filename, body.language, self._outliner)
-        found = await _while_wanted(request, analyse(source, How(self._host, self._path(), body.fresh)))
+        found = await while_wanted(request, analyse(source, How(self._host, self._path(), body.fresh)))
         answer = _read(found.reading, body.metadata or {}, await self._debugged(found))
         if not found.reading.metadata.is_failed:
             return json_response(answer)
@@ -202,7 +200,7 @@ class Service:
     @post("/api/reading/readings", errors={400: "something is missing, or can't be read"}, most=MOST_BYTES)
     async def prepare(self, body: SourceAsked) -> Prepared:
         """What is needed to have source code read as a run: nothing, where its reading is kept or no model can be had."""
-        with _readable():
+        with readable():
             source = await source_from(body.source_code, body.filename, body.language, self._outliner)
         found = await without_asking(source, How(self._host, self._path(), body.fresh))
         if found is not None:
@@ -265,7 +263,7 @@ class Service:
     @get("/api/reading/files")
     async def files(self) -> FilesListed:
         """The source files of the folder that the server was started in."""
-        with _readable():
+        with readable():
             paths = await asyncio.to_thread(lambda: list(islice(walk(workspace_at(self._folder)), MOST_FILES + 1)))
         found = [path for path in paths[:MOST_FILES] if path.isprintable()]  # what can be asked for by a query string
         return FilesListed(self._folder.name, found, len(paths) > MOST_FILES)
@@ -273,7 +271,7 @@ class Service:
     @get("/api/reading/file", errors={400: "it can't be read"})
     async def file(self, query: FileAsked) -> FileTold:
         """One of them, with its text."""
-        with _readable():
+        with readable():
             try:
                 text = read_source(await asyncio.to_thread(self._load, query.path)).text
             except Gone:
@@ -291,18 +289,6 @@ class Service:
         return load_from(workspace_at(self._folder), path)
 
 
-async def _while_wanted(request: Request, work: Coroutine[Any, Any, Analysis]) -> Analysis:
-    """What the work comes to; stopped when nobody waits for it any more, since a model's time costs something."""
-    task = asyncio.ensure_future(work)
-    try:
-        while not (await asyncio.wait([task], timeout=_LOOK))[0]:
-            if await request.is_disconnected():
-                raise HTTPException(499, "Nobody waits for this any more.")
-        return task.result()
-    finally:
-        task.cancel()
-
-
 def _read(reading: Reading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any] = {}) -> dict[str, Any]:
     """A reading as JSON; among how it was made is what was `sent` with the request."""
     answer = msgspec.to_builtins(reading)
@@ -310,15 +296,8 @@ def _read(reading: Reading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any
     return {"success": True, **answer}
 
 
-@contextmanager
-def _readable() -> Generator[None]:
-    """400 for what can't be read."""
-    try:
-        yield
-    except TreadleError as error:
-        raise HTTPException(400, str(error)) from error
-
-
 def routes(host: Host) -> list[BaseRoute]:
     """The routes, for files beneath the folder that the server was started in."""
-    return routes_of(Service(host, host.workspace))
+    outliner = Outliner()
+    host.at_end(outliner.close)
+    return routes_of(Service(host, host.workspace, outliner), RepositoryApi(host, host.workspace, outliner))

@@ -98,7 +98,7 @@ def _counted(files: Sequence[ChangedFile], commit: str) -> str:
 
 async def _changed(change: FileChange, outliner: Outliner) -> ChangedFile:
     """A file of a change, with its definitions where it is source code that can be read."""
-    found = ChangedFile(change.path, change.status, len(change.added), len(change.removed), problem=change.problem)
+    found = ChangedFile(shown(change.path), change.status, len(change.added), len(change.removed), problem=change.problem)
     if change.problem or language_of(change.path.rpartition("/")[2]) is None:
         return found
     try:
@@ -194,7 +194,7 @@ def change_lines(files: Sequence[ChangedFile]) -> Iterator[str]:
     """A line for each file and each definition."""
     for file in files:
         problem = f": {file.problem}" if file.problem else ""
-        yield f"{shown(file.path)} {file.status} +{file.added} -{file.removed}{problem}"
+        yield f"{file.path} {file.status} +{file.added} -{file.removed}{problem}"
         for each in file.definitions:
             words = f": {each.explanation}" if each.explanation else ""
             where = f"{each.start_line}-{each.end_line}"

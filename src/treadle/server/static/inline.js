@@ -1,11 +1,12 @@
-// What stands within a line of Markdown: emphasis, code, links. Nodes only, never HTML. Takes time in proportion to the text,
+// What stands within a line of Markdown: emphasis, code, links, formulas. Nodes only, never HTML. Takes time in proportion to the text,
 // whatever is in it: it may be a stranger's.
 
+import { formulaAt, formulaNode } from "./math.js";
 import { element } from "./treadle.js";
 
 const PROTOCOLS = ["http:", "https:", "mailto:"];
 const TAGS = { "*": ["em", "strong"], "_": ["em", "strong"], "~": [null, "del"] };  // for one mark, and for two
-const PLAIN = /[^\\`*_~[\]!<h\n]+/y;
+const PLAIN = /[^\\`*_~[\]!<h\n$]+/y;
 const ESCAPE = /\\([!-/:-@[-`{-~])/y;
 const TICKS = /`+/y;
 const WORDS = String.raw`!?\[((?:[^[\]\\]|\\[^]|\[[^[\]]*\])*)\]`;
@@ -32,12 +33,17 @@ function tokensOf(text, links) {
     return pattern.exec(text);
   };
   for (let index = 0; index < text.length;) {
-    const [token, end] = plainAt(at, index) ?? codeAt(text, at, index, without) ?? (links ? linkAt(text, at, index) : null)
+    const [token, end] = mathAt(text, index) ?? plainAt(at, index) ?? codeAt(text, at, index, without) ?? (links ? linkAt(text, at, index) : null)
       ?? breakAt(at, index, tokens) ?? marksAt(text, at, index) ?? [{ text: text[index] }, index + 1];
     tokens.push(token);
     index = end;
   }
   return tokens;
+}
+
+function mathAt(text, index) {
+  const formula = formulaAt(text, index);
+  return formula && [{ node: formulaNode(formula) }, formula.end];
 }
 
 function plainAt(at, index) {

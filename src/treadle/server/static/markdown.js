@@ -4,6 +4,7 @@
 // Blocks are here, what stands within a line is in inline.js.
 
 import { inline } from "./inline.js";
+import { formulaAt, formulaNode } from "./math.js";
 import { element } from "./treadle.js";
 
 const FENCE = /^( {0,3})(`{3,}(?!`)|~{3,}(?!~))([^`]*)$/;
@@ -12,6 +13,8 @@ const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(?:([ \t]+)(.*)|[ \t]*)$/;
 const UNDERLINE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const MATH = /^ {0,3}(?:\$\$|\\\[)/;
+const TALLEST = 60;  // lines of a formula
 const DEEPEST = 20;  // lists and quotes within one another; what lies deeper is a paragraph
 
 const shown = new WeakMap();  // what an element shows: [{ source, node }]
@@ -65,7 +68,7 @@ function blocksOf(lines, depth) {
 }
 
 function blockAt(lines, at, depth) {
-  return codeAt(lines, at) ?? headingAt(lines, at) ?? ruleAt(lines, at)
+  return codeAt(lines, at) ?? mathAt(lines, at) ?? headingAt(lines, at) ?? ruleAt(lines, at)
     ?? (depth < DEEPEST ? quoteAt(lines, at, depth) ?? listAt(lines, at, depth) : null)
     ?? tableAt(lines, at) ?? paragraphAt(lines, at, depth);
 }
@@ -79,6 +82,14 @@ function codeAt(lines, at) {
   const end = more < 0 ? lines.length : at + 1 + more;
   const text = lines.slice(at + 1, end).map((line) => dedented(line, indent.length)).join("\n");
   return { kind: "code", language: language.trim().split(/\s/)[0], text, end: more < 0 ? end : end + 1 };
+}
+
+/** A formula of its own lines, whatever its signs would mean elsewhere. */
+function mathAt(lines, at) {
+  if (!MATH.test(lines[at])) return null;
+  const text = lines.slice(at, at + TALLEST).join("\n").trimStart(), formula = formulaAt(text, 0);
+  if (!formula || !/^[ \t]*(?:\n|$)/.test(text.slice(formula.end))) return null;
+  return { kind: "math", formula, end: at + formula.source.split("\n").length };
 }
 
 function headingAt(lines, at) {
@@ -170,7 +181,7 @@ function paragraphAt(lines, at, depth) {
 /** Whether a line goes on with a paragraph. */
 function isPlain(lines, at, depth) {
   const line = lines[at];
-  if (!line.trim() || FENCE.test(line) || HEADING.test(line) || RULE.test(line)) return false;
+  if (!line.trim() || FENCE.test(line) || HEADING.test(line) || RULE.test(line) || mathAt(lines, at)) return false;
   if (depth < DEEPEST && (QUOTE.test(line) || ITEM.exec(line)?.[4])) return false;
   return !(line.includes("|") && tableAt(lines, at));
 }
@@ -195,6 +206,7 @@ function dedented(line, width) {
 const MAKERS = {
   code: ({ language, text }) =>
     element("pre", { "data-language": language || null }, element("code", {}, document.createTextNode(text))),
+  math: ({ formula }) => element("p", {}, formulaNode(formula)),
   heading: ({ level, text }) => element(`h${Math.min(level + 2, 6)}`, {}, inline(text)),  // the page has two above
   rule: () => element("hr"),
   quote: ({ blocks }) => element("blockquote", {}, blocks.map(nodeOf)),

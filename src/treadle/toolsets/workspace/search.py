@@ -112,6 +112,8 @@ class Search:
         return [*[f"--glob={glob}" for glob in (*globs, *skipped)], "--", f"./{where}"]
 
     def _run(self, *options: str, data: bytes = b"") -> "_Run":
+        if any("\0" in option for option in options):
+            raise BadSearch("The search has a zero character in it, which no line of text has.")
         return _Run(self._argv(*options), self._workspace.folder, self._seconds, data)
 
     def _argv(self, *options: str) -> list[str]:

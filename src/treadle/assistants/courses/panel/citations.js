@@ -10,7 +10,7 @@ export function cite(node, citations, open) {
   if (!words) return;
   const byNumber = new Map(citations.map((each) => [String(each.number), each])), texts = [];
   const walker = document.createTreeWalker(words, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("code, pre, a")) texts.push(walker.currentNode);
+  while (walker.nextNode()) if (!walker.currentNode.parentElement.closest("code, pre, a, .math")) texts.push(walker.currentNode);
   for (const text of texts.filter(({ data }) => data.search(MARK) >= 0)) text.replaceWith(...pieces(text.data, byNumber, open));
 }
 

@@ -10,6 +10,7 @@ import { library } from "./library.js";
 import { material } from "./material.js";
 import { reader } from "./reader.js";
 import { samplesFor } from "./samples.js";
+import { offerScopes, scope, scoping } from "./scope.js";
 import { sourcesOf } from "./sources.js";
 
 const WELCOME = "Ask about your courses. Answers come from their material, and name the lessons they are from.";
@@ -17,7 +18,7 @@ const byId = (id) => document.getElementById(id);
 let session = null, loads = 0;
 
 const talk = new Chat(byId("chat"), {
-  ...inRuns(async () => ({ assistant: "courses", run_id: null, context: { session_id: await sessionId() } })),
+  ...inRuns(async () => ({ assistant: "courses", run_id: null, context: { session_id: await sessionId(), ...scope() } })),
   label: "Your question",
   welcome: [element("h2", {}, "What would you like to learn?"), element("p", { class: "soft" }, WELCOME)],
   below,
@@ -29,9 +30,10 @@ const fill = (words) => {
   talk.fill(words);
 };
 const pages = reader({ courseOf: (key) => courses.find(key), fill, isBusy: () => talk.isRunning });
-const courses = library({ read: pages.lesson, fill, drawn: drawSamples });
+const courses = library({ read: pages.lesson, fill, drawn });
 const earlier = conversations({ open, removed });
 material({ changed: () => courses.load() });
+scoping(byId("chat").querySelector(".composer"));
 finding({ filter: courses.filter, open: pages.passage });
 
 /** The conversation that is shown; a new one where none is. */
@@ -88,7 +90,8 @@ function remember(id) {
   history.replaceState(null, "", url);
 }
 
-async function drawSamples(all) {
+async function drawn(all) {
+  offerScopes(all);
   const assistants = await ask("/api/assistants").catch(() => []);
   talk.questions(samplesFor(all, assistants.find(({ name }) => name === "courses")?.questions ?? []));
 }

@@ -5,21 +5,23 @@ import { ask, element } from "/static/treadle.js";
 import { counted } from "/static/words.js";
 import { outward } from "./links.js";
 import { aboutCourse, aboutLesson } from "./samples.js";
+import { documentName } from "./scope.js";
 
 const byId = (id) => document.getElementById(id);
 const SOON = 2000;  // milliseconds until one looks again whether there are courses
 const list = byId("courses"), fold = byId("fold");
-let courses = [], reload = () => {};
+let courses = [], uploads = new Map(), reload = () => {};
 
 /** Have it work. `read(course, lesson)` opens the reader, `fill(words)` the next question, `drawn(courses)` hears what there is. */
 export function library({ read, fill, drawn }) {
   const load = async () => {
     try {
       ({ courses } = await ask("/api/courses"));
+      uploads = new Map((await ask("/api/courses/files")).files.map(({ source, name }) => [source, name]));
     } catch (error) {
       return trouble(error.message, load);
     }
-    if (!courses.length) return none(load);
+    if (!courses.length) return none(load, drawn);
     amount(counted(courses.length, "course"));
     list.replaceChildren(...courses.map((course) => courseOf(course, read, fill)));
     return drawn(courses);
@@ -38,8 +40,10 @@ function amount(words, notice = null) {
 }
 
 /** How to begin; once somebody has, the courses are here. */
-function none(load) {
+function none(load, drawn) {
   if (!byId("notices").querySelector(".beginning")) {
+    list.replaceChildren();
+    drawn([]);
     amount("No courses yet", beginning());
     unfold(true);
   }
@@ -72,7 +76,19 @@ function courseOf(course, read, fill) {
     element("summary", {}, element("span", { class: "name" }, name), " ", lessons.length ? many : null),
     element("div", { class: "within" },
       instructor ? element("p", { class: "small soft instructor" }, `by ${instructor}`) : null, does,
-      lessons.length ? element("ol", { class: "lessons" }, lessons.map((lesson) => lessonOf(course, lesson, read, fill))) : null)));
+      lessons.length ? element("ol", { class: "lessons" }, lessons.map((lesson) => lessonOf(course, lesson, read, fill))) : null,
+      course.sources.length > 1 ? documentsOf(course) : null)));
+}
+
+/** The documents of a course. Those that were uploaded can be deleted one by one. */
+function documentsOf(course) {
+  return element("details", { class: "documents" }, element("summary", { class: "small soft" }, counted(course.sources.length, "document")),
+    element("ul", {}, course.sources.map((source) => {
+      const words = documentName(source, course);
+      return element("li", {}, element("span", { class: "name" }, words), uploads.has(source)
+        ? element("button", { type: "button", class: "bare", "aria-label": `Delete ${words}`, onclick: () => removeDocument(course, source) }, "Delete")
+        : null);
+    })));
 }
 
 function lessonOf(course, lesson, read, fill) {
@@ -87,7 +103,19 @@ function lessonOf(course, lesson, read, fill) {
 /** Delete a course for good, if that is what they want; one that wasn't uploaded says where it is. */
 async function remove({ key, name }) {
   if (!await sure(`Delete “${name}”? Its uploaded files are deleted for good.`, "Delete it")) return;
-  await ask(`/api/courses?course=${encodeURIComponent(key)}`, undefined, { method: "DELETE" }).then(reload, (error) => trouble(error.message, reload));
+  await deleted(`/api/courses?course=${encodeURIComponent(key)}`);
+}
+
+/** Delete one document of a course for good, if that is what they want. */
+async function removeDocument(course, source) {
+  const words = documentName(source, course), path = uploads.get(source).split("/").map(encodeURIComponent).join("/");
+  if (!await sure(`Delete “${words}” of “${course.name}”? The file is deleted for good.`, "Delete it")) return;
+  await deleted(`/api/courses/files/${path}`);
+  reveal(course.key);
+}
+
+async function deleted(path) {
+  await ask(path, undefined, { method: "DELETE" }).then(reload, (error) => trouble(error.message, reload));
 }
 
 function small(words, does) {

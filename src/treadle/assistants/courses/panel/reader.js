@@ -1,8 +1,8 @@
-// The reader: a passage with what stands before and after it, or a whole lesson. What it says is text, never Markdown: a passage
-// may begin in the middle of anything, and nobody says which of them were Markdown.
+// The reader: a passage with what stands before and after it, or a whole lesson. What it says is text with formulas, never
+// Markdown: a passage may begin in the middle of anything, and nobody says which of them were Markdown.
 
 import { ask, element } from "/static/treadle.js";
-import { piecesOf, placeIn } from "./lesson.js";
+import { nodesOf, piecesOf, placeIn } from "./lesson.js";
 import { outward } from "./links.js";
 import { aboutCourse, aboutLesson } from "./samples.js";
 
@@ -105,7 +105,7 @@ async function showPassage(id, others, able) {
   const to = (other) => other && (() => showPassage(other, others, able));
   return {
     course: lesson ? course.name : "", title: titleOf(course, lesson) ?? passage.source, where: placeIn(passage.place, headings),
-    nodes: [element("p", { class: "text" }, passage.text), ...othersOf(others, passage, able)],
+    nodes: [element("p", { class: "text" }, nodesOf([passage.text])[0]), ...othersOf(others, passage, able)],
     named: "passage", to: { before: to(passage.before), after: to(passage.after) },
     more: [...(course ? [whole(course, lesson, id, able), asking(course, lesson, able)] : []), page(passage.url)],
   };
@@ -113,7 +113,7 @@ async function showPassage(id, others, able) {
 
 async function showLesson(course, lesson, able, marked = null) {
   const passages = await passagesOf(course, lesson), index = course.lessons.indexOf(lesson);
-  const body = element("p", { class: "text" }, piecesOf(passages).flatMap((piece) => pieceOf(piece, marked)));
+  const body = element("p", { class: "text" }, passageNodes(piecesOf(passages), marked));
   const to = (other) => lesson && other && (() => showLesson(course, other, able));
   return {
     course: lesson ? course.name : course.instructor, title: titleOf(course, lesson), nodes: [passages.length ? body : nothing()],
@@ -130,10 +130,12 @@ async function passagesOf(course, lesson) {
   return lesson && number === "" ? passages.filter(({ headings }) => headings[0] === lesson.title) : passages;
 }
 
-/** A piece; what stands before its first word isn't marked with it. */
-function pieceOf({ passage, text: words }, marked) {
-  const start = words.search(/\S|$/);
-  return [words.slice(0, start), element("span", { class: passage.id === marked ? "marked" : null }, words.slice(start))];
+/** The text of a lesson, each passage in an element; what stands before its first word isn't marked with it. */
+function passageNodes(pieces, marked) {
+  const starts = pieces.map(({ text: words }) => words.search(/\S|$/));
+  const nodes = nodesOf(pieces.flatMap(({ text: words }, index) => [words.slice(0, starts[index]), words.slice(starts[index])]));
+  return pieces.flatMap(({ passage }, index) =>
+    [...nodes[2 * index], element("span", { class: passage.id === marked ? "marked" : null }, nodes[2 * index + 1])]);
 }
 
 function nothing() {

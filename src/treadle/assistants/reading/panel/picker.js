@@ -1,4 +1,4 @@
-// What to read: the files of the folder, filtered as one types, or source that is pasted or dropped.
+// What to read: the files of the folder, filtered as one types, source that is pasted or dropped, or what repository.js finds.
 
 import { element } from "/static/treadle.js";
 import { open, openDraft, phaseOf, read, setDraft, state, update } from "./state.js";
@@ -6,6 +6,7 @@ import { languageOf, languages, titleOf } from "./tint.js";
 
 const MOST = 300;             // files that are listed at once
 const LARGEST = 10_000_000;   // bytes of a file that is dropped
+const TABS = ["files", "paste", "repository"];
 const FINGERS = matchMedia("(pointer: coarse)");
 const byId = (id) => document.getElementById(id);
 const [picker, filter, list, amount, close] = ["picker", "filter", "list", "amount", "close"].map(byId);
@@ -19,7 +20,7 @@ export function drawPicker(now, before) {
   picker.hidden = !now.picking;
   close.hidden = !now.source;
   byId("file").setAttribute("aria-expanded", String(now.picking));
-  for (const tab of ["files", "paste"]) {
+  for (const tab of TABS) {
     byId(tab).hidden = tab !== now.tab;
     byId(`${tab}-tab`).setAttribute("aria-selected", String(tab === now.tab));
   }
@@ -32,7 +33,7 @@ export function drawPicker(now, before) {
 /** Open the picker, or close it where there is something to go back to. */
 export function toggle(on = !state.picking) {
   if (on === state.picking || (!on && !state.source)) return;
-  if (on) return update({ picking: true, tab: state.source?.kind === "pasted" ? "paste" : "files" });
+  if (on) return update({ picking: true, tab: state.tab === "repository" ? state.tab : state.source?.kind === "pasted" ? "paste" : "files" });
   if (state.source.kind === "pasted") openDraft();
   else update({ picking: false });
 }
@@ -46,7 +47,7 @@ export function look(words) {
 
 function focus(tab) {
   if (FINGERS.matches) return;  // a keyboard on the screen would cover half of it
-  const field = tab === "files" ? filter : fields.text;
+  const field = { files: filter, paste: fields.text, repository: byId("ask-words") }[tab];
   field.focus();
   if (tab === "files") field.select();
 }
@@ -162,6 +163,6 @@ filter.addEventListener("input", () => look(filter.value));
 filter.addEventListener("keydown", choose);
 close.addEventListener("click", () => toggle(false));
 byId("file").addEventListener("click", () => toggle());
-for (const tab of ["files", "paste"]) byId(`${tab}-tab`).addEventListener("click", () => update({ tab }));
+for (const tab of TABS) byId(`${tab}-tab`).addEventListener("click", () => update({ tab }));
 document.addEventListener("dragover", (event) => event.preventDefault());
 document.addEventListener("drop", drop);

@@ -4,6 +4,7 @@
 import { element, question } from "/static/treadle.js";
 import { drawSide } from "./blocks.js";
 import { drawPicker, look as lookForFiles, toggle } from "./picker.js";
+import "./repository.js";
 import { drawSource } from "./source.js";
 import { blocks, linesOf, loadFiles, loadHealth, look, open, phaseOf, pin, read, state, step, unpin, watch } from "./state.js";
 import { languageOf, titleOf } from "./tint.js";

@@ -1,0 +1,57 @@
+// What questions are answered from: all courses, one of them, or one document of it. It is in the address, so that it stays.
+
+import { element } from "/static/treadle.js";
+
+const EVERYTHING = { course: "", document: "" };
+const select = element("select", { id: "scope" });
+const node = element("p", { class: "scope small", hidden: true }, element("label", { for: "scope" }, "Answer from"), select);
+let offered = [EVERYTHING];
+
+/** Have it stand where questions are written. */
+export function scoping(composer) {
+  composer.prepend(node);
+  select.addEventListener("change", () => remember(offered[select.selectedIndex]));
+}
+
+/** The scope, as part of a run's context. */
+export function scope() {
+  const asked = new URLSearchParams(location.search);
+  return Object.fromEntries(["course", "document"].map((name) => [name, asked.get(name)]).filter(([, value]) => value));
+}
+
+/** Offer these courses and their documents. A scope that isn't there any more is given up. */
+export function offerScopes(courses) {
+  const { course = "", document = "" } = scope();
+  offered = [EVERYTHING, ...courses.flatMap(scopesOf)];
+  select.replaceChildren(new Option("All courses"), ...courses.map(optionsOf));
+  const chosen = offered.findIndex((each) => each.course === course && each.document === document);
+  select.selectedIndex = Math.max(chosen, 0);
+  if (chosen < 0) remember(EVERYTHING);
+  node.hidden = !courses.length;
+}
+
+/** What a document is called, within its course. */
+export function documentName(source, { key }) {
+  return source.startsWith(`${key}/`) ? source.slice(key.length + 1) : source.slice(source.lastIndexOf("/") + 1);
+}
+
+function scopesOf({ key, sources }) {
+  return [{ course: key, document: "" }, ...(sources.length > 1 ? sources.map((source) => ({ course: key, document: source })) : [])];
+}
+
+/** A course that has several documents is a group: all of it, then each of them. */
+function optionsOf(course) {
+  const { name, sources } = course;
+  if (sources.length < 2) return new Option(name);
+  return element("optgroup", { label: name }, new Option(`${name}: all of it`),
+    sources.map((source) => new Option(`${name}: ${documentName(source, course)}`)));
+}
+
+function remember(chosen) {
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(chosen)) {
+    if (value) url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  history.replaceState(null, "", url);
+}
