@@ -224,6 +224,32 @@ def test_the_first_project_is_begun_another_is_picked_and_one_deleted(visit):
     visit(look, sample=False, ready="!document.querySelector('#beginning').hidden")
 
 
+def test_a_project_that_is_pressed_while_the_list_is_renewed_is_opened(visit, kept):
+    """The list is loaded when it is unfolded, while somebody may already be pressing what it showed before."""
+    bridge = "#projects button.pick:not([aria-current])"
+
+    async def rename(store):
+        project = next(each for each in await store.list_projects("local") if each.title == "Buses on time")
+        await store.update_project("local", project.id, expected=project.version, title="Trams on time")
+
+    async def look(page):
+        await page.click("#picker > summary")
+        await page.wait_for("document.querySelectorAll('#projects li').length === 2")
+        await page.hover(bridge)
+        box = "(box => [box.x + box.width / 2, box.y + box.height / 2])"
+        x, y = await page.evaluate(f"{box}(document.querySelector({json.dumps(bridge)}).getBoundingClientRect())")
+        mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        await page.send("Input.dispatchMouseEvent", type="mousePressed", **mouse)
+        await asyncio.to_thread(kept, rename)
+        await page.evaluate("document.querySelector('#picker').dispatchEvent(new Event('toggle'))")
+        await says(page, "#projects", "Trams on time")
+        await page.send("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
+        await says(page, "#title", "A bridge")
+
+    kept(lambda store: store.create_project("local", "A bridge"))
+    visit(look)
+
+
 # the conversation
 
 
