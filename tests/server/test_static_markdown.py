@@ -71,9 +71,9 @@ def test_tables(made):
     one = '<tr><td>1 | 2</td><td data-align="center"><code>x</code></td><td data-align="right"></td></tr>'
     two = '<tr><td>3</td><td data-align="center">4</td><td data-align="right">5</td></tr>'
     three = '<tr><td>after</td><td data-align="center"></td><td data-align="right"></td></tr>'
-    assert made(text) == f'<div class="table"><table>{heads}<tbody>{one}{two}{three}</tbody></table></div>'
+    assert made(text) == f'<div class="table" tabindex="0"><table>{heads}<tbody>{one}{two}{three}</tbody></table></div>'
     assert made("a | b\n---") == "<p>a | b</p><hr>"
-    assert made("words\na | b\n--|--\n\nc").startswith('<p>words</p><div class="table">')
+    assert made("words\na | b\n--|--\n\nc").startswith('<p>words</p><div class="table" tabindex="0">')
 
 
 @pytest.mark.parametrize(

@@ -319,6 +319,23 @@ def test_its_branch_is_merged_after_one_is_sure(visit, shop):
     visit(look, mends(), reports(), before=done(shop), ready=OVER)
 
 
+def test_a_job_that_is_over_is_followed_up(visit, shop):
+    naming = asks(("file", {"action": "write", "path": "name.py", "content": "NAME = 1\n"}))
+
+    async def look(page):
+        await page.click("[data-does=follow]")
+        assert await page.evaluate(f"{FOCUS}.id") == "follow-what"
+        await page.write("Give the shop a name")
+        await page.click("#follow button")
+        await says(page, "#job-title", "Give the shop a name")
+        await says(page, ".outcome", "Name the shop")
+        await page.wait_for(JOBS.format(2))
+        assert await page.evaluate("document.querySelector('#follow').hidden")
+        assert "name.py" in await page.text("#changes")
+
+    visit(look, mends(), reports(), naming, reports("Name the shop"), before=done(shop), ready=OVER)
+
+
 def test_what_it_changed_is_taken_back_after_one_is_sure(visit, shop):
     async def look(page):
         await page.wait_for("document.querySelector('.file') !== null")

@@ -224,6 +224,32 @@ def test_the_first_project_is_begun_another_is_picked_and_one_deleted(visit):
     visit(look, sample=False, ready="!document.querySelector('#beginning').hidden")
 
 
+def test_a_project_that_is_pressed_while_the_list_is_renewed_is_opened(visit, kept):
+    """The list is loaded when it is unfolded, while somebody may already be pressing what it showed before."""
+    bridge = "#projects button.pick:not([aria-current])"
+
+    async def rename(store):
+        project = next(each for each in await store.list_projects("local") if each.title == "Buses on time")
+        await store.update_project("local", project.id, expected=project.version, title="Trams on time")
+
+    async def look(page):
+        await page.click("#picker > summary")
+        await page.wait_for("document.querySelectorAll('#projects li').length === 2")
+        await page.hover(bridge)
+        box = "(box => [box.x + box.width / 2, box.y + box.height / 2])"
+        x, y = await page.evaluate(f"{box}(document.querySelector({json.dumps(bridge)}).getBoundingClientRect())")
+        mouse = {"x": x, "y": y, "button": "left", "clickCount": 1}
+        await page.send("Input.dispatchMouseEvent", type="mousePressed", **mouse)
+        await asyncio.to_thread(kept, rename)
+        await page.evaluate("document.querySelector('#picker').dispatchEvent(new Event('toggle'))")
+        await says(page, "#projects", "Trams on time")
+        await page.send("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
+        await says(page, "#title", "A bridge")
+
+    kept(lambda store: store.create_project("local", "A bridge"))
+    visit(look)
+
+
 # the conversation
 
 
@@ -677,18 +703,102 @@ def test_a_telephone_shows_it_without_scrolling_sideways(visit, kept):
     visit(look, long, calls(("change_problem_spec", NOISE)), sample=False, width=360, height=740)
 
 
-def test_a_run_is_started_on_the_page_and_its_candidates_are_compared(visit):
-    situations = json.dumps({"scenarios": [{"name": "Snow"}]})
-    proposed = json.dumps({"candidates": [{"description": BAD}]})
-    judged = json.dumps({"judgements": [{"constraint": "Fares", "reason": "They stay", "score": 90}]})
+# runs, candidates, issues, people
+
+SITUATIONS = json.dumps({"scenarios": [{"name": "Snow"}]})
+PROPOSED = json.dumps({"candidates": [{"description": BAD, "effects": ["Fewer late buses"]}, {"description": "More drivers"}]})
+FAIR = json.dumps({"judgements": [{"constraint": "Fares", "reason": "They stay", "score": 90, "scenario": "Snow"}]})
+POOR = json.dumps({"judgements": [{"constraint": "Fares", "reason": "They rise", "score": 10}]})
+STATUS = "#runs .rows > li:first-child .name"
+
+
+async def tick(page, selector):
+    """Click what may lie below the fold of a section."""
+    await page.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
+
+
+def test_a_run_is_started_watched_and_its_candidates_are_compared_and_decided(visit):
+    first, judged = Held(SITUATIONS), Held(FAIR)
 
     async def look(page):
-        await page.evaluate("document.querySelector('#runs .actions button').click()")
-        await page.wait_for("document.querySelector('#runs .name.good') !== null")
-        await page.evaluate("document.querySelector('#runs .compare').open = true")
+        await tick(page, "#runs .starting summary")
+        await put(page, "#runs .settings input[type=number]", 2)
+        await tick(page, "#runs .starting .actions button")
+        await says(page, STATUS, "Running")
+        await says(page, "#runs .rows .busy", "Describing situations")
+        first.free()
+        await says(page, "#runs .rows .busy", "Evaluating candidates: 0 of 2")
+        await tick(page, "#runs .compare summary")
         await page.wait_for("document.querySelector('#runs table') !== null")
-        assert "90" in await page.evaluate("document.querySelector('#runs table').innerText")
-        assert (await page.evaluate("document.querySelector('#runs ol a').href")).endswith("/adr")
+        judged.free()
+        await says(page, STATUS, "Completed")
+        await page.becomes("[...document.querySelectorAll('#runs .total td')].map(cell => cell.innerText)", ["90", "10"])
+        assert await page.evaluate("document.querySelector('#runs .compare').open")
+        await tick(page, "#runs .candidates summary")
+        inside = await page.text("#runs .candidates > li")
+        for words in (
+            BAD,
+            "They stay Worst in: Snow.",
+            "Fewer late buses",
+            "Proposed by the model",
+            "Candidate evaluated: total 90",
+        ):
+            assert words in inside
+        assert "Rules it out: Fares" in await page.evaluate("document.querySelector('.candidates > li:last-child').textContent")
+        await tick(page, "#runs .record")
+        await says(page, "dialog.record h3", "Buses on time")
+        assert "More drivers (10 of 100, rejected; breaks Fares)" in await page.text("dialog.record")
+        assert (await page.evaluate("document.querySelector('dialog.record a').href")).endswith("/adr")
+        await page.click("dialog.record button")
+        await says(page, "dialog.record [role=status]", "Copied.")
+        await page.click("dialog.record .close")
+        assert await page.evaluate("document.querySelector('dialog') === null && window.taken === undefined")
+
+    visit(look, first, PROPOSED, judged, POOR)
+
+
+def test_a_recommended_run_is_started_and_one_that_failed_is_resumed(visit):
+    check = calls(("check_run", {"mode": "full_search", "num_candidates": 2, "num_scenarios": 1}))
+
+    async def look(page):
+        await ask(page, "Can I start a run?", DONE.format(1))
+        for _ in range(2):  # however often it is pressed, it is one run
+            await page.click("#chat .run button")
+            await page.wait_for("!document.querySelector('#chat .run button').disabled")
+        await says(page, "#runs .rows p.bad", "The server is down.")
+        assert await page.text("#runs .amount") == "1 run"
+        await tick(page, "#runs .rows .row > div:not([hidden]) button")
+        await says(page, STATUS, "Completed")
+        assert await page.evaluate("[...document.querySelectorAll('#runs .row button')].every(each => each.offsetHeight === 0)")
+
+    visit(look, check, "Yes.", ModelError("The server is down."), SITUATIONS, PROPOSED, FAIR, POOR)
+
+
+def test_a_candidate_and_an_issue_come_from_a_person_and_a_project_is_shared(visit, kept):
+    async def look(page):
+        await tick(page, "#runs .starting > .more summary")
+        await put(page, "#runs .starting > .more textarea", "A ferry")
+        await tick(page, "#runs .starting > .more button")
+        await says(page, STATUS, "Not started")
+        await tick(page, "#runs .rows .row > div:not([hidden]) button")
+        await says(page, STATUS, "Completed")
+        await says(page, "#issues", "Fares")  # a must that no candidate meets
+        await tick(page, "#issues > .within > .more:last-child summary")
+        await put(page, "#issues .editing textarea", BAD)
+        await tick(page, "#issues .editing button")
+        await says(page, "#issues .rows .description", BAD)
+        await page.click("#issues .rows button")
+        await put(page, "dialog textarea", "It was weather.")
+        await page.click("dialog .editing button")
+        await says(page, "#issues [aria-label='Closed issues']", "Resolved: It was weather.")
+        await put(page, "#people input", "bo")
+        await page.click("#people .editing button")
+        await says(page, "#people .amount", "2 people")
+        assert await page.text("#people .rows li:last-child .name") == "bo"
+        assert [each.members for each in await asyncio.to_thread(kept, lambda store: store.list_projects("local"))] == [("bo",)]
+        await page.click("#people button[aria-label='Remove bo']")
+        await page.click("dialog button")
+        await says(page, "#people .amount", "only you")
         assert await page.evaluate("window.taken === undefined")
 
-    visit(look, situations, proposed, judged)
+    visit(look, SITUATIONS, POOR)

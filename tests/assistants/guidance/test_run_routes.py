@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from assistants.guidance.test_routes import Client, nobody, serve  # noqa: F401 - a fixture
-from treadle import Jobs, open_home
+from treadle import Jobs, ModelError, open_home
 from treadle.testing import calls
 
 WORLD = {"resources": [{"name": "Drivers", "description": "128 a day"}], "version": 0}
@@ -28,13 +28,16 @@ class Runner(Client):
         self("PUT", f"/projects/{project_id}/world-model", WORLD)
         return f"/projects/{project_id}", session_id
 
-    def until_over(self, path, run_id):
+    def until_completed(self, path, run_id):
+        return self.until_over(path, run_id, over=("completed",))  # one that is resumed has failed before
+
+    def until_over(self, path, run_id, over=("completed", "failed", "cancelled")):
         async def looking():
             async with aiohttp.ClientSession() as http:
                 while True:
                     async with http.get(f"{self._server.url}{path}/runs/{run_id}") as answer:
                         run = await answer.json()
-                    if run["status"] in ("completed", "failed", "cancelled"):
+                    if run["status"] in over:
                         return run
                     await asyncio.sleep(0.05)
 
@@ -110,6 +113,23 @@ def test_without_a_model_no_run_starts(serve):  # noqa: F811
         path, _ = ask.ready()
         assert ask("POST", f"{path}/runs", {}) == (503, {"detail": "There is no model here."})
         assert ask("GET", f"{path}/runs")[1] == []
+
+
+def test_a_run_that_failed_can_be_resumed_and_its_trigger_doesnt_do_that(serve):  # noqa: F811
+    down = ModelError("The server is down.")
+    with serve(down, *RUN) as server:
+        ask = Runner(server)
+        path, _ = ask.ready()
+        body = {"parameters": {"num_candidates": 2, "num_scenarios": 1}, "ui_trigger_id": "click"}
+        run = ask("POST", f"{path}/runs", body)[1]["id"]
+        assert ask.until_over(path, run)["status"] == "failed"
+        assert ask("POST", f"{path}/runs", body)[1] == {**ask("POST", f"{path}/runs", body)[1], "id": run, "status": "failed"}
+        (listed,) = ask("GET", f"{path}/runs")[1]
+        assert (listed["is_under_way"], listed["can_resume"]) == (False, True)
+        assert ask("POST", f"{path}/runs/{run}/resume")[0] == 202
+        ask.until_completed(path, run)
+        (listed,) = ask("GET", f"{path}/runs")[1]
+        assert (listed["status"], listed["can_resume"]) == ("completed", False)
 
 
 def test_a_run_that_a_server_left_is_taken_up_by_the_next(serve, tmp_path):  # noqa: F811

@@ -294,6 +294,10 @@ class BackgroundRuns:
             task = self._tasks[run_id] = asyncio.create_task(self._carry(run_id))
             task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
 
+    def has(self, run_id: str) -> bool:
+        """Whether a run is carried out here now."""
+        return run_id in self._tasks
+
     async def _carry(self, run_id: str) -> None:
         try:
             await carry_out(run_id, work()[0], self._host)

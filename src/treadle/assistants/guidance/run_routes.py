@@ -63,6 +63,17 @@ class RunStart(Struct, frozen=True):
     ui_trigger_source: str | None = "api"
 
 
+class ListedRun(Run, frozen=True, kw_only=True):
+    """A run in a list.
+
+    is_under_way    a process carries it out now
+    can_resume      it failed, was interrupted, or waits with a person's candidates: it can be resumed
+    """
+
+    is_under_way: bool
+    can_resume: bool
+
+
 class NewCandidate(Struct, frozen=True):
     """A candidate that a person proposes, for a run or for a new one."""
 
@@ -130,18 +141,27 @@ class RunsApi:
         return run
 
     @get("/projects/{project_id}/runs", errors=GONE, returns="them")
-    async def runs(self, project_id: str) -> list[Run]:
+    async def runs(self, project_id: str) -> list[ListedRun]:
         """The runs of a project, in order."""
         store = await self._store()
         self.take_up()
-        return [brief(each) for each in await reconcile(self._host, store, await store.list_runs(self._user, project_id))]
+        found = await reconcile(self._host, store, await store.list_runs(self._user, project_id))
+        return await asyncio.to_thread(lambda: [self._listed(each) for each in found])
+
+    def _listed(self, run: Run) -> ListedRun:
+        job = None if run.status in ("completed", "cancelled") else job_of(self._host, run.id)
+        is_under_way = self._background.has(run.id) or (job is not None and job.state == "running")
+        is_draft = job is None and run.status == "created" and run.candidate_count > 0
+        can_resume = is_draft or (job is not None and job.state in ("pending", "waiting", "failed"))
+        return ListedRun(**asdict(brief(run)), is_under_way=is_under_way, can_resume=can_resume and not is_under_way)
 
     @post("/projects/{project_id}/runs", errors={**GONE, **UNFIT, **READY}, returns="the run, which goes on in the background")
     async def start(self, project_id: str, body: RunStart) -> Accepted[Run]:
         """Start a run: candidates are proposed, and scored against the constraints."""
         wanted = EvaluationInput(project_id, **asdict(body))
         run = await create_run(self._host, await self._store(), wanted)
-        self._background.begin(run.id)
+        if run.status == "created":  # a trigger that comes again doesn't resume a run that failed
+            self._background.begin(run.id)
         return brief(run)
 
     @get("/projects/{project_id}/runs/{run_id}", errors=GONE, returns="the run, with what it evaluates against")

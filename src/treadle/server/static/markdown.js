@@ -212,7 +212,7 @@ const MAKERS = {
   quote: ({ blocks }) => element("blockquote", {}, blocks.map(nodeOf)),
   list: ({ start, items, isLoose }) => element(Number.isNaN(start) ? "ul" : "ol", { start: start > 1 ? start : null },
     items.map((item) => itemOf(item, isLoose))),
-  table: ({ head, aligned, rows }) => element("div", { class: "table" }, element("table", {},
+  table: ({ head, aligned, rows }) => element("div", { class: "table", tabindex: "0" }, element("table", {},
     element("thead", {}, rowOf("th", head, aligned)),
     element("tbody", {}, rows.map((row) => rowOf("td", head.map((_, index) => row[index] ?? ""), aligned))))),
   paragraph: ({ text }) => element("p", {}, inline(text)),

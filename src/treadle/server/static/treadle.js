@@ -49,10 +49,18 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Have nodes stand in a place. Where they look as what is there does, that stays, with the focus and whatever points at it. */
+/**
+ * Have nodes stand in a place. One that looks as one there does gives way to it: that isn't touched, so that it keeps the focus, and
+ * a mouse button that was pressed on it is released on it. Nodes that look the same do the same.
+ */
 export function fill(place, nodes) {
   const there = [...place.children];
-  if (there.length !== nodes.length || !there.every((each, at) => each.isEqualNode(nodes[at]))) place.replaceChildren(...nodes);
+  const wanted = nodes.map((node) => {
+    const at = there.findIndex((each) => each.isEqualNode(node));
+    return at < 0 ? node : there.splice(at, 1)[0];
+  });
+  for (const gone of there) gone.remove();
+  wanted.forEach((node, at) => place.children[at] === node || place.insertBefore(node, place.children[at] ?? null));
 }
 
 /** The sample question that somebody followed to this panel, or "". */

@@ -9,7 +9,7 @@ import { tabs } from "./tabs.js";
 const byId = (id) => document.getElementById(id);
 
 const pages = tabs();
-const one = shown({ reveal: pages.show, changed: () => list.draw(one.id) });
+const one = shown({ reveal: pages.show, changed: () => list.draw(one.id), begun: open });
 const list = jobs({ open });
 const beginning = form({ begun: open });
 

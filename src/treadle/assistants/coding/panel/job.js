@@ -6,10 +6,12 @@ import { sure } from "/static/sure.js";
 import { ask, element } from "/static/treadle.js";
 import { ago } from "/static/words.js";
 import { changes } from "./changes.js";
+import { followUp } from "./follow.js";
 import { Steps } from "./steps.js";
 import { KINDS, nameOf, stateOf } from "./words.js";
 
 const PLACES = ["job-title", "job-facts", "job-actions", "said", "asked", "report", "doing"];
+const OVER = ["completed", "failed", "cancelled"];
 const LOST = "The connection to the server broke. Trying again…";
 const ALL = "Take back everything that this job changed?";
 const LAST = "Take back the last change of this job?";
@@ -20,16 +22,17 @@ const ACTIONS = [  // what has to be so, what is done, and what the button says
   ["can_go_on", "resume", "Go on"],
   ["can_merge", "merge", "Merge"],
   ["can_undo", "patch", "Patch"],
+  ["is_over", "follow", "Follow up"],
   ["can_undo", "last", "Undo last change"],
   ["can_undo", "all", "Undo everything"],
 ];
 const byId = (id) => document.getElementById(id);
 
-/** Have it work. `reveal(tab)` brings a tab to the front; `changed()` hears that the job stands differently now. */
-export function job({ reveal, changed }) {
+/** Have it work. `reveal(tab)` brings a tab to the front; `changed()` hears that the job stands differently, `begun(id)` of another. */
+export function job({ reveal, changed, begun }) {
   let id = "", source = null, told = null, version = "", approvals = new Map();
   const path = (rest = "") => `/api/coding/jobs/${encodeURIComponent(id)}${rest}`;
-  const diff = changes();
+  const diff = changes(), next = followUp({ path: () => path("/follow-up"), begun });
   const steps = new Steps(byId("steps"), { find: (file) => { reveal("changes"); diff.find(file); } });
 
   const show = (wanted) => {
@@ -41,6 +44,7 @@ export function job({ reveal, changed }) {
     for (const place of PLACES) byId(place).replaceChildren();
     steps.clear();
     diff.clear();
+    next.close();
     byId("work").scrollTop = 0;
     follow();
   };
@@ -147,6 +151,10 @@ export function job({ reveal, changed }) {
     resume: () => act("/resume"),
     merge,
     patch: () => location.assign(path("/patch")),  // it is downloaded, and the page stays
+    follow: () => {
+      reveal("work");
+      next.open();
+    },
     last: () => undo(LAST, { steps: 1 }),
     all: () => undo(ALL, {}),
   };
@@ -168,7 +176,7 @@ function drawHead({ kind, title, workspace, branch, model, created_at: at, doing
 
 /** The buttons. Those that are there stay, so that they keep the focus. */
 function drawActions(job, does) {
-  const can = { ...job, can_go_on: job.can_resume && !job.approvals.length };
+  const can = { ...job, can_go_on: job.can_resume && !job.approvals.length, is_over: OVER.includes(job.state) };
   const wanted = ACTIONS.filter(([needs]) => can[needs]), place = byId("job-actions");
   if (wanted.map(([, name]) => name).join() === [...place.children].map(({ dataset }) => dataset.does).join()) return;
   place.replaceChildren(...wanted.map(([, name, words]) =>
@@ -178,7 +186,7 @@ function drawActions(job, does) {
 /** How it ended, or that nobody goes on with it. What waits for an approval is asked elsewhere. */
 function drawReport(job) {
   const place = byId("report"), isLost = job.state === "waiting" && !job.approvals.length;
-  if (!isLost && !["completed", "failed", "cancelled"].includes(job.state)) return place.replaceChildren();
+  if (!isLost && !OVER.includes(job.state)) return place.replaceChildren();
   if (!place.firstChild) {
     place.append(element("div", {}, element("p", { class: "how" }), element("div", { class: "words" }), element("ul")));
   }

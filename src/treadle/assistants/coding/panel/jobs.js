@@ -1,6 +1,6 @@
 // The jobs, newest first, each with how it stands. Kept up to date while the page is looked at.
 
-import { ask, element } from "/static/treadle.js";
+import { ask, element, fill } from "/static/treadle.js";
 import { ago, counted } from "/static/words.js";
 import { KINDS, nameOf, stateOf } from "./words.js";
 
@@ -18,7 +18,7 @@ export function jobs({ open }) {
     const found = await ask("/api/coding/jobs").catch((error) => ({ error }));
     if (mine !== draws) return;
     byId("jobs-said").textContent = found.error?.message ?? "";
-    if (!found.error) fill(found, current, open);
+    if (!found.error) show(found, current, open);
     clearTimeout(timer);
     timer = setTimeout(again, found.jobs?.some(isUnderWay) ? OFTEN : SELDOM);
   };
@@ -36,30 +36,11 @@ function fold(isOpen) {
   byId("fold").setAttribute("aria-expanded", `${isOpen}`);
 }
 
-function fill({ jobs: all, more }, current, open) {
+function show({ jobs: all, more }, current, open) {
   const amount = all.length ? `${counted(all.length, "job")}${more ? ", and older ones" : ""}` : "No jobs yet";
-  const rows = new Map([...byId("list").children].map((row) => [row.dataset.id, row]));
   if (byId("amount").textContent !== amount) byId("amount").textContent = amount;
   byId("fold").textContent = all.length ? `Jobs (${all.length})` : "Jobs";
-  const fresh = all.map((job) => kept(rows.get(job.id), job, open));
-  if (!same([...byId("list").children], fresh)) byId("list").replaceChildren(...fresh);
-  mark(current);
-}
-
-/** The row of a job: the one that is there, if it says the same, so that it keeps the focus. */
-function kept(row, job, open) {
-  const made = rowOf(job, open);
-  return row?.isEqualNode(unmarked(row, made)) ? row : made;
-}
-
-function unmarked(row, made) {
-  const current = row.firstChild.getAttribute("aria-current");
-  if (current) made.firstChild.setAttribute("aria-current", current);
-  return made;
-}
-
-function same(some, others) {
-  return some.length === others.length && some.every((each, at) => each === others[at]);
+  fill(byId("list"), all.map((job) => rowOf(job, current, open)));
 }
 
 function mark(current) {
@@ -69,9 +50,10 @@ function mark(current) {
   }
 }
 
-function rowOf({ id, kind, title, workspace, created_at: at, ...rest }, open) {
-  const [look, sign, words] = stateOf(rest);
-  return element("li", { "data-id": id }, element("button", { type: "button", class: "pick", onclick: () => open(id) },
+function rowOf({ id, kind, title, workspace, created_at: at, ...rest }, current, open) {
+  const [look, sign, words] = stateOf(rest), marked = id === current ? "true" : null;
+  return element("li", { "data-id": id },
+    element("button", { type: "button", class: "pick", "aria-current": marked, onclick: () => open(id) },
     element("span", { class: "sign", "data-look": look, title: words }, sign), element("span", { class: "unseen" }, `${words}: `),
     element("span", { class: "name" }, title),
     element("span", { class: "small soft" }, `${KINDS[kind]} in ${nameOf(workspace)}, `, ago(at * 1000))));

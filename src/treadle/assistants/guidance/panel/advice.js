@@ -1,6 +1,7 @@
 // What stands below an answer: what one might do next, and the run that the assistant would start if it were allowed to.
 
 import { element } from "/static/treadle.js";
+import { acting } from "./controls.js";
 import { title } from "./words.js";
 
 const NAMES = {
@@ -8,10 +9,10 @@ const NAMES = {
   max_runtime_s: "Seconds, at most", seed_candidate_ids: "Begins with",
 };
 
-/** The nodes below an answer. `fill(words)` has words stand where one writes. */
-export function advice({ suggested_actions: actions, recommended_run_config: run, stopped }, fill) {
+/** The nodes below an answer. `fill(words)` has words stand where one writes, `start(answer, run)` starts what is recommended. */
+export function advice({ suggested_actions: actions, recommended_run_config: run, run_id: answer, stopped }, fill, start) {
   if (stopped === "waiting") return [];
-  return [...(run ? [runCard(run)] : []), ...(actions.length ? [chips(actions, fill)] : [])];
+  return [...(run ? [runCard(run, () => start(answer, run))] : []), ...(actions.length ? [chips(actions, fill)] : [])];
 }
 
 function chips(actions, fill) {
@@ -19,7 +20,7 @@ function chips(actions, fill) {
     element("li", {}, element("button", { type: "button", class: "chip", onclick: () => fill(words) }, words))));
 }
 
-function runCard({ status, mode, parameters, blockers, warnings, notes }) {
+function runCard({ status, mode, parameters, blockers, warnings, notes }, start) {
   const isReady = status === "ready";
   return element("section", { class: "run", "aria-label": "A run to consider" },
     element("header", {}, element("h3", {}, "A run to consider"),
@@ -28,7 +29,8 @@ function runCard({ status, mode, parameters, blockers, warnings, notes }) {
       fact(NAMES[name] ?? title(name), valueOf(value)))),
     findings(blockers, "bad", "In the way"), findings(warnings, "warn", "Worth a thought"),
     (notes ?? []).map((words) => element("p", { class: "small soft" }, words)),
-    element("p", { class: "small soft" }, "A person starts it; this is a recommendation."));
+    element("p", { class: "small soft" }, "A person starts it; this is a recommendation."),
+    isReady ? acting("Start this run", start) : null);
 }
 
 function fact(name, value) {

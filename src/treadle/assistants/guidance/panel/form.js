@@ -1,10 +1,11 @@
 // The form in which a problem spec is changed by hand: constraints with their weights, goals, resolution and mode.
 
 import { element } from "/static/treadle.js";
+import { choice, labelled } from "./controls.js";
 import { plain } from "./words.js";
 
-const RESOLUTIONS = ["coarse", "medium", "fine"], MODES = ["full_search", "eval_only", "seeded"];
-let number = 0;
+const options = (...names) => names.map((name) => [name, plain(name)]);
+const RESOLUTIONS = options("coarse", "medium", "fine"), MODES = options("full_search", "eval_only", "seeded");
 
 /** The form. `save()` writes what `read()` gives, and throws an Error with a sentence; `cancel()` leaves everything as it was. */
 export function specForm(spec, { save, cancel }) {
@@ -95,14 +96,4 @@ function adding(words, list, make) {
     list.append(make());
     list.lastElementChild.querySelector("input").focus();
   } }, words);
-}
-
-function choice(names, chosen) {
-  return element("select", {}, names.map((name) => element("option", { value: name, selected: name === chosen }, plain(name))));
-}
-
-function labelled(words, field, beside = null) {
-  field.id = `field-${++number}`;
-  const head = element("div", { class: "head" }, element("label", { for: field.id }, words), beside);
-  return element("div", { class: "field" }, head, field);
 }

@@ -7,6 +7,7 @@ import { ask, element, question } from "/static/treadle.js";
 import { advice } from "./advice.js";
 import { projectPicker } from "./projects.js";
 import { runOf, turnsOf } from "./recall.js";
+import { startRun } from "./runs.js";
 import { isEditing, letGo } from "./spec.js";
 import { drawState, loadState } from "./state.js";
 
@@ -25,7 +26,7 @@ const talk = new Chat(byId("chat"), {
   missed: () => careful(() => show(project.id)),
   label: "A question or a change",
   welcome: [element("h2", {}, "What would you like to know?"), element("p", { class: "soft" }, WELCOME)],
-  below: ({ data, stopped }) => (data ? advice({ ...data, stopped }, (words) => talk.fill(words)) : []),
+  below: ({ data, stopped }) => (data ? advice({ ...data, stopped }, (words) => talk.fill(words), started) : []),
   changed: () => talk.isRunning || refresh(),
 });
 
@@ -42,19 +43,17 @@ async function* worded(events) {
 /** Show a project: its state, and what was said about it; an answer that is under way as it happens. */
 async function show(id, isNew = false) {
   const mine = ++loads;
-  const [opened, sessions, state] = await Promise.all([
-    ask(`/projects/${encodeURIComponent(id)}`), ask(`/projects/${encodeURIComponent(id)}/chat-sessions`), loadState(id),
-  ]);
+  const [sessions, state] = await Promise.all([ask(`/projects/${encodeURIComponent(id)}/chat-sessions`), loadState(id)]);
   const chosen = sessions[0] ?? await ask("/chat-sessions", { project_id: id, title: "Main Chat" });
   const { runs: open } = await ask("/api/runs?assistant=guidance&status=open");  // before the messages: it may end in between
   const messages = await ask(`/chat-sessions/${encodeURIComponent(chosen.id)}/messages`);
   const current = open.map(({ run_id }) => run_id).find((id) => messages.some((message) => runOf(message) === id));
   if (mine !== loads) return;
   letGo();
-  [project, session] = [opened, chosen];
+  [project, session] = [state.project, chosen];
   address(isNew);
   picker.draw(project);
-  drawState(project, state, refresh);
+  drawState(state, refresh);
   byId("state").hidden = byId("chat").hidden = false;
   talk.recall(turnsOf(messages.filter((message) => !current || runOf(message) !== current)));
   if (current) talk.join(current, (abort) => worded(eventsOf(current)(abort)));
@@ -65,10 +64,17 @@ async function refresh() {
   const mine = loads, shown = project;
   try {
     const state = await loadState(shown.id);
-    if (mine === loads) drawState(shown, state, refresh);
+    if (mine === loads) drawState(state, refresh);
   } catch (error) {
     if (mine === loads) tell(error.message);
   }
+}
+
+/** Start the run that an answer recommends; however often, it is one. */
+async function started(answer, { mode, parameters, ...rest }) {
+  const wanted = { mode, parameters, recommended_config_snapshot: { mode, parameters, ...rest } };
+  await startRun(project.id, `answer-${answer}`, wanted);
+  await refresh();
 }
 
 /** What is in the address, or else the project that was changed last; or a form for the first one. */

@@ -1,10 +1,13 @@
-// How a project stands: its steps, its problem spec, its world model, its runs, and what has changed lately.
+// How a project stands: its steps, its problem spec, its world model, and what has changed lately. Runs, issues and people have
+// modules of their own.
 
-import { lasting } from "/static/calls.js";
 import { preview } from "/static/diff.js";
 import { ask, element } from "/static/treadle.js";
+import { drawIssues } from "./issues.js";
+import { drawPeople } from "./people.js";
+import { drawRuns } from "./runs.js";
 import { drawSpec } from "./spec.js";
-import { ago, counted, plain, section, title } from "./words.js";
+import { ago, counted, section, title } from "./words.js";
 
 const SECTIONS = {  // of a world model, with what belongs there
   actors: "Who acts in this world, and what they are after.",
@@ -16,27 +19,29 @@ const SECTIONS = {  // of a world model, with what belongs there
 };
 const ACTORS = { user: "by hand", agent: "by the architect", system: "by itself" };
 const FEW = 5;  // changes that are shown at once
-const STATUSES = { completed: "good", failed: "bad", cancelled: "warn" };
-const PAUSE = 2000;  // milliseconds between two looks at a run that is under way
-let isUnfolded = false, looking = 0;
+let isUnfolded = false;
 
 /** What there is of a project. What it hasn't got yet isn't asked for. */
 export async function loadState(id) {
   const path = `/projects/${encodeURIComponent(id)}`, workflow = await ask(`${path}/workflow-state`);
-  const [spec, world, runs, changes] = await Promise.all([
-    workflow.has_problem_spec ? ask(`${path}/problem-spec`) : null, workflow.has_world_model ? ask(`${path}/world-model`) : null,
-    ask(`${path}/runs`), ask(`${path}/provenance`),
+  const [project, spec, world, runs, candidates, issues, changes] = await Promise.all([
+    ask(path), workflow.has_problem_spec ? ask(`${path}/problem-spec`) : null,
+    workflow.has_world_model ? ask(`${path}/world-model`) : null,
+    ask(`${path}/runs`), ask(`${path}/candidates`), ask(`${path}/issues`), ask(`${path}/provenance`),
   ]);
-  return { workflow, spec, world, runs, changes };
+  return { project, workflow, spec, world, runs, candidates, issues, changes };
 }
 
 /** Draw it. `again()` has it loaded and drawn once more. */
-export function drawState(project, { workflow, spec, world, runs, changes }, again) {
+export function drawState(state, again) {
+  const { project, workflow, spec, world, changes } = state;
   drawSteps(workflow.workflow_progress);
   drawSpec(project.id, spec, again);
   drawWorld(world);
-  drawRuns(project.id, runs.toReversed(), workflow.stage !== "setup", again);
+  drawRuns(project, state, again);
+  drawIssues(project, state, again);
   drawChanges(changes.toReversed());
+  drawPeople(project, again);
   unfold();
 }
 
@@ -81,88 +86,6 @@ function entryOf({ name, type, description }) {
   const head = [element("span", { class: "name" }, name), type ? element("span", { class: "tag" }, type) : null];
   return element("li", {}, element("div", { class: "head" }, head),
     description ? element("p", { class: "small soft" }, description) : null);
-}
-
-// runs
-
-function drawRuns(id, runs, isReady, again) {
-  section("runs", runs.length ? counted(runs.length, "run") : "none", runs.length
-    ? element("ul", { class: "rows" }, runs.map((run) => runOf(id, run, again)))
-    : element("p", { class: "soft" }, "Nothing has been run yet."),
-    ...(isReady ? [element("div", { class: "actions" }, startOf(id, again))] : []));
-  clearTimeout(looking);
-  if (runs.some(isUnderWay)) looking = setTimeout(again, PAUSE);
-}
-
-/** Whether something will happen by itself: what is created for candidates of a person's own waits for them. */
-function isUnderWay({ status, ui_trigger_source: source }) {
-  return Boolean(source) && ["created", "running"].includes(status);
-}
-
-function runOf(id, run, again) {
-  const { status, mode, created_at, candidate_count: found, started_at, completed_at, error_summary: error } = run;
-  const took = started_at && completed_at ? lasting((Date.parse(completed_at) - Date.parse(started_at)) / 1000) : "";
-  const facts = [plain(mode), found ? counted(found, "candidate") : "", took].filter(Boolean).join(" · ");
-  return element("li", {}, element("div", { class: "head" },
-    element("span", { class: `name ${STATUSES[status] ?? ""}` }, title(status)),
-    element("span", { class: "small soft" }, ago(created_at))),
-    element("p", { class: "small soft" }, facts), error ? element("p", { class: "small bad" }, error) : null,
-    found ? comparisonOf(id, run.id) : null,
-    status === "running" ? acting("Stop", () => ask(`${pathOf(id, run.id)}/cancel`, {}), again) : null);
-}
-
-function pathOf(id, run) {
-  return `/projects/${encodeURIComponent(id)}/runs/${encodeURIComponent(run)}`;
-}
-
-function startOf(id, again) {
-  const trigger = { ui_trigger_id: `page-${Date.now()}-${Math.random()}`, ui_trigger_source: "page" };
-  return acting("Start a run", () => ask(`/projects/${encodeURIComponent(id)}/runs`, trigger), again);
-}
-
-/** A button that does something, and says below it what went wrong. */
-function acting(words, act, again) {
-  const said = element("p", { class: "small bad", role: "alert" });
-  const button = element("button", { type: "button", class: "quiet small", onclick: async () => {
-    button.disabled = true;
-    try {
-      await act();
-      await again();
-    } catch (error) {
-      said.textContent = error.message;
-    } finally {
-      button.disabled = false;
-    }
-  } }, words);
-  return element("div", {}, button, said);
-}
-
-/** The candidates of a run by constraint, asked for when somebody unfolds them; each with its decision record to download. */
-function comparisonOf(id, run) {
-  const within = element("div", { class: "within" });
-  const details = element("details", { class: "compare" }, element("summary", { class: "small" }, "Compare candidates"), within);
-  details.addEventListener("toggle", async () => {
-    if (!details.open || within.childElementCount) return;
-    try {
-      within.replaceChildren(...comparedNodes(id, await ask(`${pathOf(id, run)}/comparison`)));
-    } catch (error) {
-      within.replaceChildren(element("p", { class: "small bad" }, error.message));
-    }
-  });
-  return details;
-}
-
-function comparedNodes(id, { candidates, constraints }) {
-  const cells = (kind, values) => values.map((value) => element(kind, {}, String(value ?? "–")));
-  const rows = constraints.map(({ name, weight, scores }) =>
-    element("tr", {}, element("th", { scope: "row" }, `${name} (${weight})`), cells("td", scores)));
-  const total = element("tr", {}, element("th", { scope: "row" }, "Total"), cells("td", candidates.map((each) => each.total)));
-  const head = element("tr", {}, element("th", {}, "Constraint"), cells("th", candidates.map((_, number) => `C${number + 1}`)));
-  const key = candidates.map(({ id: one, label, status }) => element("li", {}, `${label} · ${plain(status)} `, element("a", {
-    href: `/projects/${encodeURIComponent(id)}/candidates/${encodeURIComponent(one)}/adr`, download: "",
-  }, "Decision record")));
-  return [element("table", { class: "small" }, element("thead", {}, head), element("tbody", {}, rows, total)),
-    element("ol", { class: "small" }, key)];
 }
 
 // changes

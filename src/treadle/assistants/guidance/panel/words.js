@@ -13,9 +13,9 @@ export function title(name) {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Have a section of the state show these nodes, and a few words beside its title. */
+/** Have a section of the state show a few words beside its title, and these nodes; without any, those that are there stay. */
 export function section(id, amount, ...nodes) {
   const place = document.getElementById(id);
   place.querySelector(".amount").textContent = amount;
-  place.querySelector(".within").replaceChildren(...nodes);
+  if (nodes.length) place.querySelector(".within").replaceChildren(...nodes);
 }
