@@ -71,6 +71,12 @@ def workspace_of(place: Path, job: Job) -> Path:
     return place / "home" / "jobs" / job.id / "workspace"
 
 
+def on_branch(folder: Path) -> str:
+    """The file as it is on the branch of the only job."""
+    branch = git(folder, "branch", "--format=%(refname:short)", "--list", "treadle/*")
+    return git(folder, "show", f"{branch}:shop.py") + "\n"
+
+
 def patch_in(place: Path, job: Job) -> str:
     """What a job changed."""
     jobs = Jobs(place / "home")

@@ -17,6 +17,7 @@ from assistants.coding.stage import (
     git,
     mends,
     needs_git,
+    on_branch,
     project,
     reports,
     workspace_of,
@@ -69,11 +70,6 @@ def changed(place: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, str]:
     return folder, job.id
 
 
-def on_branch(place: Path, folder: Path) -> str:
-    """The file as it is on the branch of the last job."""
-    return git(folder, "show", f"{Jobs(place / 'home').all()[0].facts['branch']}:shop.py") + "\n"
-
-
 def test_only_what_the_job_changed_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, job = changed(tmp_path, monkeypatch)
     (folder / "later.txt").write_text("mine")
@@ -87,9 +83,9 @@ def test_only_what_the_job_changed_is_shown(tmp_path: Path, monkeypatch: pytest.
 def test_changes_are_taken_back_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, _ = changed(tmp_path, monkeypatch)
     assert typed(tmp_path, undo.undo)[0] == 0
-    assert on_branch(tmp_path, folder) == WORSE
+    assert on_branch(folder) == WORSE
     typed(tmp_path, undo.undo)
-    assert on_branch(tmp_path, folder) == SHOP
+    assert on_branch(folder) == SHOP
     assert (folder / "shop.py").read_text() == SHOP
     assert "There was nothing to take back." in typed(tmp_path, undo.undo)[1]
 
@@ -103,7 +99,7 @@ def test_or_all_at_once_and_the_commit_stays_on_its_branch(tmp_path: Path, monke
     assert (git(folder, "branch", "--show-current"), git(folder, "status", "--porcelain")) == ("main", "")
     branch = Jobs(tmp_path / "home").get(job).facts["branch"]
     assert git(folder, "log", "--format=%s", f"main..{branch}").splitlines() == [f"Take back changes of {job}", "Mend the price"]
-    assert on_branch(tmp_path, folder) == SHOP
+    assert on_branch(folder) == SHOP
     assert not (tmp_path / "home" / "jobs" / job / "workspace").exists()
 
 
@@ -134,7 +130,7 @@ def test_it_works_from_a_folder_inside_too(tmp_path: Path, monkeypatch: pytest.M
     (folder / "inner").mkdir()
     monkeypatch.chdir(folder / "inner")
     assert typed(tmp_path, undo.undo)[0] == 0
-    assert on_branch(tmp_path, folder) == WORSE
+    assert on_branch(folder) == WORSE
 
 
 def test_what_the_person_changed_since_is_not_overwritten_unless_forced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
