@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from treadle.toolsets.checks.words import counts_of as outcome_counts
     from treadle.toolsets.checks.words import words as outcome_words
     from treadle.toolsets.git.actions import Rules as GitRules
+    from treadle.toolsets.git.copies import copy_repository, fetch_branch, link_environments
     from treadle.toolsets.git.deliver import publish, review_diff
-    from treadle.toolsets.git.host import Repository, commit_paths, leave_branch, start_branch
+    from treadle.toolsets.git.host import Repository, commit_paths, unsuitable
     from treadle.toolsets.git.host import facts as repository
     from treadle.toolsets.git.merge import Merged, merge_branch
     from treadle.toolsets.git.since import FileChange, changes_since
@@ -54,8 +55,10 @@ _HOMES = {
     "check_tools": "checks.tools",
     "checkpointed": "checkpoints.around",
     "commit_paths": "git.host",
+    "copy_repository": "git.copies",
+    "fetch_branch": "git.copies",
     "git_tools": "git.tools",
-    "leave_branch": "git.host",
+    "link_environments": "git.copies",
     "merge_branch": "git.merge",
     "only": "wrap",
     "outcome_counts": "checks.words:counts_of",
@@ -65,7 +68,7 @@ _HOMES = {
     "require_sandbox": "sandbox.trial",
     "review_diff": "git.deliver",
     "shell_tools": "shell.tools",
-    "start_branch": "git.host",
+    "unsuitable": "git.host",
     "workspace_tools": "workspace.tools",
 }
 
@@ -93,8 +96,10 @@ __all__ = [
     "check_tools",
     "checkpointed",
     "commit_paths",
+    "copy_repository",
+    "fetch_branch",
     "git_tools",
-    "leave_branch",
+    "link_environments",
     "merge_branch",
     "only",
     "outcome_counts",
@@ -104,7 +109,7 @@ __all__ = [
     "require_sandbox",
     "review_diff",
     "shell_tools",
-    "start_branch",
+    "unsuitable",
     "workspace_tools",
 ]
 

@@ -31,7 +31,7 @@ REFUSED = [
     ("/home/ann/.cache", "a folder with much in it that is no project"),
     *[
         (f"{DATA}{name}", "where Treadle keeps its own data")
-        for name in ("", "/jobs", "/jobs/job-1", "/samples", "/users", "/users/bob")
+        for name in ("", "/jobs", "/jobs/job-1", "/jobs/job-1/checkpoints", "/samples", "/users", "/users/bob")
     ],
     (f"{DATA}/users/bob/jobs", "where Treadle keeps its own data"),
 ]
@@ -56,6 +56,7 @@ ALLOWED = [
     *("/usr2/shop", "/etcetera", "/home/ann2/shop", "/private/var/folders/x1/y"),
     *(f"{DATA}/samples/cart", f"{DATA}/users/bob/workspace", f"{DATA}/users/bob/workspace/shop", f"{DATA}/users/bob/samples/cart"),
     f"{DATA}/letterbox",
+    *(f"{DATA}/jobs/job-1/workspace", f"{DATA}/jobs/job-1/workspace/src", f"{DATA}/users/bob/jobs/job-1/workspace"),
 ]
 
 

@@ -5,12 +5,11 @@ before keep what they have.
 """
 
 import asyncio
-import shutil
 from collections.abc import Iterable, Sequence
 from time import time
 
 from treadle.app.home import Home
-from treadle.app.jobs import Jobs
+from treadle.app.jobs import Jobs, remove_tree
 from treadle.core.errors import RunNotFound, RunTaken
 from treadle.core.log import log
 from treadle.core.seams import AuditRecord
@@ -55,7 +54,7 @@ async def delete_jobs(home: Home, job_ids: Iterable[str], *, by: str = "") -> No
                 raise RunTaken(f"Job {job_id} isn't over: treadle jobs cancel {job_id}")
             if await _is_kept(home, job_id):
                 await delete_from_home(home, [job_id], by=by)
-            await asyncio.to_thread(shutil.rmtree, jobs.folder_of(job_id))
+            await asyncio.to_thread(remove_tree, jobs.folder_of(job_id))
 
 
 async def _is_kept(home: Home, run_id: str) -> bool:

@@ -6,8 +6,9 @@ one that holds a secret is encrypted, as lines of the journal are.
 
 import fcntl
 import os
+import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from time import sleep, time
@@ -19,6 +20,7 @@ from msgspec.structs import replace
 
 from treadle.app.home import cipher_of
 from treadle.core.errors import TreadleError
+from treadle.files.places import JOBS, WORKSPACE
 from treadle.guard.redaction import Redactor
 from treadle.stores.encryption import BEGIN
 
@@ -76,6 +78,16 @@ def masked(job: Job) -> Job:
     return msgspec.convert(Redactor().value(msgspec.to_builtins(job)), Job)
 
 
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it, also what a command has made unreadable. Somebody else may remove it, too."""
+    with suppress(FileNotFoundError):
+        for parent, names, _ in os.walk(folder):
+            for path in [Path(parent, name) for name in names]:
+                if not path.is_symlink():
+                    path.chmod(0o700)
+        shutil.rmtree(folder)
+
+
 @contextmanager
 def _locked(path: Path, taken: str) -> Generator[None, None, None]:
     """A file's lock, which the system lets go of when the process ends, however it does. Looks hold it for a moment."""
@@ -95,7 +107,7 @@ class Jobs:
     """The jobs of one home folder: a folder each, with a file that is replaced as a whole."""
 
     def __init__(self, home: Path) -> None:
-        self.folder = home / "jobs"
+        self.folder = home / JOBS
         self._cipher = cipher_of(home)
 
     def create(self, assistant: str, kind: str, title: str, **more: Any) -> Job:
@@ -108,6 +120,17 @@ class Jobs:
     def folder_of(self, job_id: str) -> Path:
         """Where a job keeps its things."""
         return self.folder / job_id
+
+    def workspace_of(self, job_id: str) -> Path:
+        """Where a job has its private workspace, if it has one."""
+        return self.folder_of(job_id) / WORKSPACE
+
+    def drop_workspace(self, job_id: str) -> Path:
+        """Take its private workspace from a job, which takes no time, and return the folder to remove."""
+        dropped = self.folder_of(job_id) / f"dropped-{os.urandom(4).hex()}"
+        with suppress(FileNotFoundError):
+            self.workspace_of(job_id).rename(dropped)
+        return dropped
 
     def save(self, job: Job) -> Job:
         """Keep it as it is now."""
@@ -145,7 +168,9 @@ class Jobs:
         (self.folder_of(job.id) / "cancel").touch()
         if self._is_held(job.id):
             return job
-        return self.save(replace(self._read(job.id), state="cancelled", why="", finished_at=time()))
+        cancelled = self.save(replace(self._read(job.id), state="cancelled", why="", finished_at=time()))
+        remove_tree(self.drop_workspace(job.id))
+        return cancelled
 
     def is_cancelled(self, job_id: str) -> bool:
         """Whether somebody wants it to stop."""

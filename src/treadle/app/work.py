@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.app.jobs import Job, Jobs, State
+from treadle.app.jobs import Job, Jobs, State, remove_tree
 from treadle.core.entries import Entry, Finished, Noted, Replied, Returned, Said
 from treadle.core.errors import RunNotFound, SettingsError, TreadleError
 from treadle.core.requests import Usage
@@ -69,6 +69,11 @@ class Desk:
     def folder(self) -> Path:
         """Where it may keep things of its own."""
         return self._jobs.folder_of(self.job.id)
+
+    @property
+    def workspace(self) -> Path:
+        """Where it may have a private workspace, which is removed when it is completed or cancelled."""
+        return self._jobs.workspace_of(self.job.id)
 
     @property
     def is_cancelled(self) -> bool:
@@ -154,7 +159,12 @@ async def carry_out(job_id: str, work: Work, host: "Host") -> Job:
             jobs.save(replace(desk.job, state="failed", why=f"{type(error).__name__}: {error}", finished_at=time()))
             raise
         over = 0.0 if done.state == "waiting" else time()
-        return jobs.save(replace(desk.job, state=done.state, output=done.output, why=done.why, finished_at=over))
+        job = jobs.save(replace(desk.job, state=done.state, output=done.output, why=done.why, finished_at=over))
+        is_dropped = job.state in ("completed", "cancelled")  # one that waits or failed may be gone on with
+        dropped = jobs.drop_workspace(job_id) if is_dropped else None
+    if dropped is not None:  # the job can be merged meanwhile
+        await asyncio.to_thread(remove_tree, dropped)
+    return job
 
 
 async def _watched(desk: Desk, jobs: Jobs, work: Work) -> Done:

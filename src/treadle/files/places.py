@@ -57,9 +57,12 @@ SETTINGS = (".config", ".local/bin", ".local/lib", ".local/state", "Library")
 HOLDING = (".local", ".local/share", ".cache")
 """In a home, what holds much that isn't one project."""
 
-SAMPLES, USERS, WORKSPACE, WORKSHOP = "samples", "users", "workspace", "letterbox"
-"""In Treadle's own folder: samples to work on, the homes of a server's users, the folder each of them may work in, and that of the
-demonstration's."""
+SAMPLES, USERS, WORKSPACE, WORKSHOP, JOBS = "samples", "users", "workspace", "letterbox", "jobs"
+"""In Treadle's own folder: samples to work on, the homes of a server's users, the folder each of them may work in, that of the
+demonstration's, and jobs, each of which may have a private workspace."""
+
+UNFINISHED = f"{WORKSPACE}.new"
+"""A private workspace of a job that is being made."""
 
 
 class NotAWorkspace(SettingsError):
@@ -90,6 +93,8 @@ def _is_lent(parts: tuple[str, ...]) -> bool:
     """Whether a path in Treadle's own folder is there to be worked in."""
     if len(parts) > 2 and parts[0] == USERS:
         return parts[2] == WORKSPACE or _is_lent(parts[2:])
+    if len(parts) > 2 and parts[0] == JOBS:
+        return parts[2] in (WORKSPACE, UNFINISHED)
     return (len(parts) > 1 and parts[0] == SAMPLES) or parts[:1] == (WORKSHOP,)
 
 

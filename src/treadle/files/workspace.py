@@ -69,11 +69,15 @@ class Entry(Struct, frozen=True):
 
 
 class Workspace:
-    """The folder a job may touch. `links=False` follows no link at all; `secrets=True` lets files with secrets be read."""
+    """The folder a job may touch. `links=False` follows no link at all; `secrets=True` lets files with secrets be read.
 
-    def __init__(self, folder: str | Path, *, links: bool = True, secrets: bool = False) -> None:
+    `alias` is another absolute path by which it is named.
+    """
+
+    def __init__(self, folder: str | Path, *, links: bool = True, secrets: bool = False, alias: Path | None = None) -> None:
         self.folder = Path(folder).resolve(strict=True)
-        self._spelled = tuple(dict.fromkeys([str(self.folder), str(Path(folder).absolute())]))
+        names = [self.folder, Path(folder).absolute(), *([] if alias is None else [alias])]
+        self._spelled = tuple(dict.fromkeys(map(str, names)))
         self._secrets = secrets
         self._environment = tuple(str(path.relative_to(self.folder)) for path in own_environment(self.folder))
         following = opener() if links and _is_found(self.folder) else None

@@ -13,6 +13,7 @@ from treadle.app.assistant import Host
 from treadle.app.home import close_home, open_home
 from treadle.app.jobs import Job, Jobs
 from treadle.app.work import carry_out
+from treadle.assistants.coding.changes import checkpoints_of, patch_of
 from treadle.assistants.coding.kinds import kind
 from treadle.core.seams import Model
 from treadle.models.scripted import Answer, Asked
@@ -55,6 +56,31 @@ def project(place: Path, *, repository: bool = True) -> Path:
         git(folder, "remote", "add", "origin", str(place / "remote.git"))
         git(folder, "push", "--quiet", "origin", "main")
     return folder
+
+
+def checkout_of(folder: Path) -> dict[str, bytes]:
+    """Everything of the person's checkout, byte for byte: files, HEAD, index, stash, settings and hooks."""
+    kept = [folder / ".git" / name for name in ("HEAD", "index", "config", "refs/stash", "logs/HEAD", "refs/heads/main")]
+    files = [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.relative_to(folder).parts]
+    hooks = [path for path in (folder / ".git" / "hooks").rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in (*files, *kept, *hooks) if path.exists()}
+
+
+def workspace_of(place: Path, job: Job) -> Path:
+    """Where a job has its private copy, for as long as it isn't over."""
+    return place / "home" / "jobs" / job.id / "workspace"
+
+
+def on_branch(folder: Path) -> str:
+    """The file as it is on the branch of the only job."""
+    branch = git(folder, "branch", "--format=%(refname:short)", "--list", "treadle/*")
+    return git(folder, "show", f"{branch}:shop.py") + "\n"
+
+
+def patch_in(place: Path, job: Job) -> str:
+    """What a job changed."""
+    jobs = Jobs(place / "home")
+    return asyncio.run(patch_of(job, checkpoints_of(job, jobs)))
 
 
 def asks(*calls: tuple[str, dict[str, Any]], text: str = "") -> Answer:

@@ -18,6 +18,8 @@ from treadle.app.jobs import Job, Jobs
 from treadle.assistants.coding import finish, undo
 from treadle.core.errors import SettingsError, TreadleError
 from treadle.models.scripted import Scripted
+from treadle.toolsets.git.inside import Git
+from treadle.toolsets.git.merge import _move  # pyright: ignore[reportPrivateUsage] - the moment between two looks
 
 pytestmark = needs_git
 DOUBLED = "def price(count):\n    return count * 6\n"
@@ -163,7 +165,7 @@ def test_on_a_third_branch_no_file_is_touched(tmp_path: Path, shop: Path) -> Non
 def test_what_a_failed_job_left_uncommitted_is_not_merged(tmp_path: Path, shop: Path) -> None:
     carried_out(tmp_path, shop, "debug", {}, Scripted(mends(DOUBLED), reports("I can't", done=False)))
     before = state(shop)
-    with pytest.raises(TreadleError, match=r"your changes of shop\.py aren't committed"):
+    with pytest.raises(SettingsError, match="has committed nothing"):
         typed(tmp_path, finish.merge)
     assert state(shop) == before
 
@@ -232,11 +234,28 @@ def test_a_follow_up_goes_on_from_the_jobs_branch_and_is_told_what_was_done(tmp_
 
 def test_a_follow_up_is_taken_back_to_where_the_job_before_it_was(tmp_path: Path, shop: Path) -> None:
     first = mended(tmp_path, shop)
-    followed(tmp_path, first.id, Scripted(writes("name.py", ADDED), reports("Name the shop")), "Give it a name")
-    lines = typed(tmp_path, undo.undo, all=True)[1]
-    assert lines[-1].endswith(f"You are back on {first.facts['branch']}.")
-    assert ((shop / "shop.py").read_text(), (shop / "name.py").exists()) == (MENDED, False)
+    _, job = followed(tmp_path, first.id, Scripted(writes("name.py", ADDED), reports("Name the shop")), "Give it a name")
+    assert typed(tmp_path, undo.undo, all=True)[1][0] == "Removed again: name.py"
+    assert git(shop, "diff", "--stat", first.facts["branch"], job.facts["branch"]) == ""
     assert git(shop, "status", "--porcelain") == ""
+
+
+def test_after_a_merge_the_changes_are_taken_back_in_the_persons_folder(tmp_path: Path, shop: Path) -> None:
+    job = mended(tmp_path, shop)
+    typed(tmp_path, finish.merge)
+    lines = typed(tmp_path, undo.undo, job=job.id, all=True)[1]
+    assert lines == ["Put back: shop.py", f"The commit {job.output['commit'][:10]} stays on the branch {job.facts['branch']}."]
+    assert ((shop / "shop.py").read_text(), git(shop, "status", "--porcelain")) == (SHOP, "M shop.py")
+
+
+def test_a_branch_that_moves_during_a_merge_is_not_overwritten(tmp_path: Path, shop: Path) -> None:
+    ours = git(shop, "rev-parse", "main")
+    git(shop, "switch", "--quiet", "-c", "third")
+    git(shop, "commit", "--quiet", "--allow-empty", "-m", "Another")
+    git(shop, "branch", "--force", "main", "third")
+    with pytest.raises(TreadleError, match="git update-ref failed"):
+        asyncio.run(_move(Git(shop), "third", "job", "main", ours, ours))
+    assert git(shop, "rev-parse", "main") == git(shop, "rev-parse", "third")
 
 
 def test_after_a_merge_a_follow_up_goes_on_from_the_branch_that_has_it(tmp_path: Path, shop: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import wire
-from assistants.coding.stage import MENDED, git, needs_git, project
+from assistants.coding.stage import MENDED, checkout_of, git, needs_git, project
 from cli.running import opened
 from treadle.cli.codes import WAITING
 from wire import call
@@ -61,7 +61,7 @@ def settle(home: Path, folder: Path, job: str) -> None:
     listed, _ = treadle(home, folder, "settle", job, "--json").communicate(timeout=60)
     for asked in json.loads(listed):
         assert asked["name"] == "bash"
-        happened = (folder / "effects.log").exists()
+        happened = (home / "jobs" / job / "workspace" / "effects.log").exists()
         said = treadle(home, folder, "settle", job, asked["call_id"], "happened" if happened else "again")
         told = said.communicate(timeout=60)  # which also closes its pipes
         assert said.returncode == 0, told
@@ -70,6 +70,7 @@ def settle(home: Path, folder: Path, job: str) -> None:
 @pytest.mark.parametrize("seed", range(int(os.environ.get("TREADLE_KILLS", "6"))))  # make faults runs more of them
 def test_a_job_that_is_killed_goes_on_and_commits_nothing_twice(tmp_path: Path, seed: int) -> None:
     folder, home, chance = project(tmp_path), tmp_path / "home", random.Random(seed)
+    before = checkout_of(folder)
     with wire.WireServer(script) as server:
         begin = ("build", "Mend the price", "-m", "openai:pretend", "--base-url", f"{server.url}/v1", "--push")
         process, kills = treadle(home, folder, *begin), 0
@@ -88,10 +89,13 @@ def test_a_job_that_is_killed_goes_on_and_commits_nothing_twice(tmp_path: Path, 
             process = treadle(home, folder, "jobs", "resume", jobs[0])
             said, _ = process.communicate(timeout=100)
     assert (process.returncode, kills > 0) == (0, True), said
-    branch = git(folder, "branch", "--show-current")
+    assert checkout_of(folder) == before
+    branch = git(folder, "branch", "--format=%(refname:short)", "--list", "treadle/*")
     commits = git(folder, "log", "--format=%s", f"main..{branch}").splitlines()
     assert sorted(commits) == ["Mend the price", "Tell of it"], said
     assert git(folder, "show", f"{branch}:shop.py") + "\n" == MENDED
     assert git(tmp_path / "remote.git", "rev-parse", branch) == git(folder, "rev-parse", branch)
-    log = folder / "effects.log"
-    assert not log.exists() or log.read_text() == "once\n"  # where it was interrupted, the model was told that it may have happened
+    names = git(folder, "ls-tree", "--name-only", branch).splitlines()
+    assert (
+        "effects.log" not in names or git(folder, "show", f"{branch}:effects.log") == "once"
+    )  # where it was interrupted, the model was told that it may have happened

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, project, reports
+from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, on_branch, project, reports
 from assistants.coding.table import PATIENCE, Gate, Table, eventually, must_contain, named, served
 from treadle import ModelError, UnknownModel
 from treadle.app.home import close_home, open_home
+from treadle.assistants.coding.changes import checkpoints_of, patch_of
 from treadle.core.entries import Approved, Finished, Resumed, Started, Unclear
 from treadle.models.scripted import Scripted
 from treadle.stores.people import Allowance, Person
@@ -124,13 +125,14 @@ def test_what_a_job_changed_is_taken_back_step_by_step_and_whole(tmp_path: Path,
         job = table.begin(shop)
         table.over(job)
         status, told = table.ask("POST", f"/api/coding/jobs/{job}/undo", {"steps": 1})
-        assert (status, told["lines"], (shop / "shop.py").read_text()) == (200, ["Put back: shop.py"], WORSE)
+        assert (status, told["lines"][0]) == (200, "Put back: shop.py")
+        assert on_branch(shop) == WORSE
         assert table.ask("GET", f"/api/coding/jobs/{job}/diff")[1]["files"][0]["lines"][-1] == "+    return 0"
         told = table.ask("POST", f"/api/coding/jobs/{job}/undo", {})[1]
         shown = table.ask("GET", f"/api/coding/jobs/{job}")[1]["job"]
         assert table.ask("GET", f"/api/coding/jobs/{job}/diff")[1]["files"] == []
-    assert (shop / "shop.py").read_text() == SHOP
-    assert told["lines"][-1].endswith("You are back on main.")
+    assert (on_branch(shop), (shop / "shop.py").read_text()) == (SHOP, SHOP)
+    assert told["lines"][-1].endswith("its earlier commits stay.")
     assert (shown["is_back"], shown["can_undo"]) == (True, False)
     assert git(shop, "branch", "--show-current") == "main"
 
@@ -139,6 +141,7 @@ def test_what_the_person_changed_since_is_theirs_unless_they_insist(tmp_path: Pa
     with served(tmp_path, mends(), reports()) as table:
         job = table.begin(shop)
         table.over(job)
+        git(shop, "switch", "--quiet", table.jobs.get(job).facts["branch"])
         (shop / "shop.py").write_text("mine\n")
         status, told = table.ask("POST", f"/api/coding/jobs/{job}/undo", {})
         assert (status, (shop / "shop.py").read_text()) == (409, "mine\n")
@@ -158,7 +161,9 @@ def test_a_job_is_stopped_and_what_it_changed_stays(tmp_path: Path, shop: Path) 
         assert table.over(job)["state"] == "cancelled"
         status, told = table.ask("POST", f"/api/coding/jobs/{job}/resume")
     assert (status, told["error"]) == (409, f"Job {job} is cancelled: there is nothing to go on with.")
-    assert (shop / "shop.py").read_text() == MENDED
+    job = table.jobs.get(job)
+    assert "+    return count * 3\n" in asyncio.run(patch_of(job, checkpoints_of(job, table.jobs)))
+    assert (shop / "shop.py").read_text() == SHOP
 
 
 def test_a_job_that_failed_is_gone_on_with(tmp_path: Path, shop: Path) -> None:
@@ -179,7 +184,7 @@ def test_a_job_goes_on_when_the_server_is_there_again(tmp_path: Path, shop: Path
     with served(tmp_path, reports()) as table:
         assert table.ask("GET", "/api/coding/jobs")[1]["jobs"][0]["id"] == job
         assert table.over(job)["state"] == "completed"
-    assert (shop / "shop.py").read_text() == MENDED
+    assert (on_branch(shop), (shop / "shop.py").read_text()) == (MENDED, SHOP)
 
 
 def test_a_job_that_keeps_ending_the_server_is_left_to_a_person(tmp_path: Path, shop: Path) -> None:
@@ -365,7 +370,7 @@ def test_they_do_work_there_and_a_link_in_the_settings_is_followed(tmp_path: Pat
         settle(tmp_path, monkeypatch)  # the owner has changed their mind
         for action in ("undo", "resume"):
             assert table.ask("POST", f"/api/coding/jobs/{job}/{action}", {} if action == "undo" else None)[0] == 403
-    assert (shop / "shop.py").read_text() == MENDED
+    assert (on_branch(shop), (shop / "shop.py").read_text()) == (MENDED, SHOP)
 
 
 def test_a_folder_of_their_own_is_theirs_to_work_in(tmp_path: Path, shop: Path) -> None:

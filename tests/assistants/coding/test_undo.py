@@ -8,7 +8,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from assistants.coding.stage import MENDED, SHOP, asks, carried_out, git, mends, needs_git, project, reports
+from assistants.coding.stage import (
+    MENDED,
+    SHOP,
+    asks,
+    carried_out,
+    checkout_of,
+    git,
+    mends,
+    needs_git,
+    on_branch,
+    project,
+    reports,
+    workspace_of,
+)
 from treadle.app.assistant import Host
 from treadle.app.home import close_home, open_home
 from treadle.app.jobs import Jobs
@@ -70,8 +83,9 @@ def test_only_what_the_job_changed_is_shown(tmp_path: Path, monkeypatch: pytest.
 def test_changes_are_taken_back_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, _ = changed(tmp_path, monkeypatch)
     assert typed(tmp_path, undo.undo)[0] == 0
-    assert (folder / "shop.py").read_text() == WORSE
+    assert on_branch(folder) == WORSE
     typed(tmp_path, undo.undo)
+    assert on_branch(folder) == SHOP
     assert (folder / "shop.py").read_text() == SHOP
     assert "There was nothing to take back." in typed(tmp_path, undo.undo)[1]
 
@@ -80,16 +94,18 @@ def test_or_all_at_once_and_the_commit_stays_on_its_branch(tmp_path: Path, monke
     folder, job = changed(tmp_path, monkeypatch)
     code, lines = typed(tmp_path, undo.undo, job=job, all=True)
     assert (code, (folder / "shop.py").read_text()) == (0, SHOP)
-    assert any("stays on the branch treadle/" in line for line in lines)
     assert "Put back: shop.py" in lines
-    assert lines[-1].endswith("You are back on main.")
-    assert git(folder, "branch", "--show-current") == "main"
-    assert git(folder, "status", "--porcelain") == ""
-    assert git(folder, "log", "--all", "--format=%s").splitlines()[0] == "Mend the price"
+    assert lines[-1].endswith("its earlier commits stay.")
+    assert (git(folder, "branch", "--show-current"), git(folder, "status", "--porcelain")) == ("main", "")
+    branch = Jobs(tmp_path / "home").get(job).facts["branch"]
+    assert git(folder, "log", "--format=%s", f"main..{branch}").splitlines() == [f"Take back changes of {job}", "Mend the price"]
+    assert on_branch(folder) == SHOP
+    assert not (tmp_path / "home" / "jobs" / job / "workspace").exists()
 
 
 def test_what_is_no_change_of_the_job_is_left_alone_even_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, _ = changed(tmp_path, monkeypatch)
+    folder, job = changed(tmp_path, monkeypatch)
+    git(folder, "switch", "--quiet", Jobs(tmp_path / "home").get(job).facts["branch"])
     (folder / "mine.txt").write_text("mine")
     (folder / "test_shop.py").write_text("mine too\n")
     assert typed(tmp_path, undo.undo, all=True)[0] == 0
@@ -114,11 +130,12 @@ def test_it_works_from_a_folder_inside_too(tmp_path: Path, monkeypatch: pytest.M
     (folder / "inner").mkdir()
     monkeypatch.chdir(folder / "inner")
     assert typed(tmp_path, undo.undo)[0] == 0
-    assert (folder / "shop.py").read_text() == WORSE
+    assert on_branch(folder) == WORSE
 
 
 def test_what_the_person_changed_since_is_not_overwritten_unless_forced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, _ = changed(tmp_path, monkeypatch)
+    folder, job = changed(tmp_path, monkeypatch)
+    git(folder, "switch", "--quiet", Jobs(tmp_path / "home").get(job).facts["branch"])
     (folder / "shop.py").write_text("mine\n")
     code, lines = typed(tmp_path, undo.undo, all=True)
     assert (code, (folder / "shop.py").read_text()) == (1, "mine\n")
@@ -133,11 +150,15 @@ def test_where_no_job_changed_anything_that_is_said(tmp_path: Path, monkeypatch:
         typed(tmp_path, undo.undo)
 
 
-def test_all_of_a_failed_job_is_taken_back_and_the_person_is_back_on_main(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_of_a_failed_job_is_taken_back_in_its_own_folder_and_the_persons_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = project(tmp_path)
+    before = checkout_of(folder)
     job = carried_out(tmp_path, folder, "debug", {}, Scripted(mends(WORSE), reports("I can't", done=False)))
     monkeypatch.chdir(folder)
     assert (job.state, job.output.get("commit")) == ("failed", None)
-    lines = typed(tmp_path, undo.undo, all=True)[1]
-    assert lines[-1].endswith("You are back on main.")
-    assert (git(folder, "branch", "--show-current"), git(folder, "status", "--porcelain")) == ("main", "")
+    assert (workspace_of(tmp_path, job) / "shop.py").read_text() == WORSE
+    assert typed(tmp_path, undo.undo, all=True)[1] == ["Put back: shop.py"]
+    assert (workspace_of(tmp_path, job) / "shop.py").read_text() == SHOP
+    assert (checkout_of(folder), git(folder, "branch", "--format=%(refname:short)")) == (before, "main")

@@ -2,7 +2,20 @@
 
 from pathlib import Path
 
-from assistants.coding.stage import MENDED, SHOP, asks, carried_out, git, mends, needs_git, project, reports
+from assistants.coding.stage import (
+    MENDED,
+    SHOP,
+    asks,
+    carried_out,
+    checkout_of,
+    git,
+    mends,
+    needs_git,
+    patch_in,
+    project,
+    reports,
+    workspace_of,
+)
 from treadle.app.jobs import Job, Jobs
 from treadle.core.requests import Request, Traits
 from treadle.models.scripted import Answer, Scripted
@@ -13,16 +26,18 @@ SMALL = Traits(native_calls=False)
 
 def test_a_bug_is_mended_on_a_branch_of_its_own_and_verified_by_the_tests(tmp_path: Path) -> None:
     folder = project(tmp_path)
+    before = checkout_of(folder)
     job = carried_out(
         tmp_path, folder, "debug", {"description": "Prices are wrong"}, Scripted(mends(), asks(("test", {})), reports())
     )
+    assert checkout_of(folder) == before
     assert (job.state, job.why) == ("completed", "")
     assert job.output["verified"] is True
     assert job.output["tests"] == "2 tests pass"
     assert job.output["files"] == ["shop.py"]
     branch = job.output["branch"]
     assert branch.startswith("treadle/prices-are-wrong-")
-    assert git(folder, "branch", "--show-current") == branch
+    assert git(folder, "branch", "--show-current") == "main"
     assert git(folder, "show", f"{branch}:shop.py") + "\n" == MENDED
     assert git(folder, "show", "main:shop.py") + "\n" == SHOP
     assert git(folder, "log", "--format=%s", f"main..{branch}") == "Mend the price"
@@ -64,7 +79,8 @@ def test_at_the_limit_the_job_fails_and_keeps_its_work(tmp_path: Path) -> None:
     job = carried_out(tmp_path, folder, "build", {"description": "x"}, Scripted(mends(), *[asks(("test", {}))] * 5))
     assert job.state == "failed"
     assert "2 rounds" in job.why
-    assert (folder / "shop.py").read_text() == MENDED
+    assert (workspace_of(tmp_path, job) / "shop.py").read_text() == MENDED
+    assert (folder / "shop.py").read_text() == SHOP
     assert job.output["files"] == ["shop.py"]
 
 
@@ -116,7 +132,7 @@ def test_a_model_without_native_calls_is_led_and_only_writes_code(tmp_path: Path
         "Mend shop.py: the tests that failed pass now.",
     )
     assert all(not request.tools for request in model.requests)
-    assert git(folder, "show", "HEAD:shop.py") + "\n" == MENDED
+    assert git(folder, "show", f"{job.output['branch']}:shop.py") + "\n" == MENDED
 
 
 def test_a_small_model_that_finds_nothing_leaves_everything_as_it_was(tmp_path: Path) -> None:
@@ -203,7 +219,8 @@ def test_a_job_that_is_cancelled_meanwhile_stops_and_keeps_its_work(tmp_path: Pa
 
     job = carried_out(tmp_path, folder, "build", {"description": "x"}, Scripted(mends(), cancelling), watch=begun.append)
     assert job.state == "cancelled"
-    assert (folder / "shop.py").read_text() == MENDED
+    assert "+    return count * 3\n" in patch_in(tmp_path, job)
+    assert not workspace_of(tmp_path, job).exists()
 
 
 def test_what_the_model_was_asked_is_kept_as_numbered_files_when_wanted(tmp_path: Path) -> None:
@@ -242,7 +259,7 @@ def test_what_a_person_changes_meanwhile_is_not_the_jobs(tmp_path: Path) -> None
         return reports()
 
     job = carried_out(tmp_path, folder, "debug", {}, Scripted(mends(), meanwhile))
-    assert (job.output["files"], job.output["others"]) == (["shop.py"], ["mine.txt"])
+    assert (job.output["files"], job.output.get("others")) == (["shop.py"], None)
     assert git(folder, "status", "--porcelain") == "?? mine.txt"
 
 
@@ -261,12 +278,11 @@ def test_what_the_agent_writes_into_settings_does_not_prove_it(tmp_path: Path) -
     assert job.output["verified"] is False
 
 
-def test_two_jobs_do_not_change_one_folder_at_the_same_time(tmp_path: Path) -> None:
-    folder = project(tmp_path)
+def test_two_jobs_do_not_change_a_folder_that_is_no_repository_at_the_same_time(tmp_path: Path) -> None:
+    folder = project(tmp_path, repository=False)
     with Jobs(tmp_path / "home").alone_in(str(folder)):
         job = carried_out(tmp_path, folder, "debug", {}, Scripted(reports()))
-        looking = carried_out(tmp_path, folder, "review", {}, Scripted())
-    assert (job.state, looking.state) == ("failed", "completed")
+    assert job.state == "failed"
     assert "Another job is changing" in job.why
 
 
@@ -277,7 +293,7 @@ def test_a_push_that_fails_loses_nothing_of_what_is_known(tmp_path: Path) -> Non
     assert job.state == "failed"
     assert job.why.startswith("The work is done and kept, but:")
     assert (job.output["files"], job.output["verified"]) == (["shop.py"], True)
-    assert git(folder, "rev-parse", "HEAD") == job.output["commit"]
+    assert git(folder, "rev-parse", job.output["branch"]) == job.output["commit"]
 
 
 def test_where_nothing_can_be_pushed_that_is_said_before_work_begins(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from treadle.toolsets.git.commit import Identity
-from treadle.toolsets.git.host import Repository, branch_diff, commit_paths, facts, start_branch, unsuitable
-from treadle.toolsets.git.problems import Failed, NoRepository, Refused
+from treadle.toolsets.git.host import Repository, branch_diff, commit_paths, facts, unsuitable
+from treadle.toolsets.git.problems import Refused
 
 BOT = Identity("Bot", "bot@example.org")
 
@@ -31,30 +31,6 @@ def test_where_there_is_no_repository_there_are_no_facts(room, tmp_path):
     (room.folder / "sub").mkdir()
     assert asyncio.run(facts(room.folder / "sub")) is None
     assert asyncio.run(facts(tmp_path / "home")) is None
-
-
-def test_a_branch_is_started_with_what_is_not_committed(room):
-    room.put("a.txt", "two\n")
-    asyncio.run(start_branch(room.folder, "job/1"))
-    asyncio.run(start_branch(room.folder, "job/1"))
-    assert room.git("branch", "--show-current") == "job/1"
-    room.git("switch", "-q", "main")
-    asyncio.run(start_branch(room.folder, "job/1"))
-    assert room.git("branch", "--show-current") == "job/1"
-    assert (room.folder / "a.txt").read_text() == "two\n"
-
-
-def test_a_branch_that_cannot_be_started_is_an_error(room, tmp_path):
-    room.put("a.txt", "theirs\n")
-    room.git("commit", "-qam", "theirs")
-    room.git("switch", "-q", "main")
-    room.put("a.txt", "mine\n")
-    with pytest.raises(Failed, match="would be overwritten"):
-        asyncio.run(start_branch(room.folder, "treadle/work"))
-    with pytest.raises(Refused, match="can't be the name"):
-        asyncio.run(start_branch(room.folder, "a b"))
-    with pytest.raises(NoRepository):
-        asyncio.run(start_branch(tmp_path / "home", "x"))
 
 
 def test_exactly_the_named_paths_are_committed_and_the_rest_stays_staged(room):

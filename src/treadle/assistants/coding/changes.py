@@ -1,11 +1,15 @@
 """What a job changed, so far or in all, and how that is taken back: for the commands and the page alike."""
 
+import shutil
+from asyncio import to_thread
+from pathlib import Path
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle import Job, Jobs, SettingsError
-from treadle.assistants.coding.room import folder_of
-from treadle.workspace import Change, Checkpoints, leave_branch, repository
+from treadle import Job, Jobs, SettingsError, settings_of
+from treadle.assistants.coding.checkout import bring_back, copy_for, folder_of, is_private
+from treadle.workspace import Change, Checkpoints, commit_paths, repository
 
 
 class Span(Struct, frozen=True):
@@ -22,11 +26,12 @@ class TakenBack(Struct, frozen=True):
     words: str = ""
 
 
-def checkpoints_of(job: Job, jobs: Jobs) -> Checkpoints:
-    """Where its states are kept. Raises a sentence where it has changed nothing."""
+def checkpoints_of(job: Job, jobs: Jobs, folder: Path | None = None) -> Checkpoints:
+    """Its states, of the folder that it changed or of another checkout. Raises a sentence where it has changed nothing."""
     if "before" not in job.facts:
         raise SettingsError(f"Job {job.id} has changed nothing.")
-    return Checkpoints(folder_of(job), jobs.folder_of(job.id) / "checkpoints")
+    own = jobs.workspace_of(job.id) if is_private(job) else folder_of(job)
+    return Checkpoints(folder or own, jobs.folder_of(job.id) / "checkpoints", owner=own)
 
 
 async def span_of(job: Job, checkpoints: Checkpoints) -> Span:
@@ -53,23 +58,60 @@ async def whole_patch_of(job: Job, checkpoints: Checkpoints) -> bytes:
 
 
 async def take_back(job_id: str, jobs: Jobs, *, steps: int | None = 1, force: bool = False) -> TakenBack:
-    """Put the files back as they were `steps` changes ago, or before the job. Raises `ChangedSince` where they are others now."""
+    """Put the files back as they were `steps` changes ago, or before the job. Raises `ChangedSince` where they are others now.
+
+    They are put back where the changes are: in the person's folder, where that has them, else on the job's branch.
+    """
     with jobs.held(job_id) as job:
         checkpoints = checkpoints_of(job, jobs)
         span = await span_of(replace(job, state="waiting"), checkpoints)  # nobody else carries it out: we hold it
         target = 0 if steps is None else max(0, span.at - steps)
-        changes = await checkpoints.restore(
-            span.states[target], expected=span.states[span.at], paths=job.facts.get("touched", ()), force=force
-        )
+        then, now = span.states[target], span.states[span.at]
+        if not is_private(job) or await _is_in_folder(job):
+            there = checkpoints_of(job, jobs, folder_of(job))
+            changes = await there.restore(then, expected=now, paths=job.facts.get("touched", ()), force=force)
+            words = await _where(job) if job.facts.get("branch") else ""
+        else:
+            changes, words = await _take_back_in_copy(job, jobs, then, now, force=force)
         jobs.save(replace(job, facts={**job.facts, "at": target, "after": span.states[-1]}))
-    return TakenBack(changes, await _went_back(job) if target == 0 and job.facts.get("branch") else "")
+    return TakenBack(changes, words)
 
 
-async def _went_back(job: Job) -> str:
-    """Where everything was taken back, the folder is on the branch again that it was on; if that can be without touching a file."""
-    folder, base, branch, commit = folder_of(job), job.facts.get("base"), job.facts["branch"], job.output.get("commit")
-    stays = f"The commit {commit[:10]} stays on the branch {branch}" if commit else f"The branch {branch} stays"
-    if base and await leave_branch(folder, branch, base, job.facts.get("base_commit")):
-        return f"{stays}. You are back on {base}."
-    found = await repository(folder)
-    return f"{stays}, which the folder is still on." if found is not None and found.branch == branch else f"{stays}."
+async def _is_in_folder(job: Job) -> bool:
+    """Whether the person's folder has what a job changed in a copy: it was merged, or they have checked out its branch."""
+    if job.output.get("merged"):
+        return True
+    found = await repository(folder_of(job), unsafe=_is_unsafe(job))
+    return found is not None and found.branch == job.facts["branch"]
+
+
+async def _take_back_in_copy(job: Job, jobs: Jobs, then: str, now: str, *, force: bool) -> tuple[tuple[Change, ...], str]:
+    """Put files back in the copy, which is made anew where it is gone, and commit that where the job has committed."""
+    copy, touched, unsafe = jobs.workspace_of(job.id), job.facts.get("touched", ()), _is_unsafe(job)
+    is_kept = copy.is_dir()
+    if not is_kept:
+        if not job.facts.get("delivered"):  # its changes are in no checkout: only the patch has them
+            back = await checkpoints_of(job, jobs).changes(now, then) if now != then else ()
+            return tuple([change for change in back if change.path in touched]), ""
+        await copy_for(job, copy, unsafe=unsafe)
+    try:
+        changes = await checkpoints_of(job, jobs).restore(then, expected=now, paths=touched, force=force)
+        if not changes or not job.facts.get("delivered"):
+            return changes, ""
+        message = f"Take back changes of {job.id}\n\n{job.title}"
+        await commit_paths(copy, [change.path for change in changes], message, f"{job.id}-{now}-{then}", unsafe=unsafe)
+        commit = await bring_back(job, copy, unsafe=unsafe)
+    finally:
+        if not is_kept:
+            await to_thread(shutil.rmtree, jobs.drop_workspace(job.id))
+    return changes, f"The branch {job.facts['branch']} is at {commit[:10]} now; its earlier commits stay."
+
+
+def _is_unsafe(job: Job) -> bool:
+    return not settings_of(folder_of(job)).commands.sandbox
+
+
+async def _where(job: Job) -> str:
+    """Where the job's commits are, for somebody whose folder had its changes."""
+    branch, commit = job.facts["branch"], job.output.get("commit")
+    return f"The commit {commit[:10]} stays on the branch {branch}." if commit else f"The branch {branch} stays."

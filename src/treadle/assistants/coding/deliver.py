@@ -1,5 +1,6 @@
 """What becomes of a job's changes: which they are, the commit on its branch, the push; and what is told of all that."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +8,19 @@ import msgspec
 
 from treadle import Done, Job, Settings, TreadleError
 from treadle.assistants.coding.answers import Report
+from treadle.assistants.coding.checkout import bring_back
 from treadle.assistants.coding.given import Build, Debug
 from treadle.assistants.coding.room import Room, git_rules
 from treadle.assistants.coding.show import target_of
 from treadle.assistants.coding.verify import Verified
-from treadle.workspace import commit_paths, publish, repository
+from treadle.workspace import commit_paths, publish, repository, unsuitable
 
 
 async def changed(room: Room) -> dict[str, Any]:
     """What the job's own calls have changed; that state is kept, so that what a person changes isn't taken for it."""
     desk = room.desk
+    with suppress(TreadleError):  # the commits stay in the copy
+        await _bring_back(room)
     after = await room.checkpoints.take("after the job")
     desk.note(after=after, at=None)
     touched = set(desk.job.facts.get("touched", ()))
@@ -41,7 +45,7 @@ async def delivered(room: Room, given: Build | Debug, report: Report, proof: Ver
         if report.done and room.settings.git.commit and output["branch"]:
             output |= await _committed(room, output)
             if given.push or given.pr:
-                output |= await published(room.folder, room.settings, room.desk.job, output, pull_request=given.pr)
+                output |= await published(room.source, room.settings, room.desk.job, output, pull_request=given.pr)
     except TreadleError as error:
         problem = str(error)
     spent = await room.desk.usage()
@@ -61,8 +65,17 @@ async def _committed(room: Room, output: dict[str, Any]) -> dict[str, Any]:
         now = found.branch if found and found.branch else "no branch"
         raise TreadleError(f"the folder is on {now} now, and not on {branch}. Nothing more was committed.")
     message = message_of(output["summary"], room.desk.job.title)
+    changes = [path for path in output["files"] if path in found.dirty]
+    left_out = await unsuitable(room.folder, changes, unsafe=room.unsafe)
     commit = await commit_paths(room.folder, output["files"], message, f"{room.desk.job.id}-end", unsafe=room.unsafe)
-    return {"commit": commit or ""}
+    await _bring_back(room)
+    return {"commit": commit or "", **({"left_out": left_out} if left_out else {})}
+
+
+async def _bring_back(room: Room) -> None:
+    """Have the person's repository take over what is committed so far."""
+    if room.is_private and (commit := await bring_back(room.desk.job, room.folder, unsafe=room.unsafe)):
+        room.desk.note(delivered=commit)
 
 
 async def published(folder: Path, settings: Settings, job: Job, output: dict[str, Any], *, pull_request: bool) -> dict[str, str]:

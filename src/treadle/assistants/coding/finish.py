@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from treadle import Host, Job, Jobs, SettingsError, settings_of
 from treadle.assistants.coding import command
 from treadle.assistants.coding.changes import checkpoints_of, whole_patch_of
+from treadle.assistants.coding.checkout import folder_of, is_private
 from treadle.assistants.coding.command import follow_up_arguments as follow_up_arguments  # a part of this command line
 from treadle.assistants.coding.command import follow_up_given
 from treadle.assistants.coding.deliver import message_of, published
 from treadle.assistants.coding.follow import follow_up_kind
 from treadle.assistants.coding.kinds import kind
-from treadle.assistants.coding.room import folder_of
 from treadle.assistants.coding.show import target_of
 from treadle.assistants.coding.undo import job_argument, job_meant
 from treadle.workspace import Merged, merge_branch
@@ -78,6 +78,8 @@ def _branches(job: Job) -> tuple[str, str]:
     branch, into = str(job.facts.get("branch") or ""), target_of(job)
     if not branch:
         raise SettingsError(f"Job {job.id} has no branch, since its folder is no repository; `treadle patch` writes its changes.")
+    if is_private(job) and not job.facts.get("delivered"):
+        raise SettingsError(f"Job {job.id} has committed nothing on {branch}; `treadle patch {job.id}` writes its changes.")
     if not into:
         raise SettingsError(f"Job {job.id} began on no branch, so it isn't known where {branch} belongs. Merge it with git.")
     return branch, into

@@ -4,6 +4,7 @@ from typing import Any
 
 from treadle import Desk, Job, Jobs, SettingsError
 from treadle.assistants.coding import prompts
+from treadle.assistants.coding.checkout import is_private
 from treadle.assistants.coding.command import NAME
 from treadle.assistants.coding.given import shortened
 from treadle.assistants.coding.show import target_of
@@ -27,7 +28,7 @@ def earlier_facts(job_id: str, desk: Desk) -> dict[str, Any]:
     if job.user != mine.user or job.workspace != mine.workspace:
         raise SettingsError(f"Job {job_id} is somebody else's or in another folder, so nothing can go on from it here.")
     facts: dict[str, Any] = {"earlier": _told(job)}
-    if job.facts.get("branch"):
+    if job.facts.get("branch") and (job.facts.get("delivered") or not is_private(job)):
         into = target_of(job)
         return {**facts, "begins_from": into if job.output.get("merged") else job.facts["branch"], "into": into}
     return facts

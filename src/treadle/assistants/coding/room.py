@@ -1,6 +1,5 @@
 """Where a job works and with what: its folder, settings, model, checkpoints, and the agent that does it. Decides nothing."""
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,21 +11,20 @@ from msgspec.structs import asdict
 from treadle import (
     Agent,
     Desk,
-    Job,
     Led,
     Limits,
     Model,
     Settings,
-    SettingsError,
     settings_of,
     settled_agent,
 )
 from treadle.assistants.coding import answers, prompts
+from treadle.assistants.coding.checkout import folder_of, say, working_folder
 from treadle.assistants.coding.kept import Kept
 from treadle.assistants.coding.plan import debug as debug_plan
 from treadle.assistants.coding.tools import Kind, rules, toolset
-from treadle.files import Workspace, WorkspaceProblem, check_workspace
-from treadle.workspace import Bounds, Checkpoints, GitRules, require_sandbox
+from treadle.files import Workspace, WorkspaceProblem
+from treadle.workspace import Bounds, Checkpoints, GitRules, SandboxMissing, link_environments, require_sandbox
 
 ROUNDS = 20
 _GUIDES = ("AGENTS.md", "CLAUDE.md")
@@ -41,11 +39,18 @@ _ANSWERS: dict[str, Any] = {
 
 
 class Room(Struct, frozen=True):
-    """Where one job works. `led` says that its model is too small to choose among tools, and is led by a plan."""
+    """Where one job works. `led` says that its model is too small to choose among tools, and is led by a plan.
+
+    source   the person's folder
+    folder   where the job works: a private copy of it, or the folder itself
+    project  the person's folder, where commands see the copy at its path
+    """
 
     kind: Kind
     desk: Desk
+    source: Path
     folder: Path
+    project: Path | None
     settings: Settings
     model: Model
     led: bool
@@ -61,10 +66,14 @@ class Room(Struct, frozen=True):
         """What the person decided about git."""
         return git_rules(self.settings)
 
+    @property
+    def is_private(self) -> bool:
+        """Whether it works in a copy."""
+        return self.folder != self.source
+
     def say(self, words: str) -> None:
         """What happens between turns, for whoever watches."""
-        if self.desk.host.terminal is not None:
-            self.desk.host.terminal.note(words)
+        say(self.desk, words)
 
     def touched(self, paths: Sequence[str]) -> None:
         """Remember that the job has changed these files."""
@@ -82,31 +91,48 @@ def git_rules(settings: Settings) -> GitRules:
     return GitRules(git.remote, git.draft_pr, git.branch_prefix, tuple(git.protected))
 
 
-def folder_of(job: Job) -> Path:
-    """Where a job works. Raises a sentence where that is gone."""
-    folder = check_workspace(job.workspace)
-    if not folder.is_dir():
-        raise SettingsError(f"The folder {folder} of job {job.id} isn't there any more.")
-    return folder
-
-
-async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False) -> Room:
+async def room_for(desk: Desk, kind: Kind, *, keeps: bool, free: bool = False, leaves: bool = False) -> Room:
     """The room of a job. Raises a sentence where its folder is gone, or where commands can't be contained."""
-    folder = folder_of(desk.job)
-    settings = settings_of(folder)
-    if kind in ("build", "debug") and settings.commands.sandbox:
-        await require_sandbox(folder)
+    source = folder_of(desk.job)
+    settings = settings_of(source)
+    folder, project = source, None
+    if kind in ("build", "debug"):
+        is_sandboxed = await _is_sandboxed(source, settings)
+        folder = await working_folder(desk, source, settings, leaves=leaves)
+        if folder != source and not is_sandboxed:
+            link_environments(source, folder)
+        project = source if folder != source and is_sandboxed else None
     model = await desk.host.model()
     chooses = free or bool(desk.host.dialect)  # a dialect that was named is to be used
     led = kind == "debug" and not chooses and not model.traits.native_calls
     model = Kept(model, desk.folder / "context") if keeps or settings.context.keep else model
-    return Room(kind, desk, folder, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
+    return Room(kind, desk, source, folder, project, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints"))
+
+
+async def _is_sandboxed(folder: Path, settings: Settings) -> bool:
+    """Whether commands are contained. Raises a sentence where they aren't and have to be."""
+    try:
+        await require_sandbox(folder)
+    except SandboxMissing:
+        if settings.commands.sandbox:
+            raise
+        return False
+    return True
 
 
 async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
     """The agent that does the work. `leaves` lets it push; `turn` is which it is; `tests` is what tests may use."""
     kept = room.checkpoints if room.changes else None
-    tools = toolset(room.kind, room.folder, room.settings, flat=room.led, checkpoints=kept, touched=room.touched, tests=tests)
+    tools = toolset(
+        room.kind,
+        room.folder,
+        room.settings,
+        flat=room.led,
+        checkpoints=kept,
+        touched=room.touched,
+        tests=tests,
+        project=room.project,
+    )
     parts: dict[str, Any] = {
         "name": f"coding-{room.kind}",
         "toolsets": [tools],
@@ -120,7 +146,7 @@ async def agent_in(room: Room, *, leaves: bool = False, turn: int = 0, tests: Bo
     limits = asdict(await _limits(room, turn))  # over all turns of a job, so that what is left goes before what was settled
     model = Led(room.model, debug_plan) if room.led else room.model
     host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
-    return settled_agent(room.folder, model, limits=limits, parts=parts, host=host, assistant="coding")
+    return settled_agent(room.source, model, limits=limits, parts=parts, host=host, assistant="coding")
 
 
 async def _limits(room: Room, turn: int) -> Limits:
@@ -143,12 +169,6 @@ def instructions(kind: Kind, folder: Path, settings: Settings) -> str:
     project = settings.project
     about = prompts.facts_of(tuple(project.facts), project.instructions, _guide(folder))
     return f"{_TOLD[kind]}\n\n{about}".strip()
-
-
-def branch_of(room: Room) -> str:
-    """The branch that a job works on, by its title and its id."""
-    words = re.findall(r"[a-z0-9]+", room.desk.job.title.lower())[:6]
-    return f"{room.settings.git.branch_prefix}{'-'.join(words) or room.kind}-{room.desk.job.id.rpartition('-')[2][:4]}"
 
 
 def _guide(folder: Path) -> str:

@@ -51,10 +51,10 @@ def lines(job: Job) -> list[str]:
     if output.get("files"):
         found.append(f"Changed: {', '.join(output['files'])}")
     if output.get("branch"):
-        base = job.facts.get("base")
-        commit = f", commit {output['commit'][:10]}" if output.get("commit") else ""
-        back = f"; `git switch {base}` goes back" if base and job.facts.get("base_commit") else ""
-        found.append(f"Branch: {output['branch']}{commit}{back}")
+        commit = f"commit {output['commit'][:10]}" if output.get("commit") else "nothing committed"
+        found.append(f"Branch: {output['branch']}, {commit}")
+    if output.get("left_out"):
+        found.append("Not committed: " + "; ".join([f"{path} ({why})" for path, why in output["left_out"].items()]))
     if output.get("merged"):
         found.append(f"Merged: {output['merged']}")
     if output.get("pushed"):
@@ -72,10 +72,14 @@ def target_of(job: Job) -> str:
 
 
 def next_steps(job: Job) -> list[str]:
-    """How to look at what it changed, and how to undo it."""
+    """How to look at what it changed, how to take it over, and how to undo it."""
     if not job.output.get("files"):
         return []
-    return [f"To see it: treadle diff {job.id}", f"To take it back: treadle undo {job.id} --all"]
+    see, undo = f"To see it: treadle diff {job.id}", f"To take it back: treadle undo {job.id} --all"
+    if not job.facts.get("is_private"):
+        return [see, undo]
+    take = f"treadle merge {job.id}" if job.output.get("commit") else f"treadle patch {job.id} | git apply"
+    return [see, f"To take it over: {take}", undo]
 
 
 def _spent(job: Job, usage: dict[str, Any]) -> str:

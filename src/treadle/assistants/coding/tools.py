@@ -40,12 +40,14 @@ def toolset(
     checkpoints: Checkpoints | None = None,
     touched: Callable[[Sequence[str]], object] = len,
     tests: Bounds | None = None,
+    project: Path | None = None,
 ) -> Toolset:
     """The tools of one kind of work in a folder.
 
     checkpoints  taken before and after every change
     touched      hears which files each change has touched
     tests        what tests may use
+    project      the person's folder, where this one is a private copy of it
     """
     commands, git = settings.commands, settings.git
     bounds, unsafe = bounds_of(settings), not commands.sandbox
@@ -53,8 +55,8 @@ def toolset(
         files = workspace_tools(folder, flat=True, outline=outlines())
         return only(Together(files, git_tools(folder, flat=True, unsafe=unsafe)), *READING)
     together = Together(
-        workspace_tools(folder, flat=flat, outline=outlines()),
-        check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, unsafe=unsafe),
+        workspace_tools(folder, flat=flat, outline=outlines(), project=project),
+        check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, project=project, unsafe=unsafe),
         shell_tools(
             folder,
             flat=flat,
@@ -62,6 +64,7 @@ def toolset(
             forbid=commands.forbid,
             bounds=bounds,
             network=commands.network,
+            project=project,
             unsafe=unsafe,
         ),
         git_tools(
@@ -71,6 +74,7 @@ def toolset(
             draft=git.draft_pr,
             prefix=git.branch_prefix,
             protected=git.protected,
+            project=project,
             unsafe=unsafe,
         ),
     )

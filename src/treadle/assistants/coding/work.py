@@ -1,8 +1,9 @@
-"""The four kinds of work, as jobs. Build and debug change a workspace on a branch of its own, and what they claim is checked;
+"""The four kinds of work, as jobs. Build and debug change a private copy, on a branch of its own, and what they claim is checked;
 review and triage only read. Each goes on where it was, in whichever process, by what the job, its run and the workspace say.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import msgspec
@@ -12,10 +13,10 @@ from treadle.assistants.coding import answers, prompts
 from treadle.assistants.coding.deliver import changed, delivered
 from treadle.assistants.coding.follow import earlier_facts
 from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, shortened, told
-from treadle.assistants.coding.room import Room, agent_in, branch_of, room_for
+from treadle.assistants.coding.room import Room, agent_in, room_for
 from treadle.assistants.coding.tools import bounds_of, bounds_of_tests, usual_tests
 from treadle.assistants.coding.verify import verified
-from treadle.workspace import Outcome, Wanted, check, outcome_words, repository, review_diff, start_branch
+from treadle.workspace import Outcome, Wanted, check, outcome_words, repository, review_diff
 
 _AGAIN = 2  # times a claim that doesn't hold is sent back
 _MOST_DIFF = 60_000
@@ -72,12 +73,14 @@ def _check(given: Given) -> None:
 
 
 async def _change(desk: Desk, given: Build | Debug) -> Done:
-    """Change a workspace, which no other job changes meanwhile."""
+    """Change a private workspace; or the person's folder, which no other job changes meanwhile."""
     _check(given)
     kind = "build" if isinstance(given, Build) else "debug"
-    room = await room_for(desk, kind, keeps=given.keep_context, free=given.free)
-    with desk.alone():
-        await _prepare(room, given)
+    if given.follows and "earlier" not in desk.job.facts:
+        desk.note(**earlier_facts(given.follows, desk))
+    room = await room_for(desk, kind, keeps=given.keep_context, free=given.free, leaves=given.push or given.pr)
+    with nullcontext() if room.is_private else desk.alone():
+        await _prepare(room)
         return await _worked(room, given)
 
 
@@ -107,13 +110,9 @@ async def _worked(room: Room, given: Build | Debug) -> Done:
         prompt = prompts.UNVERIFIED.format(tests=outcome_words(after))
 
 
-async def _prepare(room: Room, given: Build | Debug) -> None:
-    """Once, before anything is changed: a checkpoint, a branch, and what the tests say. Taken up again, only what is missing."""
+async def _prepare(room: Room) -> None:
+    """Once, before anything is changed: a checkpoint, and what the tests say. Taken up again, only what is missing."""
     desk, facts = room.desk, room.desk.job.facts
-    if given.follows and "earlier" not in facts:
-        desk.note(**earlier_facts(given.follows, desk))
-    if "branch" not in facts:
-        await _begin_branch(room, given)
     if "before" not in facts:
         desk.note(before=await room.checkpoints.take("before the job"))
     if "tests_before" not in facts:
@@ -124,36 +123,13 @@ async def _prepare(room: Room, given: Build | Debug) -> None:
         desk.note(tests_before=msgspec.to_builtins(await _tested(room)))
 
 
-async def _begin_branch(room: Room, given: Build | Debug) -> None:
-    """A branch of its own, where the folder is a repository; where it came from is noted before it is made.
-
-    A follow-up begins where the earlier job's branch is.
-    """
-    desk, found = room.desk, await repository(room.folder, remote=room.settings.git.remote, unsafe=room.unsafe)
-    if found is None:
-        if given.push or given.pr:
-            raise SettingsError(f"{room.folder} is not the root of a repository, so nothing can be pushed from it.")
-        return
-    start = str(desk.job.facts.get("begins_from") or "")
-    if "base" not in desk.job.facts:
-        desk.note(base=start or found.branch, base_commit=found.head, dirty=list(found.dirty))
-    if found.dirty:
-        room.say(f"Not committed before: {', '.join(found.dirty[:5])}. It comes along on the job's branch.")
-    branch = branch_of(room)
-    await start_branch(room.folder, branch, start=start, unsafe=room.unsafe)
-    if start:
-        began = await repository(room.folder, unsafe=room.unsafe)
-        desk.note(base_commit=began.head if began else None)
-    desk.note(branch=branch)
-
-
 def _known(fact: Any) -> Outcome | None:
     return None if fact is None else msgspec.convert(fact, Outcome)
 
 
 async def _tested(room: Room) -> Outcome:
     wanted = msgspec.convert(room.desk.job.facts["usual_tests"], Wanted)
-    return await check(room.folder, wanted, bounds=bounds_of(room.settings), unsafe=room.unsafe)
+    return await check(room.folder, wanted, bounds=bounds_of(room.settings), project=room.project, unsafe=room.unsafe)
 
 
 def _task(given: Build | Debug, before: Outcome | None, earlier: str) -> str:

@@ -18,11 +18,15 @@ MOST_BYTES = 10_000_000
 
 
 class Checkpoints:
-    """The states of a folder. `store` is a folder for them alone, outside of it; files of more than `most` bytes are left out."""
+    """The states of a folder. `store` is a folder for them alone, outside of it; files of more than `most` bytes are left out.
 
-    def __init__(self, folder: str | Path, store: str | Path, *, most: int = MOST_BYTES) -> None:
-        self.folder = Path(folder).resolve(strict=True)
-        self._store = Store(Path(store).resolve(), self.folder)
+    `owner` is the folder whose states the store keeps, where `folder` is another checkout of the same files. A folder that is gone
+    has the states that were kept.
+    """
+
+    def __init__(self, folder: str | Path, store: str | Path, *, most: int = MOST_BYTES, owner: Path | None = None) -> None:
+        self.folder = Path(folder).resolve()
+        self._store = Store(Path(store).resolve(), self.folder, owner and owner.resolve())
         self._most = most
 
     async def take(self, label: str = "") -> str:

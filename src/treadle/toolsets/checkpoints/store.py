@@ -38,9 +38,10 @@ class _Line(Struct, frozen=True):
 class Store:
     """The store of one folder."""
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, path: Path, folder: Path, owner: Path | None = None) -> None:
         self.path = path
         self.folder = folder
+        self._owner = owner or folder  # whose states are kept here
         self._list = path / "checkpoints.json"
         self._seen = path / "seen"
         if path.is_relative_to(folder) or folder.is_relative_to(path):
@@ -87,11 +88,11 @@ class Store:
             fresh.run("init", "--quiet", "--bare", "--template=", str(fresh.repository), cwd=self.path)
             (fresh.repository / "info").mkdir(exist_ok=True)
             (fresh.repository / "info" / "attributes").write_text(_ATTRIBUTES)
-            (fresh.repository / "folder").write_bytes(os.fsencode(self.folder))
+            (fresh.repository / "folder").write_bytes(os.fsencode(self._owner))
             fresh.repository.rename(git.repository)
         owner = os.fsdecode((git.repository / "folder").read_bytes())
-        if owner != str(self.folder):
-            raise CheckpointsError(f"{self.path} keeps the states of {owner}, not of {self.folder}. Name another place.")
+        if owner != str(self._owner):
+            raise CheckpointsError(f"{self.path} keeps the states of {owner}, not of {self._owner}. Name another place.")
         return git
 
     def checkpoints(self) -> list[Checkpoint]:

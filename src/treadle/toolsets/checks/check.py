@@ -28,11 +28,15 @@ async def check(
     wanted: Wanted = Wanted(),  # noqa: B008 - frozen
     *,
     bounds: Bounds = BOUNDS,
+    project: Path | None = None,
     unsafe: bool = False,
 ) -> Outcome:
-    """What came of the wanted tests. Never raises for what a project is like: then they were not run, and the output says why."""
+    """What came of the wanted tests. Never raises for what a project is like: then they were not run, and the output says why.
+
+    `project` is the folder that this one is a private copy of: its environments are used, and commands see the copy at its path.
+    """
     try:
-        line = await to_thread(line_for, Path(folder), wanted)
+        line = await to_thread(line_for, Path(folder), wanted, project)
         return await _repeated(line, wanted.count, bounds, unsafe=unsafe)
     except (NotRun, WorkspaceProblem, SandboxMissing, OSError) as problem:  # the last for folders that can't be looked into
         return Outcome("", "", 0, 0, 0, 0, (), "not run", str(problem), 0)
@@ -50,9 +54,8 @@ async def _repeated(line: Line, count: int, bounds: Bounds, *, unsafe: bool) -> 
 
 async def _once(line: Line, bounds: Bounds, *, unsafe: bool) -> Outcome:
     program = line.program
-    place = Place(
-        line.project.root, writable=True, extra_read=program.read, extra_write=program.write
-    )  # tests write files of their own
+    root, project = line.project.root, line.project.seen_root
+    place = Place(root, extra_read=program.read, extra_write=program.write, project=project)  # tests write files of their own
     limits = replace(bounds, output=max(bounds.output, MOST_READ))
     ran = await run(line.from_root, place, limits, env=program.env, unsafe=unsafe)
     return await to_thread(_read, line, ran)
@@ -75,7 +78,7 @@ def _module(line: Line) -> str:
 
 def _local(failure: Failure, line: Line, module: str) -> Failure:
     """With paths from the workspace's folder, which is how the other tools take them."""
-    root, folder = line.project.root, line.project.folder
+    root, folder = line.project.seen(line.project.root), line.project.seen(line.project.folder)
     name, message = (text.replace(f"{root}/", "") for text in (failure.name, failure.message))
     failure = replace(failure, name=name, message=message)
     path = failure.path.removeprefix("./")

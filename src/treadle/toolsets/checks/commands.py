@@ -39,19 +39,19 @@ class Line(Struct, frozen=True):
         """The words as they are started in the workspace's own folder."""
         if self.project.folder == self.project.root:
             return self.words
-        return ("/bin/sh", "-c", _GO_IN, "sh", str(self.project.folder), *self.words)
+        return ("/bin/sh", "-c", _GO_IN, "sh", str(self.project.seen(self.project.folder)), *self.words)
 
 
-def line_for(root: Path, wanted: Wanted) -> Line:
-    """The command for what is wanted. Raises a problem where there is none."""
+def line_for(root: Path, wanted: Wanted, seen_root: Path | None = None) -> Line:
+    """The command for what is wanted. Raises a problem where there is none. `seen_root` is where commands see the root."""
     for argument, text in {"package": wanted.package, "module": wanted.module, "the test's name": wanted.name}.items():
         if text.startswith("-"):
             raise NotRun(f"{argument} can't begin with a dash. Repeat the call with a name.")
     if re.match(r"[^:]+\.py::", wanted.name) and not wanted.path:  # a test as pytest writes it
         wanted = Wanted(wanted.type, wanted.name, "", wanted.package, wanted.script, wanted.module, wanted.count)
     if wanted.command and wanted.is_all:
-        return _settled(root, wanted.command)
-    project = project_for(root.expanduser().resolve(), wanted)
+        return _settled(Project(root, root, "auto", seen_root=seen_root), wanted.command)
+    project = project_for(root.expanduser().resolve(), wanted, seen_root)
     match project.kind:
         case "python":
             return _python(project, wanted)
@@ -63,13 +63,13 @@ def line_for(root: Path, wanted: Wanted) -> Line:
             return _npm(project, wanted)
 
 
-def _settled(root: Path, command: str) -> Line:
+def _settled(project: Project, command: str) -> Line:
     """The person's own shell line, with every program that runs tests in its sight."""
-    return Line("command", ("/bin/sh", "-c", command), command, Project(root, root, "auto"), programs_for(root))
+    return Line("command", ("/bin/sh", "-c", command), command, project, programs_for(project.seen(project.root)))
 
 
 def _python(project: Project, wanted: Wanted) -> Line:
-    python = python_for([project.folder, project.root])
+    python = python_for([project.seen(project.folder), project.seen(project.root)])
     if python.pytest:
         words = _pytest_words(project, wanted)
         started = (str(python.program.path), "-c", _reporter(), *words)
@@ -130,7 +130,7 @@ def _holds_tests(folder: Path) -> bool:
 
 
 def _go(project: Project, wanted: Wanted) -> Line:
-    program = go_for(project.root)
+    program = go_for(project.seen(project.root))
     inside = Path(project.path) / "..." if project.target.is_dir() else Path(project.path).parent
     package = wanted.package.removeprefix("./")
     package = f"./{package}" if package and (project.folder / package).is_dir() else wanted.package
@@ -139,7 +139,7 @@ def _go(project: Project, wanted: Wanted) -> Line:
 
 
 def _cargo(project: Project, wanted: Wanted) -> Line:
-    program = cargo_for(project.root)
+    program = cargo_for(project.seen(project.root))
     words = ["cargo", "test", "--offline", "--no-fail-fast"]
     words += ["-p", wanted.package] if wanted.package else []
     target, module = _cargo_target(project)
@@ -159,7 +159,7 @@ def _cargo_target(project: Project) -> tuple[list[str], str]:
 
 
 def _npm(project: Project, wanted: Wanted) -> Line:
-    program = node_for(project.root)
+    program = node_for(project.seen(project.root))
     package = package_of(project.folder)
     script = wanted.script or "test"
     line = script_of(package, script)

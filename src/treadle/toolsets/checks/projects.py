@@ -12,13 +12,21 @@ from treadle.toolsets.sandbox.bubblewrap import within
 
 
 class Project(Struct, frozen=True):
-    """A project in a workspace. `path` is what was asked for, from the project's folder; `part` is what follows `::` in it."""
+    """A project in a workspace. `path` is what was asked for, from the project's folder; `part` is what follows `::` in it.
+
+    `seen_root` is where commands see the root: another path where the workspace is a private copy.
+    """
 
     root: Path
     folder: Path
     kind: Kind
     path: str = ""
     part: str = ""
+    seen_root: Path | None = None
+
+    def seen(self, path: Path) -> Path:
+        """Where commands see a path of the workspace."""
+        return path if self.seen_root is None else self.seen_root / path.relative_to(self.root)
 
     @property
     def target(self) -> Path:
@@ -26,9 +34,11 @@ class Project(Struct, frozen=True):
         return self.folder / self.path
 
 
-def project_for(root: Path, wanted: Wanted) -> Project:
+def project_for(root: Path, wanted: Wanted, seen_root: Path | None = None) -> Project:
     """The project that the wanted tests belong to. Raises a problem where there is none, or no such path."""
     asked, _, part = wanted.path.partition("::")
+    if seen_root is not None and within(Path(asked), seen_root):
+        asked = str(Path(asked).relative_to(seen_root))
     target = _target(root, asked)
     kind: Kind = wanted.type if wanted.type != "auto" else ENDINGS.get(target.suffix, "auto")
     folder = _folder(root, target, kind)
@@ -36,7 +46,7 @@ def project_for(root: Path, wanted: Wanted) -> Project:
         folder, kind = _guessed(root, folder, target)
         target = folder if target == root else target
     path = "" if target == folder else str(target.relative_to(folder))
-    return Project(root, folder, kind, path, part)
+    return Project(root, folder, kind, path, part, seen_root)
 
 
 def _target(root: Path, asked: str) -> Path:

@@ -27,6 +27,7 @@ def check_tools(
     flat: bool = False,
     usual: Wanted = Wanted(),  # noqa: B008 - frozen
     bounds: Bounds = BOUNDS,
+    project: Path | None = None,
     unsafe: bool = False,
 ) -> Functions:
     """The toolset of a folder.
@@ -34,9 +35,10 @@ def check_tools(
     flat     one tool with two arguments, for models that choose badly among many
     usual    what is run where nothing in particular is asked for: the kind of project, or a command line
     bounds   what the tests may use; all runs of one call have `bounds.seconds` together
+    project  the folder that this one is a private copy of, with its environments
     unsafe   runs them without a sandbox where there is none
     """
-    checks = Checks(Path(folder), usual, bounds, unsafe=unsafe)
+    checks = Checks(Path(folder), usual, bounds, project=project, unsafe=unsafe)
     return Functions([_offered(checks.run_tests if flat else checks.test, bounds)], UNSANDBOXED if unsafe else TOOLSET)
 
 
@@ -49,10 +51,11 @@ def _offered(function: Any, bounds: Bounds) -> FunctionTool:
 class Checks:
     """The tests of one folder."""
 
-    def __init__(self, folder: Path, usual: Wanted, bounds: Bounds, *, unsafe: bool) -> None:
+    def __init__(self, folder: Path, usual: Wanted, bounds: Bounds, *, project: Path | None = None, unsafe: bool) -> None:
         self._folder = folder
         self._usual = usual
         self._bounds = bounds
+        self._project = project
         self._unsafe = unsafe
 
     async def run_tests(self, path: str = "", name: str = "") -> ToolResult:
@@ -91,7 +94,7 @@ class Checks:
         return await self._told(wanted, verbose=verbose)
 
     async def _told(self, wanted: Wanted, *, verbose: bool = False) -> ToolResult:
-        outcome = await check(self._folder, wanted, bounds=self._bounds, unsafe=self._unsafe)
+        outcome = await check(self._folder, wanted, bounds=self._bounds, project=self._project, unsafe=self._unsafe)
         told = words(outcome, verbose=verbose)
         if outcome.state == "not run":
             raise ToolProblem(told)

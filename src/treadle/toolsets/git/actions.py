@@ -7,6 +7,7 @@ from msgspec import Struct
 from treadle.files.problems import shown
 from treadle.toolsets.git import branches, commit, looks, staging, state
 from treadle.toolsets.git.commit import Identity, check_branch
+from treadle.toolsets.git.copies import fetch_branch
 from treadle.toolsets.git.inside import Git
 from treadle.toolsets.git.names import branch_named
 from treadle.toolsets.git.outside import Outside
@@ -25,13 +26,16 @@ class Rules(Struct, frozen=True):
 
 
 class Actions:
-    """The actions, for whichever run."""
+    """The actions, for whichever run. `origin` is the repository that this one is a private copy of: a push leaves from there."""
 
-    def __init__(self, git: Git, outside: Outside, rules: Rules, identity: Identity | None = None) -> None:
+    def __init__(
+        self, git: Git, outside: Outside, rules: Rules, identity: Identity | None = None, origin: Git | None = None
+    ) -> None:
         self._git = git
         self._outside = outside
         self._rules = rules
         self._identity = identity
+        self._origin = origin
 
     async def status(self) -> str:
         """The branch, and what is staged, changed and untracked."""
@@ -85,7 +89,7 @@ class Actions:
         """Push a branch, the current one where none is named."""
         name = await self._branch(branch)
         check_branch(name, self._rules.protected, "push")
-        pushed = await push(self._git, self._outside, name, remote or self._rules.remote)
+        pushed = await push(await self._leaving(name), self._outside, name, remote or self._rules.remote)
         what = f"Pushed {name} at {pushed.commit[:10]} to" if pushed.new else f"{name} at {pushed.commit[:10]} is there already:"
         return f"{what} {pushed.address.shown}."
 
@@ -95,11 +99,19 @@ class Actions:
         check_branch(name, self._rules.protected, "open a pull request from")
         if not title.strip() or not title.isprintable():
             raise Refused("A pull request needs a title of one line. Say what the change does.")
-        into = branch_named(base) if base else await base_of(self._git, self._rules.remote, self._rules.protected)
+        git = await self._leaving(name)
+        into = branch_named(base) if base else await base_of(git, self._rules.remote, self._rules.protected)
         if into == name:
             raise Refused(f"{name} can't be merged into itself. Name another base.")
         chosen = self._rules.draft if draft is None else draft
-        return await request(self._git, self._outside, Wish(title.strip(), body, name, into, self._rules.remote, chosen))
+        return await request(git, self._outside, Wish(title.strip(), body, name, into, self._rules.remote, chosen))
+
+    async def _leaving(self, branch: str) -> Git:
+        """The repository that a branch leaves the machine from, which has it as it is here."""
+        if self._origin is None:
+            return self._git
+        await fetch_branch(self._origin.folder, self._git.folder, branch, unsafe=self._git.unsafe)
+        return self._origin
 
     async def _branch(self, name: str) -> str:
         """The branch that is meant."""

@@ -1,4 +1,4 @@
-"""Git for the assistant itself, without a model: what a folder is like, a branch to work on, commits of what was changed.
+"""Git for the assistant itself, without a model: what a folder is like, and commits of what was changed.
 
 As everywhere, git runs inside the sandbox; what goes wrong is a `GitProblem`, which says it in a sentence.
 """
@@ -9,13 +9,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from treadle.toolsets.git.address import public
-from treadle.toolsets.git.branches import commit_of
 from treadle.toolsets.git.commit import Identity, commit_only
 from treadle.toolsets.git.inside import Git
 from treadle.toolsets.git.looks import DIFF, known
-from treadle.toolsets.git.names import branch_named
 from treadle.toolsets.git.outside import Outside
-from treadle.toolsets.git.problems import NoRepository, Refused
+from treadle.toolsets.git.problems import NoRepository
 from treadle.toolsets.git.staging import chosen
 from treadle.toolsets.git.state import QUERY, state_of
 
@@ -48,34 +46,6 @@ async def facts(folder: str | Path, *, remote: str = "origin", unsafe: bool = Fa
         tuple(change.path for change in state.changes),
         public(url.output.strip()) if url.code == 0 else None,
     )
-
-
-async def start_branch(folder: str | Path, name: str, *, start: str = "", unsafe: bool = False) -> None:
-    """Be on a branch, which is made if it isn't there, from the branch `start` or from here. What isn't committed comes along."""
-    git, branch = Git(folder, unsafe=unsafe), branch_named(name)
-    if state_of(await git.read(*QUERY, "--untracked-files=no")).branch == branch:
-        return
-    if await commit_of(git, f"refs/heads/{branch}"):
-        await git.change("switch", "--no-guess", branch)
-        return
-    begin = await commit_of(git, f"refs/heads/{branch_named(start)}") if start else ""
-    if start and not begin:
-        raise Refused(f"There is no branch {start} any more, so nothing can go on from it.")
-    await git.change("switch", "--no-guess", "--no-track", "-c", branch, *([begin] if begin else []))
-
-
-async def leave_branch(folder: str | Path, branch: str, base: str, commit: str | None, *, unsafe: bool = False) -> bool:
-    """Be on `base` again without touching a file, whose content is right already; whether that was possible.
-
-    Only from `branch`, and only if `base` is still at `commit`: anything else is the person's own doing.
-    """
-    git = Git(folder, unsafe=unsafe)
-    state = state_of(await git.read(*QUERY, "--untracked-files=no"))
-    if state.branch != branch or not commit or await commit_of(git, f"refs/heads/{branch_named(base)}") != commit:
-        return False
-    await git.change("read-tree", commit)
-    await git.change("symbolic-ref", "HEAD", f"refs/heads/{branch_named(base)}")
-    return True
 
 
 async def commit_paths(

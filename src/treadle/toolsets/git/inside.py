@@ -53,11 +53,14 @@ UNDER_WAY = {
 
 
 class Git:
-    """Git in one folder, which has to be the root of a repository."""
+    """Git in one folder, which has to be the root of a repository. It may read other repositories at `reads`."""
 
-    def __init__(self, folder: str | Path, *, unsafe: bool = False, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: str | Path, *, unsafe: bool = False, env: Mapping[str, str] | None = None, reads: tuple[Path, ...] = ()
+    ) -> None:
         self.folder = Path(folder).resolve()
-        self._unsafe = unsafe
+        self._reads = reads
+        self.unsafe = unsafe
         self._env = {**ENVIRONMENT, **(env or {})}
 
     async def read(self, *words: str) -> str:
@@ -79,16 +82,17 @@ class Git:
         stdin: str = "",
         env: Mapping[str, str] | None = None,
         seconds: float = 120,
+        disk: int = Bounds().disk,
         writable: bool = True,
     ) -> Ran:
         """What came of a few commands, as a text for the shell with `$1` and so on."""
         located(self.folder)
         locks = {} if writable else {"GIT_OPTIONAL_LOCKS": "0"}
         command = ["/bin/sh", "-c", text, "sh", *words]
-        bounds = Bounds(seconds=seconds, output=OUTPUT, file_size=8 * GIB)
-        place = Place(self.folder, writable=writable, sockets=False, repository=True)
+        bounds = Bounds(seconds=seconds, output=OUTPUT, file_size=8 * GIB, disk=disk)
+        place = Place(self.folder, writable=writable, extra_read=self._reads, sockets=False, repository=True)
         try:
-            return await run(command, place, bounds, stdin=stdin, env={**self._env, **locks, **(env or {})}, unsafe=self._unsafe)
+            return await run(command, place, bounds, stdin=stdin, env={**self._env, **locks, **(env or {})}, unsafe=self.unsafe)
         except SandboxMissing as missing:
             raise NoGit(f"Git was not run: {missing} Go on without it, and tell the person.") from missing
 

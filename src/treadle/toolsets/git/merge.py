@@ -47,7 +47,7 @@ async def merge_branch(
         changed = {*files, *await _paths(git, f"{ours}...{theirs}"), *await _paths(git, f"{state.head}..{commit}")}
         _check_clean([change.path for change in state.changes if change.path in changed])
     if not has_all or state.branch == branch:
-        await _move(git, state.branch, branch, into, commit)
+        await _move(git, state.branch, branch, into, ours, commit)
     return Merged(into, commit, not has_all)
 
 
@@ -94,11 +94,11 @@ def _named(paths: list[str]) -> str:
     return f"{', '.join(map(shown, paths[:MOST_NAMED]))}{more}"
 
 
-async def _move(git: Git, now: str | None, branch: str, into: str, commit: str) -> None:
+async def _move(git: Git, now: str | None, branch: str, into: str, ours: str, commit: str) -> None:
     """Have `into` at the commit, and the folder with it. Git itself changes all of it, or refuses and changes nothing."""
     if now == into:
         await git.change("merge", "--quiet", "--ff-only", "--no-autostash", commit)
     elif now == branch:
         await git.change("switch", "--quiet", "--no-track", "-C", into, commit)
     else:
-        await git.change("branch", "--force", "--no-track", into, commit)
+        await git.change("update-ref", "-m", f"merge {branch}: by treadle", f"refs/heads/{into}", commit, ours)

@@ -44,6 +44,7 @@ def git_tools(
     draft: bool = False,
     prefix: str = "treadle/",
     protected: Sequence[str] = ("main", "master"),
+    project: Path | None = None,
     unsafe: bool = False,
 ) -> Functions:
     """The toolset of a repository, whose root the folder is.
@@ -54,10 +55,12 @@ def git_tools(
     draft      pull requests are drafts, unless the model says otherwise
     prefix     what the name of every new branch begins with
     protected  branches that are neither committed on nor pushed
+    project    the repository that this one is a private copy of: a branch is fetched into it before it is pushed from there
     unsafe     runs git also where there is no sandbox; the repository's own settings then run programs as the person
     """
     rules = Rules(remote, draft, prefix, tuple(protected))
-    actions = Actions(Git(folder, unsafe=unsafe), Outside(Path(folder)), rules, identity)
+    origin = None if project is None else Git(project, unsafe=unsafe)
+    actions = Actions(Git(folder, unsafe=unsafe), Outside(project or Path(folder)), rules, identity, origin)
     return Functions(_flat(actions) if flat else [_grouped(actions)], TOOLSET)
 
 

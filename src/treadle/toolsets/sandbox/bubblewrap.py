@@ -46,11 +46,11 @@ def arguments(
         *_system_files(host, files),
         *_temporary(bwrap, scratch),
         *_work(host, place),
-        *_masks(host),
+        *_masks(host, place),
         *_sealed(),
         *_filtered(bwrap, files),
         *("--json-status-fd", str(files.status), "--block-fd", str(files.go)),
-        *("--chdir", str(place.workspace), "--", *command),
+        *("--chdir", seen_at(place, place.workspace), "--", *command),
     ]
 
 
@@ -106,25 +106,32 @@ def _temporary(bwrap: Bwrap, scratch: int) -> list[str]:
 
 def _work(host: Host, place: Place) -> list[str]:
     """The workspace comes last, so that it is writable also where it lies in something that is only to be read."""
-    words = [word for path in place.extra_read for word in ("--ro-bind", str(path), str(path))]
-    words += [word for path in place.extra_write for word in ("--bind", str(path), str(path))]
-    bind = "--bind" if place.writable else "--ro-bind"
-    words += [bind, str(place.workspace), str(place.workspace)]
+
+    def bind(option: str, *paths: Path) -> list[str]:
+        return [word for path in paths for word in (option, str(path), seen_at(place, path))]
+
+    words = [*bind("--ro-bind", *place.extra_read), *bind("--bind", *place.extra_write)]
+    words += bind("--bind" if place.writable else "--ro-bind", place.workspace)
     if place.writable and host.repository is not None:
-        words += ["--bind", str(host.repository), str(host.repository)]  # a mount can't be moved away and replaced
-    words += [word for path in host.fixed for word in ("--ro-bind", str(path), str(path))]
-    words += [word for path in host.repositories for word in ("--ro-bind-try", str(path), str(path))]  # the person may delete one
+        words += bind("--bind", host.repository)  # a mount can't be moved away and replaced
+    words += [*bind("--ro-bind", *host.fixed), *bind("--ro-bind-try", *host.repositories)]  # the person may delete one
     for path in host.environment:
         above = [folder for folder in reversed(path.parents) if place.workspace in folder.parents]
-        words += [word for folder in above for word in ("--bind", str(folder), str(folder))]  # nor can what it lies in be moved
-        words += ["--ro-bind", str(path), str(path)]
-    return words
+        words += [*bind("--bind", *above), *bind("--ro-bind", path)]  # nor can what it lies in be moved
+    return [*words, *bind("--ro-bind", *host.shared)]
 
 
-def _masks(host: Host) -> list[str]:
+def seen_at(place: Place, path: Path) -> str:
+    """Where a command sees a path: in a private copy, at the path that it has in the project."""
+    if place.project is None or not within(path, place.workspace):
+        return str(path)
+    return str(place.project / path.relative_to(place.workspace))
+
+
+def _masks(host: Host, place: Place) -> list[str]:
     words: list[str] = []
     for mask in host.masks:
-        path = str(mask.path)
+        path = seen_at(place, mask.path)
         words += ["--tmpfs", path, "--remount-ro", path] if mask.folder else ["--ro-bind", "/dev/null", path]
     return words
 

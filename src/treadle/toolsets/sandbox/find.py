@@ -17,6 +17,7 @@ from treadle.files.environment import own_environment
 from treadle.files.places import KEYS, NotAWorkspace, check_workspace, home_folders
 from treadle.toolsets.sandbox.bubblewrap import SYSTEM, within
 from treadle.toolsets.sandbox.bundled import bundled, verify
+from treadle.toolsets.sandbox.pythons import environments_in
 from treadle.toolsets.sandbox.residue import Survey, fixed
 from treadle.toolsets.sandbox.values import Bwrap, Host, Mask, Place, SandboxMissing
 from treadle.toolsets.sandbox.walk import is_git
@@ -87,7 +88,10 @@ def settled(place: Place) -> Place:
         raise SandboxMissing(str(error)) from error
     if not workspace.is_dir():
         raise SandboxMissing(f"{place.workspace} is no folder; commands need one to work in.")
-    return replace(place, workspace=workspace, extra_read=_real(place.extra_read), extra_write=_real(place.extra_write))
+    project = None if place.project is None else place.project.resolve()
+    return replace(
+        place, workspace=workspace, extra_read=_real(place.extra_read), extra_write=_real(place.extra_write), project=project
+    )
 
 
 def _real(paths: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -111,7 +115,24 @@ def look(place: Place, before: Survey = Survey()) -> Host:  # noqa: B008 - froze
         own_environment(place.workspace) if place.writable else (),
         _repositories(place, before, kept) if place.writable else (),
         os.uname().machine if sys.maxsize > 1 << 32 else "",
+        _shared(place),
     )
+
+
+def _shared(place: Place) -> tuple[Path, ...]:
+    """Environments of the project that a copy lacks, and programs that lie in the project. Never over what the copy has itself."""
+    if place.project is None:
+        return ()
+    wanted = [*environments_in(place.project), *[path for path in place.extra_read if within(path, place.project)]]
+    return tuple(path for path in dict.fromkeys(wanted) if _is_free(place.workspace, path.relative_to(place.project)))
+
+
+def _is_free(workspace: Path, path: Path) -> bool:
+    """Whether there is nothing at a path of a workspace, or an empty folder that isn't reached through a link."""
+    where = workspace / path
+    if where.resolve() != where:
+        return False
+    return not where.exists() or (where.is_dir() and not any(where.iterdir()))
 
 
 def _hooks(repository: Path | None) -> tuple[Mask, ...]:

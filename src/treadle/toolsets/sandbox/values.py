@@ -44,7 +44,8 @@ class Place(msgspec.Struct, frozen=True):
     """What a command sees. Keys of the person stay hidden in any case; `hide` names more, from the workspace or with `~/`.
 
     `extra_write` are folders beside the workspace that it may write to: caches that no other workspace uses. `sockets` lets it open
-    Unix sockets. `repository` lets it write to the workspace's `.git`, which is for our own git tools alone.
+    Unix sockets. `repository` lets it write to the workspace's `.git`, which is for our own git tools alone. `project` is the
+    folder that the workspace is a private copy of: the command sees the copy at that path, so that paths in environments hold.
     """
 
     workspace: Path
@@ -55,6 +56,7 @@ class Place(msgspec.Struct, frozen=True):
     extra_write: tuple[Path, ...] = ()
     sockets: bool = True
     repository: bool = False
+    project: Path | None = None
 
 
 class Bwrap(msgspec.Struct, frozen=True):
@@ -84,6 +86,7 @@ class Host(msgspec.Struct, frozen=True):
     environment: tuple[Path, ...] = ()  # what of the workspace Treadle itself runs from: read-only too
     repositories: tuple[Path, ...] = ()  # what git keeps in the workspace: likewise
     machine: str = ""  # the architecture of the programs here
+    shared: tuple[Path, ...] = ()  # environments of the project that the workspace is a copy of: read-only, where they are
 
 
 class Files(msgspec.Struct, frozen=True):

@@ -39,6 +39,7 @@ def shell_tools(
     bounds: Bounds = Bounds(),  # noqa: B008 - frozen
     network: bool = False,
     hide: tuple[str, ...] = (),
+    project: Path | None = None,
     unsafe: bool = False,
 ) -> Functions:
     """The toolset of a folder.
@@ -49,9 +50,10 @@ def shell_tools(
     bounds   time, memory, processes and file size of one call
     network  lets commands reach public hosts by HTTP and HTTPS
     hide     files of the workspace that commands can't see
+    project  the folder that this one is a private copy of: commands see the copy at its path, with its environments
     unsafe   runs commands also where there is no sandbox; they can then do all that the person can
     """
-    place = Place(Path(folder).resolve(), network=network, hide=hide)
+    place = Place(Path(folder).resolve(), network=network, hide=hide, project=project)
     shell = Shell(place, bounds, lambda line: refusal(line, allow, forbid, network=network), unsafe=unsafe)
     name, words = "run_command" if flat else "bash", f"{WORDS} {ONLINE if network else OFFLINE}"
     return Functions([tool(shell.command, name=name, description=words, effect="write", retry="once", sequential=True)], TOOLSET)
@@ -79,11 +81,12 @@ class Shell:
         return await self._run(ctx, command, self._within(timeout))
 
     async def _run(self, ctx: RunContext[Any], command: str, bounds: Bounds) -> ToolResult:
-        place = replace(self._place, extra_read=python_of(self._place.workspace))
+        home = self._place.project or self._place.workspace
+        place = replace(self._place, extra_read=python_of(home))
         shell = [_shell(), "-c", command]
         lines = Lines(ctx.progress)
         try:
-            ran = await run(shell, place, bounds, env=_environment(place.workspace), on_output=lines.feed, unsafe=self._unsafe)
+            ran = await run(shell, place, bounds, env=_environment(home), on_output=lines.feed, unsafe=self._unsafe)
         except SandboxMissing as missing:
             raise ToolProblem(f"The command was not run: {missing} Go on without commands, and tell the person.") from missing
         words = told(command, ran, bounds, longest=self._bounds.seconds, network=place.network)

@@ -48,7 +48,13 @@ _T = TypeVar("_T")
 
 
 def workspace_tools(
-    folder: str | Path, *, flat: bool = False, outline: Outline | None = None, secrets: bool = False, program: str | None = None
+    folder: str | Path,
+    *,
+    flat: bool = False,
+    outline: Outline | None = None,
+    secrets: bool = False,
+    program: str | None = None,
+    project: Path | None = None,
 ) -> Functions:
     """The toolset of a folder. Raises `NotAWorkspace` for one that is never worked in.
 
@@ -56,8 +62,9 @@ def workspace_tools(
     outline  makes outlines of files; without it, lines that look like definitions are listed
     secrets  lets files with secrets be read
     program  ripgrep's path, if not the one that is installed
+    project  the folder that this one is a private copy of: absolute paths in it mean the copy
     """
-    workspace = Workspace(check_workspace(folder), secrets=secrets)
+    workspace = Workspace(check_workspace(folder), secrets=secrets, alias=project)
     files, finder = Files(workspace), Finder(workspace, Search(workspace, program), outline)
     return Functions(_flat(files, finder) if flat else _grouped(files, finder), TOOLSET)
 
