@@ -16,7 +16,7 @@ MODEL ?= llamacpp:qwen2.5-coder-1.5b
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome
 
-.PHONY: run test fresh check format lint layers types unit pure explore rest browser bench bfcl agentdojo conformance faults modules lock clean
+.PHONY: run test quick fresh check format lint layers types unit pure explore rest browser bench bfcl agentdojo conformance faults modules lock clean
 
 run: $(RUN)  ## serve the pages with samples of every assistant, and print the link that opens them
 	.venv-run/bin/treadle serve --demo
@@ -43,6 +43,9 @@ types: $(READY)
 	$(BIN)/pyright
 
 unit: pure rest
+
+quick: $(READY)  ## the pure layers and the engine, in less than a minute
+	$(BIN)/pytest -n 2 $(PURE:%=tests/%) tests/engine
 
 pure: $(READY)  ## the pure layers, which their own tests cover to the last branch
 	$(BIN)/coverage erase
