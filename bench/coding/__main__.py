@@ -86,7 +86,7 @@ async def work(wanted: argparse.Namespace, kept: Path) -> list[Tried]:
     """All tasks on all ways that aren't there yet."""
     known = _known(kept) if wanted.resume else []
     there = {(tried.task, tried.way) for tried in known}
-    model = model_of(wanted.model, context=WINDOW, threads=2) if wanted.model.startswith("llamacpp:") else model_of(wanted.model)
+    model = model_of(wanted.model, context=WINDOW)
     with kept.open("ab" if wanted.resume else "wb") as file:
         for task in tasks(most=wanted.most, longest=wanted.longest):
             for way in wanted.ways:

@@ -47,7 +47,7 @@ def is_right(question: Question, guided: Guided, looks: tuple[str, ...]) -> bool
 
 async def ask_all(name: str) -> list[Answered]:
     """Every question, one after the other."""
-    model = model_of(name, context=WINDOW, threads=2) if name.startswith("llamacpp:") else model_of(name)
+    model = model_of(name, context=WINDOW)
 
     async def same() -> Model:
         return model

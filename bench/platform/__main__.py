@@ -72,7 +72,7 @@ def _known(kept: Path) -> list[Asked]:
 async def work(wanted: argparse.Namespace, kept: Path) -> list[Asked]:
     """All questions that weren't asked yet."""
     known = _known(kept) if wanted.resume else []
-    model = model_of(wanted.model, context=WINDOW, threads=2) if wanted.model.startswith("llamacpp:") else model_of(wanted.model)
+    model = model_of(wanted.model, context=WINDOW)
 
     async def same() -> Model:
         return model

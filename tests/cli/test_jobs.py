@@ -35,7 +35,7 @@ def test_a_job_is_told_as_it_happens_and_its_end_in_plain_words(home: Path) -> N
     assert "is completed, and verified: 2 tests pass." in done.err
     assert "Changed: shop.py" in done.err
     assert "To take it back: treadle undo job-" in done.err
-    assert "`git switch main` goes back" in done.err
+    assert "To take it over: treadle merge job-" in done.err
     assert git(folder, "log", "-1", "--format=%B") == "Mend the price\n\nMend the price. It was off by one."
 
 
