@@ -1,6 +1,10 @@
+"""What packages bring: dialects, and entry points in general."""
+
 import pytest
 
+from packages import install
 from treadle.app.dialects import dialect_of
+from treadle.app.plugins import points
 from treadle.core.errors import SettingsError
 from treadle.dialects import named
 
@@ -24,3 +28,10 @@ def test_a_package_may_bring_one(tmp_path, monkeypatch):
     assert dialect_of("angles").name == "angles"
     with pytest.raises(SettingsError, match="There are: angles, apertus_json"):
         dialect_of("klingon")
+
+
+def test_what_is_installed_is_read_once_and_again_when_the_module_path_changes(tmp_path, monkeypatch):
+    before = points("assistants")
+    assert points("assistants") is before
+    monkeypatch.syspath_prepend(install(tmp_path, "lake", "lake", "LAKE = 1\n", lake="LAKE"))
+    assert {point.name for point in points("assistants")} == {point.name for point in before} | {"lake"}
