@@ -36,7 +36,8 @@ def test_a_job_is_told_as_it_happens_and_its_end_in_plain_words(home: Path) -> N
     assert "Changed: shop.py" in done.err
     assert "To take it back: treadle undo job-" in done.err
     assert "To take it over: treadle merge job-" in done.err
-    assert git(folder, "log", "-1", "--format=%B") == "Mend the price\n\nMend the price. It was off by one."
+    said = git(folder, "log", "--format=%B", "--branches", "--not", "main")
+    assert said == "Mend the price\n\nMend the price. It was off by one."
 
 
 def test_what_the_model_says_between_calls_is_shown_beside_the_result(home: Path) -> None:
