@@ -54,7 +54,7 @@ class Forked(subprocess.Popen[str]):
         except BlockingIOError:
             return 0, 0
         os.close(self._status)
-        return self.pid, int(told or b"9")  # without a word, whoever waited for it was killed with it
+        return self.pid, int(told or b"9")  # no status: its supervisor was killed with it
 
     def _internal_poll(self, *_: Any, **__: Any) -> int | None:
         if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
@@ -107,7 +107,7 @@ def _server() -> _Server:
 
 
 def _serve(connection: socket.socket) -> None:
-    """Fork for each order, until nobody orders any more."""
+    """Fork for each order, until the client closes the connection."""
     while True:
         data, files, *_ = socket.recv_fds(connection, 1, 5)
         if not data:

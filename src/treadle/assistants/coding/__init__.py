@@ -83,7 +83,7 @@ assistant = Assistant(
         _looker("patch", "finish", "write what a job changed as a patch, for git apply"),
         _looker("merge", "finish", "merge a job's branch into the one it began from", "Nothing is pushed."),
         _looker("pr", "finish", "push a job's branch and open a pull request, or write its description"),
-        _looker("follow-up", "finish", "go on from a job with a new one, which is told what was done", _BRANCH),
+        _looker("follow-up", "finish", "go on from a job with a new one, which begins with a summary of it", _BRANCH),
     ),
     routes=later("treadle.assistants.coding.routes:routes"),
     panel=Panel("Coding", Path(__file__).parent / "panel"),

@@ -34,7 +34,7 @@ def branch_of(job: Job, settings: Settings) -> str:
 
 
 def say(desk: Desk, words: str) -> None:
-    """What happens between turns, for whoever watches."""
+    """Show what happens between turns at the terminal, if there is one."""
     if desk.host.terminal is not None:
         desk.host.terminal.note(words)
 

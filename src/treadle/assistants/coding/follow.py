@@ -1,4 +1,4 @@
-"""A follow-up: a job that goes on from another one, on a branch from that one's branch, and is told what was done there."""
+"""A follow-up: a job that goes on from another one, on a branch from that one's branch, with a summary of what was done there."""
 
 from typing import Any
 

@@ -96,7 +96,7 @@ class RepositoryApi:
         "/api/reading/changes",
         errors={
             **_UNREADABLE,
-            499: "nobody waits for this any more",
+            499: "the client has disconnected",
             502: "the model failed; the list of changes comes with the error",
         },
         runs=True,
@@ -119,12 +119,12 @@ class RepositoryApi:
 
 
 async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work comes to; stop it when nobody waits for it any more, since a model's time costs something."""
+    """Return the result of the work; cancel it when the client has disconnected, since a model's time costs something."""
     task = asyncio.ensure_future(work)
     try:
         while not (await asyncio.wait([task], timeout=_LOOK))[0]:
             if await request.is_disconnected():
-                raise HTTPException(499, "Nobody waits for this any more.")
+                raise HTTPException(499, "The client has disconnected.")
         return task.result()
     finally:
         task.cancel()

@@ -179,7 +179,7 @@ class Service:
         "/api/iris/analyze",
         errors={
             400: "something is missing, or can't be read",
-            499: "nobody waits for this any more",
+            499: "the client has disconnected",
             502: "the model failed, or nothing it answered can be used; a sketch comes with the error",
             503: "the model can't be had; the sentence says what to do",
         },

@@ -1,5 +1,5 @@
 // The reader: a passage with what stands before and after it, or a whole lesson. What it says is text with formulas, never
-// Markdown: a passage may begin in the middle of anything, and nobody says which of them were Markdown.
+// Markdown: a passage may begin in the middle of anything, and passages carry no format.
 
 import { ask, element } from "/static/treadle.js";
 import { nodesOf, piecesOf, placeIn } from "./lesson.js";

@@ -47,11 +47,11 @@ function rowOf(issue, known, again) {
     : element("p", { class: "small soft" }, `${title(status)}${note ? `: ${note}` : ""}`));
 }
 
-/** Ask what became of an issue. It is a dialog, so that a list that is drawn meanwhile takes nothing away. */
+/** Ask how an issue was closed. It is a dialog, so that a list that is drawn meanwhile takes nothing away. */
 function resolve({ id, description }, again) {
   const note = element("textarea", { rows: "2" }), close = () => dialog.close();
   const status = choice([["resolved", "It is resolved"], ["invalidated", "It was no issue"]], "resolved");
-  const fields = [element("p", { class: "small" }, description), labelled("What became of it", status), labelled("Note", note)];
+  const fields = [element("p", { class: "small" }, description), labelled("Resolution", status), labelled("Note", note)];
   const dialog = element("dialog", { class: "sure", "aria-label": "Resolve an issue" }, form(fields, "Save", async () => {
     await ask(`/issues/${encodeURIComponent(id)}/resolve`, { status: status.value, note: note.value.trim() });
     close();

@@ -5,7 +5,7 @@ import { ask, element, fill } from "/static/treadle.js";
 import { form, labelled } from "./controls.js";
 import { counted, section } from "./words.js";
 
-const ALONE = "Nobody else can see it.";
+const ALONE = "Not shared with anyone.";
 const list = element("ul", { class: "rows", "aria-label": "People" });
 const me = ask("/api/me").then(({ name }) => name || "local", () => "");  // a server without users has one person
 const said = element("p", { class: "small bad", role: "alert" });
