@@ -42,11 +42,13 @@ class Frozen(Struct, frozen=True):
         return self.verdict.right and self.taken == self.fenced
 
 
-def frozen(folder: Path, nurseries: tuple[Nursery, Nursery], retry: str, point: str, store: str = "") -> Frozen:
-    """One worker freezes at a point, another takes its run over and brings it to its end, the first one wakes."""
+def frozen(
+    folder: Path, nurseries: tuple[Nursery, Nursery], retry: str, point: str, store: str = "", *, lease: float = LEASE
+) -> Frozen:
+    """One worker freezes at a point for five leases, another takes its run over and completes it, the first one wakes."""
     run = f"{folder.name}-{retry}-{point.replace(' ', '-')}"
-    order = Order(str(folder), str(folder / "home"), run, f"few:{retry}", store, lease=LEASE, patience=60.0)
-    freezing = replace(order, point=point, passing=2, action="stop", freeze_for=5 * LEASE)
+    order = Order(str(folder), str(folder / "home"), run, f"few:{retry}", store, lease=lease, patience=60.0 + 10 * lease)
+    freezing = replace(order, point=point, passing=2, action="stop", freeze_for=5 * lease)
     lives: list[Life] = []
     thread = threading.Thread(target=lambda: lives.append(nurseries[0].live(freezing)))
     thread.start()

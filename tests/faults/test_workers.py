@@ -36,10 +36,16 @@ def pair():
 
 @pytest.mark.parametrize(("retry", "point"), [("once", "tool begins"), ("checkable", "tool acted"), ("keyed", "before Returned")])
 def test_a_worker_that_was_frozen_is_fenced_off_when_it_wakes(pair, tmp_path, retry, point):
-    found = frozen(tmp_path, pair, retry, point)
-    assert found.right
-    assert found.taken
-    assert found.fenced
+    """On a busy machine the other worker may not be up before the first one wakes: then leases are made longer."""
+    for lease in (0.5, 2.0, 8.0):
+        folder = tmp_path / str(lease)
+        folder.mkdir()
+        found = frozen(folder, pair, retry, point, lease=lease)
+        assert found.right, found
+        if found.taken:
+            assert found.fenced
+            return
+    pytest.fail(f"No other worker took the run within five leases: {found}")
 
 
 def test_a_takeover_is_from_the_death_to_the_next_lease():
