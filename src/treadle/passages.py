@@ -5,6 +5,8 @@ Each is loaded when it is first used. Assistants and programs import them from h
 
 from typing import TYPE_CHECKING, Any
 
+from treadle.lazy import lazy_exports
+
 if TYPE_CHECKING:
     from treadle.core.seams import Embedder
     from treadle.models.embeddings.builtin import Builtin as BuiltinEmbedder
@@ -22,31 +24,31 @@ if TYPE_CHECKING:
     from treadle.stores.passages.values import Document, Found, Passage, PassagesError, State, Where
 
 _HOMES = {
-    "BuiltinEmbedder": "models.embeddings.builtin:Builtin",
-    "Document": "stores.passages.values",
-    "Embedder": "core.seams",
-    "EndpointEmbedder": "models.embeddings.endpoint",
-    "Found": "stores.passages.values",
-    "HashedEmbedder": "models.embeddings.hashed:Hashed",
-    "Passage": "stores.passages.values",
-    "Passages": "stores.passages.passages",
-    "PassagesError": "stores.passages.values",
-    "Piece": "stores.passages.split.pieces",
-    "Progress": "stores.passages.folders",
-    "Reader": "stores.passages.documents",
-    "Report": "stores.passages.folders",
-    "Skipped": "stores.passages.files",
-    "Split": "stores.passages.split.pieces",
-    "State": "stores.passages.values",
-    "TextReader": "stores.passages.documents",
-    "Unreadable": "stores.passages.documents",
-    "Where": "stores.passages.values",
-    "folder_names": "stores.passages.files:named",
-    "index_folders": "stores.passages.folders",
-    "split_markdown": "stores.passages.split.markdown",
-    "split_text": "stores.passages.split.plain",
-    "split_yaml": "stores.passages.split.yaml",
-    "text_of": "stores.passages.documents",
+    "BuiltinEmbedder": "treadle.models.embeddings.builtin:Builtin",
+    "Document": "treadle.stores.passages.values",
+    "Embedder": "treadle.core.seams",
+    "EndpointEmbedder": "treadle.models.embeddings.endpoint",
+    "Found": "treadle.stores.passages.values",
+    "HashedEmbedder": "treadle.models.embeddings.hashed:Hashed",
+    "Passage": "treadle.stores.passages.values",
+    "Passages": "treadle.stores.passages.passages",
+    "PassagesError": "treadle.stores.passages.values",
+    "Piece": "treadle.stores.passages.split.pieces",
+    "Progress": "treadle.stores.passages.folders",
+    "Reader": "treadle.stores.passages.documents",
+    "Report": "treadle.stores.passages.folders",
+    "Skipped": "treadle.stores.passages.files",
+    "Split": "treadle.stores.passages.split.pieces",
+    "State": "treadle.stores.passages.values",
+    "TextReader": "treadle.stores.passages.documents",
+    "Unreadable": "treadle.stores.passages.documents",
+    "Where": "treadle.stores.passages.values",
+    "folder_names": "treadle.stores.passages.files:named",
+    "index_folders": "treadle.stores.passages.folders",
+    "split_markdown": "treadle.stores.passages.split.markdown",
+    "split_text": "treadle.stores.passages.split.plain",
+    "split_yaml": "treadle.stores.passages.split.yaml",
+    "text_of": "treadle.stores.passages.documents",
 }
 
 __all__ = [
@@ -101,16 +103,4 @@ def embedder_of(name: str, **settings: Any) -> "Embedder | None":
             raise SettingsError(f"There is no embedder {name!r}; it is auto, builtin, openai:MODEL or none.")
 
 
-def __getattr__(name: str) -> Any:
-    module, _, other = _HOMES.get(name, "").partition(":")
-    if not module:
-        raise AttributeError(f"module 'treadle.passages' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"treadle.{module}"), other or name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

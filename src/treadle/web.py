@@ -3,7 +3,9 @@
 Each is loaded when it is first used. Assistants and programs import them from here.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
@@ -21,18 +23,18 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "Answer": "outbound.answer",
-    "Client": "outbound.client",
-    "NoAnswer": "outbound.problems",
-    "NotAllowed": "outbound.problems",
-    "NotHttp": "outbound.problems",
-    "NotResolved": "outbound.problems",
-    "NotSecure": "outbound.problems",
-    "OpenApiTools": "openapi.toolset",
-    "OutboundProblem": "outbound.problems",
-    "TimedOut": "outbound.problems",
-    "TooLarge": "outbound.problems",
-    "openapi_tools": "openapi.toolset",
+    "Answer": "treadle.toolsets.outbound.answer",
+    "Client": "treadle.toolsets.outbound.client",
+    "NoAnswer": "treadle.toolsets.outbound.problems",
+    "NotAllowed": "treadle.toolsets.outbound.problems",
+    "NotHttp": "treadle.toolsets.outbound.problems",
+    "NotResolved": "treadle.toolsets.outbound.problems",
+    "NotSecure": "treadle.toolsets.outbound.problems",
+    "OpenApiTools": "treadle.toolsets.openapi.toolset",
+    "OutboundProblem": "treadle.toolsets.outbound.problems",
+    "TimedOut": "treadle.toolsets.outbound.problems",
+    "TooLarge": "treadle.toolsets.outbound.problems",
+    "openapi_tools": "treadle.toolsets.openapi.toolset",
 }
 
 __all__ = [
@@ -50,17 +52,4 @@ __all__ = [
     "openapi_tools",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module = _HOMES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'treadle.web' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"treadle.toolsets.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

@@ -3,7 +3,9 @@
 Each is loaded when it is first used. Assistants and programs import them from here.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from treadle.toolsets.checkpoints import Change, ChangedSince, Checkpoint, Checkpoints
@@ -32,44 +34,44 @@ if TYPE_CHECKING:
     from treadle.toolsets.wrap import Together, only
 
 _HOMES = {
-    "Bounds": "sandbox.values",
-    "Change": "checkpoints",
-    "ChangedSince": "checkpoints",
-    "Checkpoint": "checkpoints",
-    "Checkpoints": "checkpoints",
-    "CommandData": "shell.told",
-    "Failure": "checks.values",
-    "FileChange": "git.since",
-    "FileLines": "workspace.files",
-    "GitRules": "git.actions:Rules",
-    "Merged": "git.merge",
-    "Outcome": "checks.values",
-    "Outline": "workspace.finder",
-    "Repository": "git.host",
-    "SandboxMissing": "sandbox.values",
-    "Search": "workspace.search",
-    "Together": "wrap",
-    "Wanted": "checks.values",
-    "changes_since": "git.since",
-    "check": "checks.check",
-    "check_tools": "checks.tools",
-    "checkpointed": "checkpoints.around",
-    "commit_paths": "git.host",
-    "copy_repository": "git.copies",
-    "fetch_branch": "git.copies",
-    "git_tools": "git.tools",
-    "link_environments": "git.copies",
-    "merge_branch": "git.merge",
-    "only": "wrap",
-    "outcome_counts": "checks.words:counts_of",
-    "outcome_words": "checks.words:words",
-    "publish": "git.deliver",
-    "repository": "git.host:facts",
-    "require_sandbox": "sandbox.trial",
-    "review_diff": "git.deliver",
-    "shell_tools": "shell.tools",
-    "unsuitable": "git.host",
-    "workspace_tools": "workspace.tools",
+    "Bounds": "treadle.toolsets.sandbox.values",
+    "Change": "treadle.toolsets.checkpoints",
+    "ChangedSince": "treadle.toolsets.checkpoints",
+    "Checkpoint": "treadle.toolsets.checkpoints",
+    "Checkpoints": "treadle.toolsets.checkpoints",
+    "CommandData": "treadle.toolsets.shell.told",
+    "Failure": "treadle.toolsets.checks.values",
+    "FileChange": "treadle.toolsets.git.since",
+    "FileLines": "treadle.toolsets.workspace.files",
+    "GitRules": "treadle.toolsets.git.actions:Rules",
+    "Merged": "treadle.toolsets.git.merge",
+    "Outcome": "treadle.toolsets.checks.values",
+    "Outline": "treadle.toolsets.workspace.finder",
+    "Repository": "treadle.toolsets.git.host",
+    "SandboxMissing": "treadle.toolsets.sandbox.values",
+    "Search": "treadle.toolsets.workspace.search",
+    "Together": "treadle.toolsets.wrap",
+    "Wanted": "treadle.toolsets.checks.values",
+    "changes_since": "treadle.toolsets.git.since",
+    "check": "treadle.toolsets.checks.check",
+    "check_tools": "treadle.toolsets.checks.tools",
+    "checkpointed": "treadle.toolsets.checkpoints.around",
+    "commit_paths": "treadle.toolsets.git.host",
+    "copy_repository": "treadle.toolsets.git.copies",
+    "fetch_branch": "treadle.toolsets.git.copies",
+    "git_tools": "treadle.toolsets.git.tools",
+    "link_environments": "treadle.toolsets.git.copies",
+    "merge_branch": "treadle.toolsets.git.merge",
+    "only": "treadle.toolsets.wrap",
+    "outcome_counts": "treadle.toolsets.checks.words:counts_of",
+    "outcome_words": "treadle.toolsets.checks.words:words",
+    "publish": "treadle.toolsets.git.deliver",
+    "repository": "treadle.toolsets.git.host:facts",
+    "require_sandbox": "treadle.toolsets.sandbox.trial",
+    "review_diff": "treadle.toolsets.git.deliver",
+    "shell_tools": "treadle.toolsets.shell.tools",
+    "unsuitable": "treadle.toolsets.git.host",
+    "workspace_tools": "treadle.toolsets.workspace.tools",
 }
 
 __all__ = [
@@ -113,17 +115,4 @@ __all__ = [
     "workspace_tools",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    module, _, other = _HOMES.get(name, "").partition(":")
-    if not module:
-        raise AttributeError(f"module 'treadle.workspace' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(f"treadle.toolsets.{module}"), other or name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

@@ -1,6 +1,8 @@
 """Users' files: the one way to open them, and where a workspace may be. Public; each name is loaded when it is first used."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from treadle.files.named import NotOpened, read_named
@@ -8,16 +10,16 @@ if TYPE_CHECKING:
     from treadle.files.problems import Missing, WorkspaceProblem, shown
     from treadle.files.workspace import Workspace
 
-_MODULES = {
-    "Missing": "problems",
-    "NotOpened": "named",
-    "Workspace": "workspace",
-    "WorkspaceProblem": "problems",
-    "check_workspace": "places",
-    "read_named": "named",
-    "refusal": "places",
-    "shown": "problems",
-    "workspace_at": "places",
+_HOMES = {
+    "Missing": "treadle.files.problems",
+    "NotOpened": "treadle.files.named",
+    "Workspace": "treadle.files.workspace",
+    "WorkspaceProblem": "treadle.files.problems",
+    "check_workspace": "treadle.files.places",
+    "read_named": "treadle.files.named",
+    "refusal": "treadle.files.places",
+    "shown": "treadle.files.problems",
+    "workspace_at": "treadle.files.places",
 }
 
 __all__ = [
@@ -32,11 +34,4 @@ __all__ = [
     "workspace_at",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'treadle.files' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f"treadle.files.{_MODULES[name]}"), name)
-    return value
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)

@@ -6,6 +6,7 @@ Public. Nothing of a server is imported before one asks.
 from typing import TYPE_CHECKING, Any
 
 from treadle.guard.redaction import Redactor
+from treadle.lazy import lazy_exports
 from treadle.routes.decision import Decision
 from treadle.routes.declaration import EVENTS, HTML, JSON, Accepted, Created, Events, Problem, Returns, delete, get, post, put
 
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     from treadle.routes.handlers import HandlerRoute, Unfit, json_response, routes_of
     from treadle.routes.streaming import streamed, wants_events
 
-_LATE = {
-    **dict.fromkeys(("HandlerRoute", "Unfit", "json_response", "routes_of"), "handlers"),
-    **dict.fromkeys(("streamed", "wants_events"), "streaming"),
+_HOMES = {
+    "HandlerRoute": "treadle.routes.handlers",
+    "Unfit": "treadle.routes.handlers",
+    "json_response": "treadle.routes.handlers",
+    "routes_of": "treadle.routes.handlers",
+    "streamed": "treadle.routes.streaming",
+    "wants_events": "treadle.routes.streaming",
 }
 
 __all__ = [
@@ -47,14 +52,4 @@ def redacted(value: Any) -> Any:
     return Redactor().value(value)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module 'treadle.routes' has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f"treadle.routes.{_LATE[name]}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_exports(__name__, _HOMES, __all__)
