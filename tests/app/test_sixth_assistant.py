@@ -62,7 +62,7 @@ def test_it_is_listed(tmp_path, path):
     assert ran.code == 0
     assert "almanac: Almanac (treadle-almanac 0.1.0)\n  Knows how full the moon is" in ran.out
     assert "treadle almanac: print the moon and the sun of a day" in ran.out
-    assert "  almanac" in treadle(tmp_path, "--help", **path).out
+    assert "also installed: almanac (" in treadle(tmp_path, "--help", **path).out
 
 
 def test_it_can_be_asked(tmp_path, path):

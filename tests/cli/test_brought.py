@@ -126,10 +126,10 @@ def test_wrong_usage_is_told_as_of_any_command(home, path):
     assert "treadle try-it: error: argument --code: invalid int value" in ran.err
 
 
-def test_no_such_command_lists_all_there_are_and_what_is_broken(home, path):
+def test_no_such_command_suggests_the_nearest_and_says_what_is_broken(home, path):
     ran = treadle(home, "try", **path)
     assert (ran.code, ran.out) == (2, "")
-    for words in ("invalid choice: 'try'", "resume", "try-it", "The assistant wreck of the package a-wreck can't be used"):
+    for words in ("There is no command 'try'; did you mean try-it?", "The assistant wreck of the package a-wreck can't be used"):
         assert words in ran.err
     assert "The command show of the assistant probe can't be used: Treadle itself has one of that name." in ran.err
 

@@ -18,9 +18,20 @@ def test_help_loads_neither_the_engine_nor_an_event_loop(home):
 
 
 def test_no_command_shows_what_there_is(home):
-    ran = treadle(home)
-    assert ran.code == 2
-    assert "commands:" in ran.err
+    for words in ([], ["--"]):
+        ran = treadle(home, *words)
+        assert (ran.code, ran.out) == (2, "")
+        assert "models and tools:" in ran.err
+
+
+def test_help_is_also_a_command(home):
+    assert treadle(home, "help") == treadle(home, "--help") == treadle(home, "-h")
+    assert treadle(home, "help", "show") == treadle(home, "show", "--help")
+    assert treadle(home, "help", "read") == treadle(home, "read", "--help")
+    assert treadle(home, "help", "models", "pull").out.startswith("usage: treadle models pull")
+    assert "TREADLE_HOME" in treadle(home, "help", "environment").out
+    assert treadle(home, "help", "exit-codes").out.startswith("exit codes:")
+    assert treadle(home, "help", "nonsense").code == 2
 
 
 @pytest.mark.parametrize("words", [["version"], ["--version"]])

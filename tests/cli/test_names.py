@@ -23,7 +23,7 @@ def test_help_lists_the_assistants_and_imports_none(home):
     for words in (["--help"], []):
         run = [sys.executable, "-X", "importtime", *command(*words)[1:]]
         done = subprocess.run(run, capture_output=True, text=True, env=environment(home, PYTHONPATH=str(home)))
-        assert "assistants:\n  coding, courses, guidance, platform, reading, zebra" in done.stdout + done.stderr
+        assert "also installed: zebra (" in done.stdout + done.stderr
         loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
         assert loaded.isdisjoint({"a_module", "importlib.metadata", "msgspec", "asyncio"})
 

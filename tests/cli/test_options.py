@@ -3,10 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from treadle.app.assistants import find
 from treadle.app.reserved import COMMANDS
 from treadle.cli.commands import Parser
-from treadle.cli.options import ACTIONS, EPILOG, MODEL_ACTIONS, parser
+from treadle.cli.options import ACTIONS, MODEL_ACTIONS, parser
 from treadle.cli.options import COMMANDS as OWN
+from treadle.cli.overview import BUNDLED, ENVIRONMENT, EXIT_CODES, GROUPS, overview
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
@@ -31,11 +33,21 @@ def test_the_names_that_no_assistant_may_take_are_those_of_our_commands():
     assert sorted(COMMANDS) == sorted(entry[0] for entry in OWN)
 
 
+def test_the_overview_lists_every_command_once_on_one_screen():
+    """Those of the bundled assistants as well: a user can't type what is in no list."""
+    listed = [name for _, rows in GROUPS for names, _ in rows for name in names.split(", ")]
+    bundled = [each for each in find()[0] if each.assistant.name in BUNDLED]
+    theirs = [command.name for each in bundled for command in each.assistant.commands]
+    assert sorted(listed) == sorted([*(entry[0] for entry in OWN), *theirs])
+    assert len(overview().splitlines()) <= 48
+    assert max(map(len, overview().splitlines())) <= 110
+
+
 def test_every_exit_code_and_variable_is_documented():
     docs = DOCS.read_text()
-    for code in re.findall(r"^  (\d+) ", EPILOG, re.MULTILINE):
+    for code in re.findall(r"^  (\d+) ", EXIT_CODES, re.MULTILINE):
         assert f"| {code} |" in docs
-    for variable in re.findall(r"\b[A-Z]+_[A-Z_]+\b", EPILOG):
+    for variable in re.findall(r"\b[A-Z]+_[A-Z_]+\b", ENVIRONMENT):
         assert variable in docs
 
 

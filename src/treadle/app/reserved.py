@@ -36,6 +36,7 @@ COMMANDS = (
     "retention",
     "mcp",
     "plugins",
+    "help",
     "version",
 )
 

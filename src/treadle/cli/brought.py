@@ -4,12 +4,14 @@ from msgspec.structs import replace
 
 from treadle.app.assistant import Command
 from treadle.app.assistants import Broken, Installed, Offer, add_options, commands, find
+from treadle.app.reserved import COMMANDS
 from treadle.cli.carrying import carry_out_either
 from treadle.cli.commands import Entry, Parser, add_commands
 from treadle.cli.host import host_for_command
 from treadle.cli.options import parser
 from treadle.cli.screen import Screen
 from treadle.core.errors import SettingsError
+from treadle.tools.names import nearest
 
 
 def run(words: list[str], name: str) -> int:
@@ -18,9 +20,10 @@ def run(words: list[str], name: str) -> int:
     offers, clashes = commands(found)
     if name not in offers:
         _tell_why(name, found, broken, clashes)
-    args = parser(tuple([_entry(offer, name) for offer in offers.values()])).parse_args(
-        words
-    )  # exits where there is no such command
+        near = nearest(name, [*COMMANDS, *offers])
+        hint = f"; did you mean {' or '.join(near)}?" if near else "."
+        raise SettingsError(f"There is no command {name!r}{hint} `treadle --help` lists them.")
+    args = parser(tuple([_entry(offer, name) for offer in offers.values()])).parse_args(words)
     offer = offers[name]
     run = _typed(offer, vars(args).get("part", "")).run
     if run is None:

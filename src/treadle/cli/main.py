@@ -8,26 +8,34 @@ import os
 import sys
 from collections.abc import Callable
 
-from treadle.cli.codes import FAILED, INTERRUPTED, UNREAD, USAGE
+from treadle.cli.codes import FAILED, FINE, INTERRUPTED, UNREAD, USAGE
 from treadle.cli.names import names_of_assistants
 from treadle.cli.options import COMMANDS, parser
+from treadle.cli.overview import ENVIRONMENT, EXIT_CODES, overview
 
 
 def main(argv: list[str] | None = None) -> int:
     """Carry a command out; its exit code."""
     _prepare_streams()
     words = [_text(word) for word in (sys.argv[1:] if argv is None else argv)]
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     name = next((word for word in words if not word.startswith("-")), "")
+    if words[-1:] == ["--help"] and name in TOPICS:
+        return _carry_out(lambda: _print(TOPICS[name]))
+    if not name and (not words or words[0] in ("-h", "--help", "--")):
+        return _carry_out(lambda: _print(overview(names_of_assistants()), to_stderr=words[:1] in ([], ["--"])))
     if name and name not in OWN:
         return _carry_out(lambda: _brought(words, name))
-    top = parser(assistants=() if name else names_of_assistants())
-    args = top.parse_args(words)
+    args = parser().parse_args(words)
     if args.version:
         args.command, args.json = "version", False
-    if args.command is None:
-        top.print_help(sys.stderr)
-        return USAGE
     return _carry_out(lambda: _command(args))
+
+
+def _print(text: str, *, to_stderr: bool = False) -> int:
+    print(text, end="", file=sys.stderr if to_stderr else sys.stdout)
+    return USAGE if to_stderr else FINE
 
 
 def _carry_out(command: Callable[[], int]) -> int:
@@ -59,6 +67,7 @@ def _brought(words: list[str], name: str) -> int:
 
 
 OWN = frozenset(entry[0] for entry in COMMANDS)
+TOPICS = {"environment": f"{EXIT_CODES}\n{ENVIRONMENT}", "exit-codes": EXIT_CODES}
 HOMES = {"approve": "approvals", "deny": "approvals", "settle": "approvals"}  # commands that share a module
 
 

@@ -9,44 +9,12 @@ from treadle.cli.numbers import count, number
 from treadle.cli.serving_options import serve_options, users_options
 from treadle.cli.worker_options import schedules_options, submit_options, worker_options
 
-EPILOG = """\
-exit codes:
-  0    done; also an answer given at a limit, which a note on stderr then says
-  1    the run failed, the command could not be carried out, or the audit is broken
-  2    wrong usage or settings: unknown model, missing key, bad tool, bad JSON, empty prompt
-  3    the run waits for a person's answer
-  130  interrupted (Ctrl-C)
-  141  nobody reads the output any more
 
-environment:
-  TREADLE_HOME     the folder that runs are kept in
-  TREADLE_DATABASE a PostgreSQL database that runs are kept in, in place of a file
-  TREADLE_KEY      the key that secrets in the journal are encrypted under, in place of the file journal.key
-  TREADLE_MODEL    the model to use when none is named
-  TREADLE_CONFIG   your own treadle.toml, where it isn't in the usual place
-  TREADLE_MODELS   the folder that local models are kept in
-  TREADLE_ANCHORS  a folder where the end of the audit is noted, in place of the one that runs are kept in
-  TREADLE_DEBUG    1 shows the traceback of what went wrong
-  NO_COLOR         no colours
-  OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST, HF_ENDPOINT
-
-`treadle chat --demo` needs no model and no key.
-"""
-
-ASSISTANTS = """\
-assistants:
-  {}
-  `treadle assistants` says what they are for; `treadle ask -a NAME` asks one.
-
-"""
-
-
-def parser(more: "Sequence[Entry]" = (), assistants: Sequence[str] = ()) -> Parser:
-    """All commands, with `more` that assistants bring; help names the `assistants`."""
+def parser(more: "Sequence[Entry]" = ()) -> Parser:
+    """Return the parser of all commands, `more` of assistants included. The help of `treadle` itself is `overview`."""
     top = Parser(
         prog="treadle",
         description="Any language model working with any tools, safely and durably.",
-        epilog=(ASSISTANTS.format(", ".join(assistants)) if assistants else "") + EPILOG,
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=width()),
         allow_abbrev=False,
     )
@@ -398,6 +366,12 @@ MODEL_ACTIONS: tuple[Entry, ...] = (
     ("remove", "remove a local model", "", _models_change),
     ("probe", "find out how a model calls best", "A few questions in each way; the best is used from then on.", _models_probe),
 )
+
+
+def _help(command: Parser) -> None:
+    command.add_argument("name", nargs="?", metavar="COMMAND", help="the command, or `environment`")
+
+
 COMMANDS: tuple[Entry, ...] = (
     ("ask", "ask one question", "The answer goes to stdout, everything else to stderr.", _ask),
     ("chat", "have a conversation", "/help lists what can be typed besides questions.", _chat),
@@ -437,5 +411,6 @@ COMMANDS: tuple[Entry, ...] = (
     ("retention", "list what is older than [retention] allows, or delete it", "Only what is over.", _retention),
     ("mcp", "offer tools to other programs over MCP", "On stdin and stdout, until the client ends.", _mcp),
     ("plugins", "list what installed packages offer", "", _json),
+    ("help", "show the help of a command", "`treadle help environment` lists variables and exit codes.", _help),
     ("version", "print the version", "", _json),
 )

@@ -1,0 +1,117 @@
+"""`treadle --help` and `treadle help`: every command, grouped, on one screen.
+
+Imports nothing, so that help is there at once. The commands of the bundled assistants are listed here, because loading the
+assistants takes longer than all the rest of help; a test compares the list with what they define.
+"""
+
+from collections.abc import Sequence
+
+Group = tuple[str, tuple[tuple[str, str], ...]]  # title, rows of commands and what they do
+
+GROUPS: tuple[Group, ...] = (
+    (
+        "ask",
+        (
+            ("ask, chat", "ask one question, or have a conversation (--demo needs no model)"),
+            ("serve", "serve the assistants and their pages (--demo: with samples)"),
+            ("assistants", "list the installed assistants; ask one with ask -a NAME"),
+        ),
+    ),
+    (
+        "assistants",
+        (
+            ("read", "explain a source file or folder"),
+            ("platform", "ask about a running platform, and act on it with your own rights"),
+            ("build, debug", "write or fix code in this folder, verified by its tests"),
+            ("review, triage", "review a change, or find the cause of a failure"),
+            ("diff, patch, undo", "show, export or undo what a coding job changed"),
+            ("merge, pr", "merge a job's branch, or open a pull request"),
+            ("follow-up", "continue a coding job with a new one"),
+            ("guide", "plan a project: its problem, its world model and its runs"),
+            ("courses", "answer from your own course material"),
+        ),
+    ),
+    (
+        "runs",
+        (
+            ("runs, jobs", "list, cancel or delete runs and background jobs"),
+            ("show", "show what happened in a run"),
+            ("approve, deny", "answer a call that waits for approval"),
+            ("settle", "say what happened to a call whose process was killed"),
+            ("resume, fork", "continue a run, or start a new one from its first entries"),
+            ("audit, stats", "list and verify the audit log; usage statistics"),
+        ),
+    ),
+    (
+        "models and tools",
+        (
+            ("models", "list providers and local models, download one"),
+            ("tool", "list tools, or call one by hand"),
+            ("mcp", "serve tools to other programs over MCP"),
+            ("parse", "parse a model's reply from stdin"),
+            ("plugins", "list what installed packages provide"),
+        ),
+    ),
+    (
+        "team",
+        (
+            ("users", "list, add or remove users of the server"),
+            ("submit, worker", "queue a run, or execute queued runs"),
+            ("schedules", "list or remove scheduled runs"),
+        ),
+    ),
+    (
+        "this installation",
+        (
+            ("doctor, settings", "check everything; show settings and where each value comes from"),
+            ("backup, restore", "back up all data into one file, or restore it"),
+            ("retention", "list or delete data older than [retention] allows"),
+            ("version, help", "print the version, or the help of a command"),
+        ),
+    ),
+)
+BUNDLED = frozenset({"coding", "courses", "guidance", "platform", "reading"})
+
+EXIT_CODES = """\
+exit codes:
+  0    success; also an answer that was given at a limit, which a note on stderr then says
+  1    the run or the command failed, or the audit log is broken
+  2    wrong usage or settings: unknown model, missing key, bad tool, bad JSON, empty prompt
+  3    the run waits for an approval or an answer
+  130  interrupted (Ctrl-C)
+  141  the reader of the output has closed it
+"""
+
+ENVIRONMENT = """\
+environment:
+  TREADLE_HOME      the data folder, which holds the runs
+  TREADLE_DATABASE  a PostgreSQL database for the runs instead of a file
+  TREADLE_KEY       the key that encrypts secrets in the journal, instead of the file journal.key
+  TREADLE_MODEL     the default model
+  TREADLE_CONFIG    your own treadle.toml, if it isn't in the usual place
+  TREADLE_MODELS    the folder of local models
+  TREADLE_ANCHORS   a folder for the audit log's anchors, instead of the data folder
+  TREADLE_DEBUG     1 shows the traceback of an error
+  NO_COLOR          no colours
+  <PROVIDER>_API_KEY, <PROVIDER>_BASE_URL, OLLAMA_HOST, HF_ENDPOINT: see `treadle models`
+"""
+
+_HEAD = """\
+usage: treadle COMMAND ...
+
+Any language model working with any tools, safely and durably.
+"""
+_FOOT = """\
+treadle help COMMAND shows a command's options; treadle help environment the variables and exit codes.
+"""
+
+
+def overview(assistants: Sequence[str] = ()) -> str:
+    """Return the text of `treadle --help`; `assistants` are the names of all that are installed."""
+    width = max(len(names) for _, rows in GROUPS for names, _ in rows)
+    lines = [_HEAD]
+    for title, rows in GROUPS:
+        lines += [f"{title}:", *(f"  {names:{width}}  {summary}" for names, summary in rows)]
+        if title == "assistants" and (others := [name for name in assistants if name not in BUNDLED]):
+            lines.append(f"  also installed: {', '.join(others)} (`treadle assistants` lists their commands)")
+    return "\n".join([*lines, "", _FOOT])
