@@ -25,9 +25,10 @@ from treadle.core.seams import Model, Policy, Situation, Toolset
 from treadle.core.tool import Tool
 from treadle.guard.policy import policy_of
 from treadle.loop.limits import Ending
+from treadle.models.recorded import Recorded
 from treadle.models.scripted import Script, Scripted, calls
 
-__all__ = ["Shown", "calls", "check_assistant", "throwaway_host"]
+__all__ = ["Recorded", "Scripted", "Shown", "calls", "check_assistant", "throwaway_host"]
 
 HEAVY = ("aiohttp", "httpx", "numpy", "pandas", "pydantic", "requests", "sqlite3", "starlette", "tree_sitter", "uvicorn")
 
