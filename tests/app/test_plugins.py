@@ -4,7 +4,7 @@ import pytest
 
 from packages import install
 from treadle.app.dialects import dialect_of
-from treadle.app.plugins import points
+from treadle.app.plugins import package_of, points
 from treadle.core.errors import SettingsError
 from treadle.dialects import named
 
@@ -35,3 +35,13 @@ def test_what_is_installed_is_read_once_and_again_when_the_module_path_changes(t
     assert points("assistants") is before
     monkeypatch.syspath_prepend(install(tmp_path, "lake", "lake", "LAKE = 1\n", lake="LAKE"))
     assert {point.name for point in points("assistants")} == {point.name for point in before} | {"lake"}
+
+
+def test_the_metadata_of_a_package_is_read_once_for_all_that_it_offers(tmp_path, monkeypatch):
+    folder = install(tmp_path, "lakes", "lakes", "LAKE = 1\n", como="LAKE", garda="LAKE")
+    monkeypatch.syspath_prepend(folder)
+    como, garda = (next(iter(points("assistants").select(name=name))) for name in ("como", "garda"))
+    first = package_of(como)
+    assert first[0] == "lakes"
+    next(tmp_path.rglob("METADATA")).unlink()
+    assert package_of(garda) == first

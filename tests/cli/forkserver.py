@@ -78,6 +78,7 @@ class _Server:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        kept["OPENBLAS_NUM_THREADS"] = "1"  # else numpy starts threads, in a process that forks
         command = [sys.executable, str(Path(__file__)), str(theirs.fileno())]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=kept, stdin=subprocess.DEVNULL)
         theirs.close()
@@ -211,8 +212,17 @@ def _import_everything() -> None:
             importlib.import_module(module.name)
 
 
+def _load_embedder() -> None:
+    """Load the embedding model, which takes longer than most commands."""
+    from treadle.models.embeddings.builtin import Builtin, installed
+
+    if installed():
+        Builtin()._embed([])
+
+
 if __name__ == "__main__":
     _import_everything()
+    _load_embedder()
     import gc
 
     gc.freeze()

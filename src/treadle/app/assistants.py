@@ -16,7 +16,7 @@ from treadle.app.agent import Agent, Results
 from treadle.app.assistant import Assistant, Command, Host
 from treadle.app.extras import extra_tools, settled_policy
 from treadle.app.models import model_of
-from treadle.app.plugins import names, points
+from treadle.app.plugins import names, package_of, points
 from treadle.app.reserved import COMMANDS, add_common_options
 from treadle.app.settings import settings_of, user_settings
 from treadle.app.ways import NATIVE, able
@@ -225,20 +225,16 @@ def add_options(parser: ArgumentParser, offer: Offer) -> None:
 
 
 def _order(point: "EntryPoint") -> tuple[str, bool, str]:
-    package = _package(point)[0]
+    package = package_of(point)[0]
     return point.name, package != OURS, package
 
 
-def _package(point: "EntryPoint") -> tuple[str, str]:
-    return (point.dist.name, point.dist.version) if point.dist else ("", "")
-
-
 def _taken(point: "EntryPoint", by: Installed) -> Broken:
-    return Broken(point.name, _package(point)[0], f"the package {by.package} has one of that name.")
+    return Broken(point.name, package_of(point)[0], f"the package {by.package} has one of that name.")
 
 
 def _loaded(point: "EntryPoint") -> Installed | Broken:
-    package, version = _package(point)
+    package, version = package_of(point)
     try:
         value = point.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stranger's module raises, the others are still there

@@ -10,7 +10,7 @@ from msgspec import Struct
 from treadle.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import Distribution, EntryPoint, EntryPoints
 
 GROUPS = ("treadle.models", "treadle.toolsets", "treadle.dialects", "treadle.assistants")
 
@@ -38,12 +38,24 @@ def _points(group: str, path: tuple[str, ...]) -> "EntryPoints":  # pyright: ign
     return entry_points(group=group)
 
 
+def package_of(point: "EntryPoint") -> tuple[str, str]:
+    """The name and the version of the package that an entry point is of."""
+    return _package(point.dist) if point.dist else ("", "")
+
+
+@lru_cache
+def _package(distribution: "Distribution") -> tuple[str, str]:
+    """Its metadata is a file that is parsed each time it is asked for, and many entry points are of one package."""
+    metadata = distribution.metadata
+    return metadata["Name"], metadata["Version"]
+
+
 def installed() -> list[Plugin]:
     """Everything on offer, in a stable order."""
     found: list[Plugin] = []
     for group in GROUPS:
         for point in points(group.removeprefix("treadle.")):
-            package, version = (point.dist.name, point.dist.version) if point.dist else ("", "")
+            package, version = package_of(point)
             found.append(Plugin(group.removeprefix("treadle."), point.name, point.value, package, version))
     return sorted(found, key=lambda plugin: (plugin.group, plugin.name))
 

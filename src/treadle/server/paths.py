@@ -11,6 +11,8 @@ from treadle.app.reserved import PATHS
 from treadle.core.errors import SettingsError
 
 SAMPLES = {"uuid": "00000000-0000-0000-0000-000000000000", "float": "0.5"}  # what a parameter may be; 0 suits the others
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+NOTHING = re.compile("$^")
 
 
 class Claim(Struct, frozen=True):
@@ -18,6 +20,16 @@ class Claim(Struct, frozen=True):
 
     owner: str
     route: BaseRoute
+
+
+class _Place(Struct, frozen=True):
+    """What a claim takes: by which methods, `samples` of its paths, and the pattern of them all."""
+
+    owner: str
+    path: str
+    methods: frozenset[str]
+    samples: tuple[str, ...]
+    pattern: re.Pattern[str]
 
 
 def check(claims: Sequence[Claim]) -> None:
@@ -29,8 +41,8 @@ def check(claims: Sequence[Claim]) -> None:
         if not isinstance(claim.route, Route | WebSocketRoute | Mount):
             raise SettingsError(f"The assistant {claim.owner} has to make routes of Starlette's; {claim.route!r} is none.")
     reserved = [Claim("", Mount(path, routes=[])) for path in PATHS]
-    for one, other in combinations([*claims, *reserved], 2):
-        if one.owner != other.owner and (path := _common(one.route, other.route)) is not None:
+    for one, other in combinations([_place(claim) for claim in [*claims, *reserved]], 2):
+        if one.owner != other.owner and (path := _common(one, other)) is not None:
             raise SettingsError(_clash(one.owner, other.owner, path))
 
 
@@ -40,30 +52,20 @@ def _clash(one: str, other: str, path: str) -> str:
     return f"The assistant {one or other} wants {path}, which is the server's own."
 
 
-def _common(one: BaseRoute, other: BaseRoute) -> str | None:
-    """The path that both routes would take, as one of them writes it."""
-    if not _methods(one) & _methods(other):
+def _common(one: _Place, other: _Place) -> str | None:
+    """The path that both would take, as one of them writes it."""
+    if one.methods.isdisjoint(other.methods):
         return None
-    for route, rival in ((one, other), (other, one)):
-        if any(_takes(rival, path) for path in _samples(route)):
-            return _path(route) or "/"
+    for place, rival in ((one, other), (other, one)):
+        if any(path == rival.path or rival.pattern.match(path) for path in place.samples):
+            return place.path or "/"
     return None
 
 
-def _takes(route: BaseRoute, path: str) -> bool:
-    return path == _path(route) or getattr(route, "path_regex", re.compile("$^")).match(path) is not None
-
-
-def _samples(route: BaseRoute) -> list[str]:
-    """Paths that a route takes. A folder's own name counts: from there people are sent into it."""
-    path = re.sub(r"{\w+(?::(\w+))?}", lambda found: SAMPLES.get(found[1] or "", "0"), _path(route))
-    return [path, f"{path}/0"] if isinstance(route, Mount) else [path]
-
-
-def _path(route: BaseRoute) -> str:
-    return getattr(route, "path", "")
-
-
-def _methods(route: BaseRoute) -> set[str]:
-    every = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-    return getattr(route, "methods", None) or every
+def _place(claim: Claim) -> _Place:
+    route = claim.route
+    path: str = getattr(route, "path", "")
+    sample = re.sub(r"{\w+(?::(\w+))?}", lambda found: SAMPLES.get(found[1] or "", "0"), path)
+    samples = (sample, f"{sample}/0") if isinstance(route, Mount) else (sample,)  # from a folder's own name people are sent into it
+    methods: frozenset[str] = frozenset(getattr(route, "methods", None) or METHODS)
+    return _Place(claim.owner, path, methods, samples, getattr(route, "path_regex", NOTHING))

@@ -1,9 +1,12 @@
 """A small project with a bug in a real repository, and jobs in it: the model is written in advance, all else is real."""
 
 import asyncio
+import atexit
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +47,38 @@ def git(folder: Path, *words: str) -> str:
 def project(place: Path, *, repository: bool = True) -> Path:
     """The project, on its branch `main`, with a bare remote beside it."""
     folder = place / "shop"
+    if not repository:
+        _write_files(folder)
+        return folder
+    original = _repositories()
+    shutil.copytree(original, place, symlinks=True, dirs_exist_ok=True)
+    config = folder / ".git" / "config"
+    config.write_text(config.read_text().replace(str(original), str(place)))
+    git(folder, "update-index", "--refresh")  # the index knows files by their inodes too
+    return folder
+
+
+@cache
+def _repositories() -> Path:
+    """The repository and its remote, which each test gets a copy of: six processes of git for a session, not for a test."""
+    place = Path(tempfile.mkdtemp(prefix="treadle-shop-")).resolve()
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    folder = place / "shop"
+    _write_files(folder)
+    git(place, "init", "--quiet", "--bare", "remote.git")
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "A shop")
+    git(folder, "remote", "add", "origin", str(place / "remote.git"))
+    git(folder, "push", "--quiet", "origin", "main")
+    return place
+
+
+def _write_files(folder: Path) -> None:
     folder.mkdir()
     (folder / "shop.py").write_text(SHOP)
     (folder / "test_shop.py").write_text(TESTS)
     (folder / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n")
-    if repository:
-        git(place, "init", "--quiet", "--bare", "remote.git")
-        git(folder, "init", "--quiet", "--initial-branch=main")
-        git(folder, "add", ".")
-        git(folder, "commit", "--quiet", "-m", "A shop")
-        git(folder, "remote", "add", "origin", str(place / "remote.git"))
-        git(folder, "push", "--quiet", "origin", "main")
-    return folder
 
 
 def checkout_of(folder: Path) -> dict[str, bytes]:

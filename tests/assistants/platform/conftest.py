@@ -1,5 +1,7 @@
 """The demo platform, in both of its shapes, and the server that asks it."""
 
+import shutil
+
 import pytest
 from msgspec.structs import replace
 
@@ -16,17 +18,31 @@ def either(request):
         yield demo
 
 
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory):
+    """A platform's file with all of its samples, and its keys: making them takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("samples")
+    start_demo(folder / "platform.db", pace=None).stop()
+    return folder
+
+
+@pytest.fixture
+def copied(samples, tmp_path_factory):
+    """The file of a platform that one test has for itself."""
+    return shutil.copytree(samples, tmp_path_factory.mktemp("platform"), dirs_exist_ok=True) / "platform.db"
+
+
 @pytest.fixture(params=["new", "old"])
-def fresh(request):
+def fresh(request, copied):
     """One of its own for a test that changes something."""
-    with start_demo(shape=request.param) as demo:
+    with start_demo(copied, shape=request.param) as demo:
         yield demo
 
 
 @pytest.fixture
-def demo():
+def demo(copied):
     """The newer one, for a test that changes something."""
-    with start_demo() as demo:
+    with start_demo(copied) as demo:
         yield demo
 
 

@@ -149,3 +149,5 @@ def test_of_very_many_sign_ins_the_oldest_end():
     now[0] = 1.0
     later = [kept.begin(str(number), "s", "u") for number in range(MOST)]
     assert (kept.token(first, "s", "u"), kept.token(later[0], "s", "u")) == ("", "0")
+    kept.begin("last", "s", "u")
+    assert (kept.token(later[0], "s", "u"), kept.token(later[1], "s", "u")) == ("0", "")  # what is used lasts

@@ -66,6 +66,23 @@ def test_it_works_without_network_and_without_the_package_s_own_code(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+LOADED_ONCE = """
+import asyncio, sys
+from treadle.models.embeddings.builtin import Builtin
+opened = []
+sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
+for _ in range(2):
+    asyncio.run(Builtin().embed(["hello"]))
+print(len([name for name in opened if name.endswith(".safetensors")]))
+"""
+
+
+@needs_wheel
+def test_all_embedders_of_a_process_share_one_model():
+    done = subprocess.run([sys.executable, "-c", LOADED_ONCE], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
+
+
 MISSING = """
 import sys
 sys.modules["tokenizers"] = None

@@ -36,14 +36,13 @@ class SignIns:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: dict[str, _SignIn] = {}
+        self._kept: dict[str, _SignIn] = {}  # in the order in which they end
 
     def begin(self, token: str, server: str, user: str) -> str:
         """Keep a token; the id that stands for it."""
         now = self._clock()
-        self._kept = {key: each for key, each in self._kept.items() if each.until > now}
-        if len(self._kept) >= MOST:
-            del self._kept[min(self._kept, key=lambda key: self._kept[key].until)]
+        while self._kept and (len(self._kept) >= MOST or next(iter(self._kept.values())).until <= now):
+            del self._kept[next(iter(self._kept))]
         sign_in = token_urlsafe(32)
         self._kept[sign_in] = _SignIn(token, server, user, now + LASTS)
         return sign_in
@@ -54,6 +53,7 @@ class SignIns:
         if found is None or found.until <= now or (found.server, found.user) != (server, user):
             return ""
         found.until = now + LASTS
+        self._kept[sign_in] = self._kept.pop(sign_in)
         return found.token
 
     def end(self, sign_in: str) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,37 +27,31 @@ _WEIGHTS = Path("weights") / "l2_supercat_256.safetensors"
 _TOKENIZER = Path("tokenizers") / "l2_supercat_tokenizer_config.json"
 _MISSING = "The built-in embeddings need packages that aren't here: pip install 'treadle[retrieval]'."
 
+_loading = threading.Lock()  # several threads that need the model at once load it once
+
 
 class Builtin:
-    """The embedder behind `builtin`. Loaded when it is first used; one is enough for a process."""
+    """The embedder behind `builtin`. Its model is loaded when it is first used, once for all of a process."""
 
     name = "builtin:wordllama-l2-256"
     floor = 0.27  # measured: questions that a set of pages answers have more, others less
 
     def __init__(self) -> None:
-        folder = _folder()
-        self._weights_file, self._tokenizer_file = folder / _WEIGHTS, folder / _TOKENIZER
-        self._loading = threading.Lock()
-        self._loaded: tuple[Tokenizer, NDArray[float32]] | None = None
+        self._folder = _folder()
 
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
         """A vector for each text."""
         return await asyncio.to_thread(self._embed, list(texts))
 
     def _embed(self, texts: list[str]) -> list[bytes]:
-        tokenizer, weights = self._ready()
+        with _loading:
+            tokenizer, weights = _model(self._folder)
         vectors: list[bytes] = []
         for start in range(0, len(texts), AT_ONCE):
             some = [_readable(text) for text in texts[start : start + AT_ONCE]]
             ids = [tokenizer.encode(text, add_special_tokens=False).ids for text in some]
             vectors += [row.tobytes() for row in _averages(weights, ids)]
         return vectors
-
-    def _ready(self) -> "tuple[Tokenizer, NDArray[float32]]":
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = _tokenizer(self._tokenizer_file), _weights(self._weights_file)
-            return self._loaded
 
 
 def _readable(text: str) -> str:
@@ -90,6 +85,11 @@ def _folder() -> Path:
     if not (folder / _WEIGHTS).is_file() or not (folder / _TOKENIZER).is_file():
         raise SettingsError("The installed wordllama has no weights inside: pip install --force-reinstall 'wordllama>=0.4'.")
     return folder
+
+
+@cache
+def _model(folder: Path) -> "tuple[Tokenizer, NDArray[float32]]":
+    return _tokenizer(folder / _TOKENIZER), _weights(folder / _WEIGHTS)
 
 
 def _tokenizer(file: Path) -> "Tokenizer":

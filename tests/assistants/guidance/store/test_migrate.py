@@ -84,15 +84,15 @@ async def upgrade(address, steps):
         await database.close()
 
 
-def test_an_empty_database_comes_to_have_the_tables_the_code_knows(address):
-    keeping(address, bridge)
+def test_an_empty_database_comes_to_have_the_tables_the_code_knows(new_address):
+    keeping(new_address, bridge)
 
     def look(connection):
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         ours = [each for each in compare_metadata(context, metadata) if VERSIONS not in str(each)]
         return version_of(connection), ours
 
-    assert inside(address, look) == (HEAD, [])
+    assert inside(new_address, look) == (HEAD, [])
 
 
 def test_the_last_step_is_the_one_the_code_knows_and_there_is_one_way_to_it():
@@ -120,26 +120,26 @@ def test_a_file_of_the_first_release_comes_up_to_date_with_all_that_is_in_it(fir
     assert inside(first, version_of) == HEAD
 
 
-def test_a_step_that_makes_a_table_anew_keeps_what_belongs_to_its_rows(address, later):
-    project = keeping(address, bridge)
-    before = keeping(address, lambda store: store.export_project("ada", project.id))
-    asyncio.run(upgrade(address, later))
+def test_a_step_that_makes_a_table_anew_keeps_what_belongs_to_its_rows(new_address, later):
+    project = keeping(new_address, bridge)
+    before = keeping(new_address, lambda store: store.export_project("ada", project.id))
+    asyncio.run(upgrade(new_address, later))
 
     def look(connection):
         names = connection.execute(text("SELECT name, colour FROM guidance_projects")).all()
         said = connection.execute(text("SELECT content FROM guidance_messages ORDER BY number")).scalars().all()
         return version_of(connection), names, said
 
-    assert inside(address, look) == ("0002", [("Bridge", "blue")], [each["content"] for each in before["messages"]])
+    assert inside(new_address, look) == ("0002", [("Bridge", "blue")], [each["content"] for each in before["messages"]])
 
 
-def test_a_step_that_fails_leaves_the_database_as_it_was(address, later):
-    project = keeping(address, bridge)
+def test_a_step_that_fails_leaves_the_database_as_it_was(new_address, later):
+    project = keeping(new_address, bridge)
     (later / "versions" / "second.py").write_text(SECOND + '    op.execute("SELECT nonsense FROM nowhere")\n')
     with pytest.raises(StoreError, match="nowhere"):
-        asyncio.run(upgrade(address, later))
-    assert inside(address, version_of) == HEAD
-    assert keeping(address, lambda store: store.get_project("ada", project.id)) == project
+        asyncio.run(upgrade(new_address, later))
+    assert inside(new_address, version_of) == HEAD
+    assert keeping(new_address, lambda store: store.get_project("ada", project.id)) == project
 
 
 def test_a_step_that_would_leave_strays_is_not_kept(tmp_path, later):
@@ -151,16 +151,16 @@ def test_a_step_that_would_leave_strays_is_not_kept(tmp_path, later):
     assert keeping(path, lambda store: store.get_project("ada", project.id)) == project
 
 
-def test_a_database_of_a_newer_treadle_is_refused_and_left_alone(address, later):
-    asyncio.run(upgrade(address, later))
+def test_a_database_of_a_newer_treadle_is_refused_and_left_alone(new_address, later):
+    asyncio.run(upgrade(new_address, later))
     with pytest.raises(StoreError, match=r"was made by a newer Treadle; update Treadle to use it\.$"):
-        asyncio.run(open_store(address))
-    assert inside(address, version_of) == "0002"
+        asyncio.run(open_store(new_address))
+    assert inside(new_address, version_of) == "0002"
 
 
-def test_any_number_may_open_an_empty_database_at_once(address):
+def test_any_number_may_open_an_empty_database_at_once(new_address):
     async def main():
-        stores = await asyncio.gather(*(open_store(address) for _ in range(6)))
+        stores = await asyncio.gather(*(open_store(new_address) for _ in range(6)))
         for number, store in enumerate(stores):
             await store.create_project("ada", f"Project {number}")
         seen = await stores[0].list_projects("ada")

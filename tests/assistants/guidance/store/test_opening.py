@@ -59,13 +59,13 @@ def test_the_file_is_a_write_ahead_log_that_holds_to_what_belongs_together(tmp_p
         keeping(path, stray)
 
 
-def test_what_was_written_is_there_when_opened_again(address):
+def test_what_was_written_is_there_when_opened_again(new_address):
     async def write(store):
         project = await create(store)
         return project, await store.put_problem_spec("ada", project.id, SPEC, expected=0, why=WHY)
 
-    project, spec = keeping(address, write)
-    assert keeping(address, lambda store: store.get_problem_spec("ada", project.id)) == spec
+    project, spec = keeping(new_address, write)
+    assert keeping(new_address, lambda store: store.get_problem_spec("ada", project.id)) == spec
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path):
