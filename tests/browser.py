@@ -66,9 +66,10 @@ class BrowserError(AssertionError):
 
 
 class Chromium:
-    """The one process that all browsers of these tests are in, with a profile that is gone at the end."""
+    """The one process of all browsers of these tests, with a profile that is gone at the end, and with tabs that nobody uses."""
 
     def __init__(self) -> None:
+        self.idle: list[str] = []  # a new tab takes as much time as a page
         program = chromium()
         assert program, "mark the test with `needs_browser`"
         self._profile = Path(tempfile.mkdtemp(prefix="treadle-browser-"))
@@ -113,23 +114,26 @@ def end() -> None:
 
 
 class Browser:
-    """A profile of its own, with cookies and storage that no other has and that are gone at the end."""
+    """A connection to the process, and the pages that were opened through it."""
 
     async def __aenter__(self) -> Self:
         self._wire = await Wire.to(await started().address())
-        self._context = (await self._wire.send("Target.createBrowserContext"))["browserContextId"]
+        self._pages: list[Page] = []
         return self
 
     async def __aexit__(self, *_: object) -> None:
         with suppress(BrowserError, ConnectionError, TimeoutError):
-            await self._wire.send("Target.disposeBrowserContext", browserContextId=self._context)
+            for page in self._pages:
+                await page.close()
         await self._wire.close()
 
     async def open(self, url: str, *, width: int = 1280, height: int = 800, scheme: Scheme = "light") -> "Page":
         """A new page at this address, once it is loaded. Nothing is left of what others have kept: neither cookies nor storage."""
-        made = await self._wire.send("Target.createTarget", url="about:blank", browserContextId=self._context)
-        session = (await self._wire.send("Target.attachToTarget", targetId=made["targetId"], flatten=True))["sessionId"]
-        page = Page(self._wire, session)
+        idle = started().idle
+        tab = idle.pop() if idle else (await self._wire.send("Target.createTarget", url="about:blank"))["targetId"]
+        session = (await self._wire.send("Target.attachToTarget", targetId=tab, flatten=True))["sessionId"]
+        page = Page(self._wire, tab, session)
+        self._pages.append(page)
         for domain in ("Page", "Runtime", "Log", "Network"):
             await page.send(f"{domain}.enable")
         await page.send("Page.setLifecycleEventsEnabled", enabled=True)
@@ -144,9 +148,11 @@ class Browser:
 class Page:
     """A page, and what went wrong in it: `problems`."""
 
-    def __init__(self, wire: "Wire", session: str) -> None:
+    def __init__(self, wire: "Wire", tab: str, session: str) -> None:
         self.problems: list[str] = []
         self._wire = wire
+        self._tab = tab
+        self._is_open = True
         self._session = session
         self._loaded: set[str] = set()
         self._has_loaded = asyncio.Event()
@@ -167,9 +173,15 @@ class Page:
                 await self._has_loaded.wait()
 
     async def close(self) -> None:
-        """Have it gone."""
-        await self.send("Page.close")
+        """Have it gone, with all that was set in it; its tab is for the next."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        await self.go("about:blank")
+        await self.send("Page.resetNavigationHistory")
+        await self._wire.send("Target.detachFromTarget", sessionId=self._session)
         del self._wire.hearers[self._session]
+        started().idle.append(self._tab)
 
     async def evaluate(self, script: str) -> Any:
         """The value of an expression; a promise's value where it is one."""
@@ -276,6 +288,8 @@ class Page:
                 self.problems.append(f"thrown: {_thrown(params['exceptionDetails'])}")
             case "Log.entryAdded" if params["entry"]["level"] == "error":
                 self.problems.append(f"{params['entry']['source']}: {params['entry']['text']} {params['entry'].get('url', '')}")
+            case "Page.javascriptDialogOpening" if not self._is_open:  # whether to leave what isn't saved
+                self._leaving = asyncio.create_task(self.send("Page.handleJavaScriptDialog", accept=True))
             case "Network.loadingFailed" if not params.get("canceled"):
                 self.problems.append(f"network: {params['errorText']}")
             case _:
