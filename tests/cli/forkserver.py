@@ -27,7 +27,6 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-
 PATIENCE = 120  # seconds that a command may take
 
 
@@ -43,7 +42,9 @@ class Forked(subprocess.Popen[str]):
         # As in subprocess: args, executable, preexec_fn, close_fds, pass_fds, cwd, env, …, then the pipes' two ends each.
         cwd, env = given[5], given[6]
         p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = given[10:16]
-        order = marshal.dumps({"words": self._words, "cwd": os.fspath(cwd or Path.cwd()), "env": {**(os.environ if env is None else env)}})
+        order = marshal.dumps(
+            {"words": self._words, "cwd": os.fspath(cwd or Path.cwd()), "env": {**(os.environ if env is None else env)}}
+        )
         self._status, theirs = os.pipe()
         self.pid = _server().fork(order, [p2cread, c2pwrite, errwrite, theirs])
         self._child_created = True
