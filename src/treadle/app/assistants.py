@@ -6,6 +6,7 @@ What an assistant is says `assistant`; what Treadle keeps for itself says `reser
 import re
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from treadle.loop.limits import Limits
 from treadle.tools.names import nearest
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 OURS = "treadle"  # the package whose assistants go first
@@ -230,7 +231,14 @@ def _order(point: "EntryPoint") -> tuple[str, bool, str]:
 
 
 def _package(point: "EntryPoint") -> tuple[str, str]:
-    return (point.dist.name, point.dist.version) if point.dist else ("", "")
+    return _name_and_version(point.dist) if point.dist else ("", "")
+
+
+@lru_cache(maxsize=256)
+def _name_and_version(dist: "Distribution") -> tuple[str, str]:
+    """Read once: each look parses the whole file that a package's description is in."""
+    told = dist.metadata
+    return told["Name"], told["Version"]
 
 
 def _taken(point: "EntryPoint", by: Installed) -> Broken:

@@ -29,8 +29,8 @@ def check(claims: Sequence[Claim]) -> None:
         if not isinstance(claim.route, Route | WebSocketRoute | Mount):
             raise SettingsError(f"The assistant {claim.owner} has to make routes of Starlette's; {claim.route!r} is none.")
     reserved = [Claim("", Mount(path, routes=[])) for path in PATHS]
-    for one, other in combinations([*claims, *reserved], 2):
-        if one.owner != other.owner and (path := _common(one.route, other.route)) is not None:
+    for one, other in combinations([_taken(claim) for claim in (*claims, *reserved)], 2):
+        if one.owner != other.owner and (path := _common(one, other)) is not None:
             raise SettingsError(_clash(one.owner, other.owner, path))
 
 
@@ -40,18 +40,32 @@ def _clash(one: str, other: str, path: str) -> str:
     return f"The assistant {one or other} wants {path}, which is the server's own."
 
 
-def _common(one: BaseRoute, other: BaseRoute) -> str | None:
+class _Taken(Struct, frozen=True):
+    """What a route takes, worked out once: each is compared with all others."""
+
+    owner: str
+    path: str
+    methods: set[str]
+    samples: list[str]
+    pattern: re.Pattern[str]
+
+    def takes(self, path: str) -> bool:
+        return path == self.path or self.pattern.match(path) is not None
+
+
+def _taken(claim: Claim) -> _Taken:
+    route = claim.route
+    return _Taken(claim.owner, _path(route), _methods(route), _samples(route), getattr(route, "path_regex", re.compile("$^")))
+
+
+def _common(one: _Taken, other: _Taken) -> str | None:
     """The path that both routes would take, as one of them writes it."""
-    if not _methods(one) & _methods(other):
+    if one.methods.isdisjoint(other.methods):
         return None
     for route, rival in ((one, other), (other, one)):
-        if any(_takes(rival, path) for path in _samples(route)):
-            return _path(route) or "/"
+        if any(rival.takes(path) for path in route.samples):
+            return route.path or "/"
     return None
-
-
-def _takes(route: BaseRoute, path: str) -> bool:
-    return path == _path(route) or getattr(route, "path_regex", re.compile("$^")).match(path) is not None
 
 
 def _samples(route: BaseRoute) -> list[str]:
