@@ -39,14 +39,13 @@ class Forked(subprocess.Popen[str]):
         super().__init__([sys.executable, *words], env=env, **how)
 
     def _execute_child(self, *given: Any) -> None:
-        # As in subprocess: args, executable, preexec_fn, close_fds, pass_fds, cwd, env, …, then the pipes' two ends each.
+        # As in subprocess: args, executable, preexec_fn, close_fds, pass_fds, cwd, env, …, the pipes' ends, …, start_new_session.
         cwd, env = given[5], given[6]
         p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = given[10:16]
-        order = marshal.dumps(
-            {"words": self._words, "cwd": os.fspath(cwd or Path.cwd()), "env": {**(os.environ if env is None else env)}}
-        )
+        environment = {**(os.environ if env is None else env)}
+        order = {"words": self._words, "cwd": os.fspath(cwd or Path.cwd()), "env": environment, "session": bool(given[21])}
         self._status, theirs = os.pipe()
-        self.pid = _server().fork(order, [p2cread, c2pwrite, errwrite, theirs])
+        self.pid = _server().fork(marshal.dumps(order), [p2cread, c2pwrite, errwrite, theirs])
         self._child_created = True
         devnull = getattr(self, "_devnull", None)
         for end, ours in ((p2cread, p2cwrite), (c2pwrite, c2pread), (errwrite, errread)):
@@ -196,6 +195,8 @@ def _run(files: list[int], path: int) -> None:
         os.dup2(given, number)
     for given in files:
         os.close(given)
+    if order.get("session"):
+        os.setsid()
     before = {*_folders(os.environ)}
     os.environ.clear()
     os.environ.update(order["env"])
