@@ -12,6 +12,8 @@ FAULTS := .venv-faults/.ready
 CONFORMANCE := .venv-conformance/.ready
 MODEL ?= llamacpp:qwen2.5-coder-1.5b
 
+unexport PYTHONDONTWRITEBYTECODE  # else each of many processes compiles every module anew
+
 .DEFAULT_GOAL := test
 PURE := core loop dialects tools guard
 BROWSERS := chromium chromium-browser google-chrome google-chrome-stable chrome

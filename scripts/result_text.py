@@ -31,14 +31,26 @@ Names = set[str]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+class Scope:
+    """A function or a module without the functions in it: what is there, walked once."""
+
+    def __init__(self, file: str, node: ast.AST) -> None:
+        self.file, self.node = file, node
+        self.own = [*_own(node)]
+        self.calls = [each for each in self.own if isinstance(each, ast.Call)]
+        self.assigned = [(target, value) for target, value in map(_assigned, self.own) if value is not None]
+
+
 class Folder:
     """The modules of one folder: which of their functions are handed the text of a result, and what they do with it."""
 
     def __init__(self, files: dict[str, ast.Module]) -> None:
-        self._files = files
         self._functions: dict[str, list[Function]] = {}
-        for node in [node for tree in files.values() for node in ast.walk(tree)]:
-            if isinstance(node, Function):
+        self._scopes: list[Scope] = []
+        for name, tree in files.items():
+            functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+            self._scopes += [Scope(name, each) for each in (tree, *functions)]
+            for node in functions:
                 self._functions.setdefault(node.name, []).append(node)
         self._given: dict[Function, Names] = {each: set() for some in self._functions.values() for each in some}
         while self._hand_on():
@@ -46,21 +58,19 @@ class Folder:
 
     def findings(self) -> Iterator[tuple[str, int, str]]:
         """File, line and what is done there."""
-        for name, tree in self._files.items():
-            for scope in [tree, *[node for node in ast.walk(tree) if isinstance(node, Function)]]:
-                texts = self._texts(scope)
-                for node in _own(scope):
-                    if what := _reads(node, texts):
-                        yield name, node.lineno, what
+        for scope in self._scopes:
+            texts = self._texts(scope)
+            for node in scope.own:
+                if what := _reads(node, texts):
+                    yield scope.file, node.lineno, what
 
     def _hand_on(self) -> bool:
         """Whether one more parameter was found that is given the text of a result."""
         before = sum(map(len, self._given.values()))
-        for tree in self._files.values():
-            for scope in [tree, *[node for node in ast.walk(tree) if isinstance(node, Function)]]:
-                texts = self._texts(scope)
-                for call in [node for node in _own(scope) if isinstance(node, ast.Call)]:
-                    self._give(call, texts)
+        for scope in self._scopes:
+            texts = self._texts(scope)
+            for call in scope.calls:
+                self._give(call, texts)
         return sum(map(len, self._given.values())) > before
 
     def _give(self, call: ast.Call, texts: Names) -> None:
@@ -70,13 +80,12 @@ class Folder:
                 if _is_text(value, texts):
                     self._given[function].add(name)
 
-    def _texts(self, scope: ast.AST) -> Names:
+    def _texts(self, scope: Scope) -> Names:
         """The names in a function that stand for the text of a result, or for several."""
-        texts = set(self._given.get(scope, ())) if isinstance(scope, Function) else set[str]()
+        texts = set(self._given.get(scope.node, ())) if isinstance(scope.node, Function) else set[str]()
         for _ in range(3):  # a name may be given on to another one before it
-            for node in _own(scope):
-                target, value = _assigned(node)
-                if value is not None and _is_text(value, texts):
+            for target, value in scope.assigned:
+                if _is_text(value, texts):
                     texts |= {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
         return texts
 

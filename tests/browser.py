@@ -15,9 +15,11 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
@@ -63,43 +65,75 @@ class BrowserError(AssertionError):
     """The browser, or a page in it, did something else than the test wants."""
 
 
-class Browser:
-    """One process with a profile of its own, which both are gone at the end."""
+class Chromium:
+    """The one process of all browsers of these tests, with a profile that is gone at the end, and with tabs that nobody uses."""
 
-    async def __aenter__(self) -> Self:
+    def __init__(self) -> None:
+        self.idle: list[str] = []  # a new tab takes as much time as a page
         program = chromium()
         assert program, "mark the test with `needs_browser`"
         self._profile = Path(tempfile.mkdtemp(prefix="treadle-browser-"))
-        self._log = (self._profile / "log").open("wb")
-        self._process = await asyncio.create_subprocess_exec(
-            program,
-            *SWITCHES,
-            f"--user-data-dir={self._profile}",
-            "about:blank",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            env={"PATH": os.environ["PATH"], "HOME": str(self._profile), "LANG": "C.UTF-8", "TZ": "UTC"},
-            start_new_session=True,
-        )
-        try:
-            self._wire = await Wire.to(await self._address())
-        except BaseException:
-            await self._end()
-            raise
+        with (self._profile / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [program, *SWITCHES, f"--user-data-dir={self._profile}", "about:blank"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={"PATH": os.environ["PATH"], "HOME": str(self._profile), "LANG": "C.UTF-8", "TZ": "UTC"},
+                start_new_session=True,
+            )
+
+    async def address(self) -> str:
+        """Where it can be talked to, which it writes down once it is up."""
+        written, deadline = self._profile / "DevToolsActivePort", time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and self._process.poll() is None:
+            with suppress(FileNotFoundError):
+                lines = written.read_text().split()
+                if len(lines) == 2:
+                    return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
+            await asyncio.sleep(0.02)
+        raise BrowserError(f"the browser didn't come up: {(self._profile / 'log').read_text(errors='replace')[-2000:]}")
+
+    def end(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # its own group: everything it has started, and nothing else
+        self._process.wait()
+        shutil.rmtree(self._profile, ignore_errors=True)
+
+
+@cache
+def started() -> Chromium:
+    """The one process, once a test needs it."""
+    return Chromium()
+
+
+def end() -> None:
+    """Have it gone, if there is one."""
+    if started.cache_info().currsize:
+        started().end()
+
+
+class Browser:
+    """A connection to the process, and the pages that were opened through it."""
+
+    async def __aenter__(self) -> Self:
+        self._wire = await Wire.to(await started().address())
+        self._pages: list[Page] = []
         return self
 
     async def __aexit__(self, *_: object) -> None:
         with suppress(BrowserError, ConnectionError, TimeoutError):
-            await self._wire.send("Browser.close")
+            for page in self._pages:
+                await page.close()
         await self._wire.close()
-        await self._end()
 
     async def open(self, url: str, *, width: int = 1280, height: int = 800, scheme: Scheme = "light") -> "Page":
         """A new page at this address, once it is loaded. Nothing is left of what others have kept: neither cookies nor storage."""
-        target = (await self._wire.send("Target.createTarget", url="about:blank"))["targetId"]
-        session = (await self._wire.send("Target.attachToTarget", targetId=target, flatten=True))["sessionId"]
-        page = Page(self._wire, session)
+        idle = started().idle
+        tab = idle.pop() if idle else (await self._wire.send("Target.createTarget", url="about:blank"))["targetId"]
+        session = (await self._wire.send("Target.attachToTarget", targetId=tab, flatten=True))["sessionId"]
+        page = Page(self._wire, tab, session)
+        self._pages.append(page)
         for domain in ("Page", "Runtime", "Log", "Network"):
             await page.send(f"{domain}.enable")
         await page.send("Page.setLifecycleEventsEnabled", enabled=True)
@@ -110,33 +144,15 @@ class Browser:
         await page.go(url)
         return page
 
-    async def _address(self) -> str:
-        """Where it can be talked to, which it writes down once it is up."""
-        written, deadline = self._profile / "DevToolsActivePort", time.monotonic() + PATIENCE
-        while time.monotonic() < deadline and self._process.returncode is None:
-            with suppress(FileNotFoundError):
-                lines = written.read_text().split()
-                if len(lines) == 2:
-                    return f"ws://127.0.0.1:{lines[0]}{lines[1]}"
-            await asyncio.sleep(0.02)
-        raise BrowserError(f"the browser didn't come up: {(self._profile / 'log').read_text(errors='replace')[-2000:]}")
-
-    async def _end(self) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), 5)
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # its own group: everything it has started, and nothing else
-        await self._process.wait()
-        self._log.close()
-        shutil.rmtree(self._profile, ignore_errors=True)
-
 
 class Page:
     """A page, and what went wrong in it: `problems`."""
 
-    def __init__(self, wire: "Wire", session: str) -> None:
+    def __init__(self, wire: "Wire", tab: str, session: str) -> None:
         self.problems: list[str] = []
         self._wire = wire
+        self._tab = tab
+        self._is_open = True
         self._session = session
         self._loaded: set[str] = set()
         self._has_loaded = asyncio.Event()
@@ -157,9 +173,15 @@ class Page:
                 await self._has_loaded.wait()
 
     async def close(self) -> None:
-        """Have it gone."""
-        await self.send("Page.close")
+        """Have it gone, with all that was set in it; its tab is for the next."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        await self.go("about:blank")
+        await self.send("Page.resetNavigationHistory")
+        await self._wire.send("Target.detachFromTarget", sessionId=self._session)
         del self._wire.hearers[self._session]
+        started().idle.append(self._tab)
 
     async def evaluate(self, script: str) -> Any:
         """The value of an expression; a promise's value where it is one."""
@@ -266,6 +288,8 @@ class Page:
                 self.problems.append(f"thrown: {_thrown(params['exceptionDetails'])}")
             case "Log.entryAdded" if params["entry"]["level"] == "error":
                 self.problems.append(f"{params['entry']['source']}: {params['entry']['text']} {params['entry'].get('url', '')}")
+            case "Page.javascriptDialogOpening" if not self._is_open:  # whether to leave what isn't saved
+                self._leaving = asyncio.create_task(self.send("Page.handleJavaScriptDialog", accept=True))
             case "Network.loadingFailed" if not params.get("canceled"):
                 self.problems.append(f"network: {params['errorText']}")
             case _:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -77,6 +78,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+def pytest_unconfigure() -> None:
+    """End the browser's process, where a test has started it."""
+    if "browser" in sys.modules:
+        sys.modules["browser"].end()
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """The address of a PostgreSQL database; tests that need one are skipped, with the reason, where there is none."""
@@ -88,7 +95,7 @@ def postgres():
 
 @pytest.fixture(scope="session")
 def browser():
-    """One browser for all tests, with the loop it lives in."""
+    """One browser for all tests that only look, with the loop it lives in."""
     from browser import Browser  # few tests need it
 
     with asyncio.Runner() as runner:

@@ -3,12 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from cli.forkserver import Forked
 from treadle.app.home import close_homes, home_of_person, open_home
 from treadle.app.jobs import JobNotFound, Jobs, JobTaken, masked
 
@@ -26,7 +26,7 @@ with jobs.held(sys.argv[2]) as job:
 
 
 def holder(home: Path, job_id: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen([sys.executable, "-c", HOLDS, str(home), job_id], stdout=subprocess.PIPE, text=True)
+    process = Forked(["-c", HOLDS, str(home), job_id], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process

@@ -8,8 +8,6 @@ import asyncio
 import json
 import logging
 import os
-import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -19,6 +17,7 @@ import msgspec
 import pytest
 
 import wire
+from cli.forkserver import ran
 from guard.credentials import Maker
 from guard.planted import BY_LOOKS
 from server.running import Serving, assistant, host
@@ -50,11 +49,16 @@ def stretches(secret: str) -> list[bytes]:
 
 
 STRETCHES = {stretch for _, secret in PLANTED for stretch in stretches(secret)}
+PART = 5  # letters; wherever a stretch begins, one of its parts begins at a multiple of STEP
+STEP = LEAST - PART + 1
+PARTS = {stretch[start : start + PART] for stretch in STRETCHES for start in range(STEP)}
 
 
 def leaked(told: bytes) -> list[bytes]:
     """Where something of a secret is there."""
-    places = [start for start in range(len(told)) if told[start : start + LEAST] in STRETCHES]
+    near = [place for place in range(0, len(told), STEP) if told[place : place + PART] in PARTS]
+    starts = [start for place in near for start in range(max(0, place - STEP + 1), place + 1)]
+    places = [start for start in starts if told[start : start + LEAST] in STRETCHES]
     return [told[max(0, start - 60) : start + 40] for start in places[:5]]
 
 
@@ -86,11 +90,10 @@ def treadle(home: Path, *words: str) -> bytes:
 
 def other_process(home: Path, *words: str, code: int = 0) -> bytes:
     """What Python says in another process."""
-    tests = str(Path(__file__).parents[1])
-    environment = {**os.environ, "TREADLE_HOME": str(home), "PYTHONPATH": os.pathsep.join([*sys.path, tests])}
-    done = subprocess.run([sys.executable, *words], capture_output=True, env=environment, check=False, timeout=60)
+    path = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(Path(__file__).parents[1])])
+    done = ran(*words, env={**os.environ, "TREADLE_HOME": str(home), "PYTHONPATH": path})
     assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
+    return (done.stdout + done.stderr).encode()
 
 
 @tool(effect="read")

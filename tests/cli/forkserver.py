@@ -1,42 +1,51 @@
-"""Starts `treadle` as a process without importing everything anew: a server that has all modules imported forks for each command.
+"""Starts `python …` as a process without importing everything anew: a server that has all modules imported forks for each command.
 
-A command costs a few milliseconds instead of up to a second, and is otherwise what `python -m treadle.cli.main` is: its own process
-with its own environment, folder and files, killed by signals, with an exit status. No thread and no event loop live in the server,
-so that forking is safe. What is about the start itself (`-X importtime`, Python's own variables) takes a new interpreter.
+A command costs a few milliseconds instead of a second, and is otherwise what `python -m treadle.cli.main`, `python -c CODE` or
+`python FILE` is: its own process with its own environment, folder and files, killed by signals, with an exit status. No thread and
+no event loop live in the server, so that forking is safe. What is about the start itself (`-X importtime`, what is imported when,
+Python's own variables) takes a new interpreter. `launched` is a command line for whoever starts programs by one.
 """
 
 import array
 import atexit
 import importlib
-import json
+import marshal
 import os
 import pkgutil
+import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import types
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
+
+PATIENCE = 120  # seconds that a command may take
 
 
 class Forked(subprocess.Popen[str]):
     """A command as `subprocess.Popen` has it, forked off the server of this process."""
 
-    def __init__(self, words: Sequence[str], *, env: Mapping[str, str], **how: Any) -> None:
+    def __init__(self, words: Sequence[str], *, env: Mapping[str, str] | None = None, **how: Any) -> None:
         self._words = [*words]
         self._status = -1
         super().__init__([sys.executable, *words], env=env, **how)
 
     def _execute_child(self, *given: Any) -> None:
-        # As in subprocess: args, executable, preexec_fn, close_fds, pass_fds, cwd, env, …, then the pipes' two ends each.
+        # As in subprocess: args, executable, preexec_fn, close_fds, pass_fds, cwd, env, …, the pipes' ends, …, start_new_session.
         cwd, env = given[5], given[6]
         p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite = given[10:16]
-        order = json.dumps({"words": self._words, "cwd": os.fspath(cwd or Path.cwd()), "env": {**env}}).encode()
+        environment = {**(os.environ if env is None else env)}
+        order = {"words": self._words, "cwd": os.fspath(cwd or Path.cwd()), "env": environment, "session": bool(given[21])}
         self._status, theirs = os.pipe()
-        self.pid = _server().fork(order, [p2cread, c2pwrite, errwrite, theirs])
+        self.pid = _server().fork(marshal.dumps(order), [p2cread, c2pwrite, errwrite, theirs])
         self._child_created = True
         devnull = getattr(self, "_devnull", None)
         for end, ours in ((p2cread, p2cwrite), (c2pwrite, c2pread), (errwrite, errread)):
@@ -74,14 +83,35 @@ def forkable(words: Sequence[str], env: Mapping[str, str]) -> bool:
     return [*words][:2] == ["-m", "treadle.cli.main"] and not special
 
 
+def launched(*words: str) -> tuple[str, ...]:
+    """A command line that does what `python WORDS…` does, started by whoever likes."""
+    return (sys.executable, "-I", "-S", str(Path(__file__).with_name("launch.py")), _server().name, *words)
+
+
+def ran(*words: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    """What `python WORDS…` has printed, and how it ended."""
+    pipe = subprocess.PIPE
+    with Forked(words, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            out, err = process.communicate(timeout=PATIENCE)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess([*words], process.returncode, out, err)
+
+
 class _Server:
     def __init__(self) -> None:
+        self.name = f"treadle-fork-{token_hex(8)}"
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         kept["OPENBLAS_NUM_THREADS"] = "1"  # else numpy starts threads, in a process that forks
-        command = [sys.executable, str(Path(__file__)), str(theirs.fileno())]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=kept, stdin=subprocess.DEVNULL)
-        theirs.close()
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+            listening.bind("\0" + self.name)
+            listening.listen(64)
+            files = [theirs.fileno(), listening.fileno()]
+            command = [sys.executable, str(Path(__file__)), *map(str, files)]
+            self._process = subprocess.Popen(command, pass_fds=files, env=kept, stdin=subprocess.DEVNULL)
         self._socket = ours
         self._lock = threading.Lock()
         atexit.register(self.close)
@@ -107,21 +137,34 @@ def _server() -> _Server:
     return _Server()
 
 
-def _serve(connection: socket.socket) -> None:
+def _serve(connection: socket.socket, listening: socket.socket) -> None:
     """Fork for each order, until the client closes the connection."""
     while True:
-        data, files, *_ = socket.recv_fds(connection, 1, 5)
-        if not data:
+        ready, *_ = select.select([connection, listening], [], [])
+        if listening in ready:
+            with listening.accept()[0] as launching:
+                _fork(launching, listening, connection)
+        if connection in ready and not _fork(connection, listening):
             return
-        *files, path = files
-        if os.fork():
-            os.wait()
-        elif os.fork():
-            os._exit(0)  # so that init takes the supervisor over, and the server has nothing to wait for
-        else:
-            _supervise(connection, files, path)
-        for file in (*files, path):
-            os.close(file)
+
+
+def _fork(connection: socket.socket, *others: socket.socket) -> bool:
+    """Fork for the next order of a connection; False where none comes."""
+    data, files, *_ = socket.recv_fds(connection, 1, 5)
+    if not data:
+        return False
+    *files, path = files
+    if os.fork():
+        os.wait()
+    elif os.fork():
+        os._exit(0)  # so that init takes the supervisor over, and the server has nothing to wait for
+    else:
+        for other in others:
+            other.close()
+        _supervise(connection, files, path)
+    for file in (*files, path):
+        os.close(file)
+    return True
 
 
 def _supervise(connection: socket.socket, files: list[int], path: int) -> None:
@@ -148,11 +191,13 @@ def _run(files: list[int], path: int) -> None:
     """Be the command: never returns."""
     os.lseek(path, 0, os.SEEK_SET)
     with open(path, "rb") as file:
-        order = json.loads(file.read())
+        order = marshal.loads(file.read())
     for number, given in enumerate(files[:3]):
         os.dup2(given, number)
     for given in files:
         os.close(given)
+    if order.get("session"):
+        os.setsid()
     before = {*_folders(os.environ)}
     os.environ.clear()
     os.environ.update(order["env"])
@@ -160,14 +205,13 @@ def _run(files: list[int], path: int) -> None:
     if _shadow(set(_folders(os.environ)) - before):
         os.execv(sys.executable, [sys.executable, *order["words"]])
     sys.path = [order["cwd"], *_folders(os.environ), *[path for path in sys.path[1:] if path not in before]]
-    sys.argv = [sys.modules["treadle.cli.main"].__file__ or "", *order["words"][2:]]
     how = {"encoding": sys.stdout.encoding, "errors": sys.stdout.errors}
     sys.stdin = sys.__stdin__ = open(0, **how)  # noqa: SIM115 - open to the end
     sys.stdout = sys.__stdout__ = open(1, "w", **how)  # noqa: SIM115
     sys.stderr = sys.__stderr__ = open(2, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)  # noqa: SIM115
     code: Any = 1
     try:
-        code = sys.modules["treadle.cli.main"].main()
+        code = _called(order["words"])
     except SystemExit as end:
         code = end.code
     except BaseException as error:  # noqa: BLE001 - as the interpreter does
@@ -175,6 +219,26 @@ def _run(files: list[int], path: int) -> None:
         if isinstance(error, KeyboardInterrupt):
             code = -signal.SIGINT
     _exit(code)
+
+
+def _called(words: list[str]) -> Any:
+    """Do what the interpreter does with these words."""
+    match words:
+        case ["-W", action, *rest]:
+            warnings.simplefilter(action)
+            return _called(rest)
+        case ["-m", "treadle.cli.main", *rest]:
+            sys.argv = [sys.modules["treadle.cli.main"].__file__ or "", *rest]
+            return sys.modules["treadle.cli.main"].main()
+        case ["-c", code, *rest]:
+            sys.argv = ["-c", *rest]
+            sys.modules["__main__"] = main = types.ModuleType("__main__")
+            exec(compile(code, "<string>", "exec"), vars(main))
+        case [path, *_]:
+            sys.argv = words
+            sys.path[0] = str(Path(path).parent)
+            runpy.run_path(path, run_name="__main__")
+    return 0
 
 
 def _folders(env: Mapping[str, str]) -> list[str]:
@@ -226,4 +290,4 @@ if __name__ == "__main__":
     import gc
 
     gc.freeze()
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(*[socket.socket(fileno=int(file)) for file in sys.argv[1:]])

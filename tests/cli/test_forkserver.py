@@ -1,12 +1,14 @@
 """A command that is forked off the server is the command that a new interpreter would be."""
 
+import os
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
-from cli.forkserver import Forked, forkable
+from cli.forkserver import Forked, forkable, launched, ran
 from cli.running import asks, command, environment, script
 
 COMMANDS = [
@@ -56,3 +58,46 @@ def test_what_is_for_the_interpreter_itself_takes_a_new_one(home):
     assert not forkable(line, environment(home, PYTHONWARNINGS="error"))
     assert not forkable(line, environment(home, LANG="de_DE.UTF-8"))
     assert not forkable(["-c", "pass"], environment(home))
+
+
+PROGRAM = (
+    "import os, sys; print(sys.argv[1:], os.environ['WHO'], os.getcwd(), __name__, sys.stdin.read()); sys.exit(int(sys.argv[1]))"
+)
+
+
+@pytest.mark.parametrize("as_file", [False, True], ids=["-c", "file"])
+def test_a_program_is_what_it_would_be_in_a_new_interpreter_also_where_it_is_launched_by_others(tmp_path, as_file):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    words = [str(tmp_path / "program.py") if as_file else "-c", *([] if as_file else [PROGRAM]), "7", "x"]
+    given = {"env": {"PATH": os.environ["PATH"], "WHO": "ann"}, "cwd": tmp_path, "text": True, "stdin": subprocess.PIPE}
+    seen = []
+    for line in ([sys.executable, *words], launched(*words)):
+        with subprocess.Popen(line, stdout=subprocess.PIPE, **given) as process:
+            seen.append((process.communicate("said", timeout=60)[0], process.returncode))
+    assert seen[0] == seen[1] == (f"['7', 'x'] ann {tmp_path} __main__ said\n", 7)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_what_is_launched_gets_the_signals_and_ends_as_the_program_does(number):
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    with subprocess.Popen(launched("-c", code), stdout=subprocess.PIPE, text=True) as process:
+        program = int(process.stdout.readline())
+        assert program != process.pid
+        os.kill(process.pid if number == signal.SIGTERM else program, number)
+        assert process.wait(60) == -number
+    with pytest.raises(ProcessLookupError):
+        os.kill(program, 0)
+
+
+def test_with_a_session_of_its_own_a_program_leads_its_group():
+    code = "import os; print(os.getpgrp() == os.getsid(0) == os.getpid())"
+    for alone in (True, False):
+        with Forked(["-c", code], stdout=subprocess.PIPE, text=True, start_new_session=alone) as process:
+            assert process.communicate(timeout=60)[0] == f"{alone}\n"
+
+
+def test_warnings_are_errors_where_that_is_asked_for():
+    warns = "import warnings; warnings.warn('odd'); print('on')"
+    assert ran("-c", warns).stdout == "on\n"
+    done = ran("-W", "error", "-c", warns)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "UserWarning: odd")

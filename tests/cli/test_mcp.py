@@ -16,7 +16,8 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
 
 from assistants.coding.stage import MENDED, needs_git, project
-from cli.running import PATIENCE, TOOLBOX, asks, command, environment, opened, script, treadle
+from cli.forkserver import launched
+from cli.running import PATIENCE, TOOLBOX, asks, environment, opened, script, treadle
 
 OFFERED = str(Path(__file__).parents[1] / "server" / "offered.py")
 INITIALIZE = {
@@ -123,7 +124,7 @@ def test_a_signal_ends_it_at_once_although_the_client_says_nothing(home, number)
 
 
 def connected(home, *words, **how):
-    program, *arguments = command("mcp", *words)
+    program, *arguments = launched("-m", "treadle.cli.main", "mcp", *words)
     server = StdioServerParameters(command=program, args=arguments, env=environment(home), cwd=home)
     return Client(server, **how)
 
@@ -223,13 +224,8 @@ async def _later(context, params):
 
 
 def test_over_http_it_serves_this_machine_alone(home):
-    serving = subprocess.Popen(
-        command("mcp", "--tools", TOOLBOX, "--http", "0"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(home),
-    )
+    pipe = subprocess.PIPE
+    serving = opened("mcp", "--tools", TOOLBOX, "--http", "0", stdout=pipe, stderr=pipe, text=True, env=environment(home))
     try:
         url = serving.stderr.readline().strip()
         assert url.startswith("http://127.0.0.1:")

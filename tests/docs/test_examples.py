@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from cli.forkserver import ran
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_the_example_runs(example, tmp_path, monkeypatch):
     monkeypatch.setenv("TREADLE_HOME", str(tmp_path))
-    done = subprocess.run([sys.executable, "-W", "error", str(example)], capture_output=True, text=True, check=False, timeout=60)
+    done = ran("-W", "error", str(example))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip()
 

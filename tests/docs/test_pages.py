@@ -1,11 +1,12 @@
 """What the pages say is true: links lead somewhere, modules are all named, and the code in them runs."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from cli.forkserver import ran
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "examples" / "README.md", ROOT / "bench" / "README.md"])
@@ -40,8 +41,7 @@ def python_blocks() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("block", [block for _, block in python_blocks()], ids=[name for name, _ in python_blocks()])
 def test_the_code_in_the_pages_runs(block, tmp_path):
-    done = subprocess.run([sys.executable, "-W", "error", "-c", block], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert done.stderr == ""
+    assert ran("-W", "error", "-c", block, cwd=tmp_path).stderr == ""
 
 
 def test_the_changelog_knows_this_version():

@@ -93,11 +93,11 @@ def test_killed_twice_at_writes_of_either_life(nursery, tmp_path):
 def test_killed_at_random_instants_a_run_reaches_the_same_answer(nursery, tmp_path):
     chance = random.Random(4711)
     landed = 0
-    for number in range(25):  # `bench.faults random` does it a thousand times
+    for number in range(12):  # `make faults` does it a thousand times
         home = tmp_path / str(number)
         report = nursery.life(home, resume=False, kill_at=chance.uniform(0.0, 0.2))
         while report["killed"] and chance.random() < 0.3:
             report = nursery.life(home, resume=True, kill_at=chance.uniform(0.0, 0.15))
         landed += report["killed"]
         check(home, finish(nursery, home))
-    assert landed > 12
+    assert landed > 6

@@ -17,8 +17,8 @@ def test_runs_of_workers_that_die_are_taken_over_within_two_leases(tmp_path):
         folder = tmp_path / str(lease)
         folder.mkdir()
         with database() as url:
-            found = crowded(Crowd(8, url, lease=lease, within=3 * lease, runs=9), folder, lambda _: None)
-        assert found.kills == 8
+            found = crowded(Crowd(5, url, lease=lease, within=3 * lease, runs=6), folder, lambda _: None)
+        assert found.kills == 5
         assert found.right, (found.wrong, found.audit, [each for each in found.verdicts if not each.right])
         taken = [seconds / lease for seconds in sorted(found.takeovers)]
         if taken and taken[len(taken) // 2] < 2:

@@ -20,8 +20,8 @@ from treadle.models.llamacpp.child import Settings, close_children, running
 from treadle.models.llamacpp.model import LlamaCpp
 from wire import ask, hear, text_in
 
-SHORT = Options(temperature=0, max_tokens=12)
-LONG = "You are a clerk in a shop that sells lamps, chairs and tables. " * 12  # long enough to be worth keeping
+SHORT = Options(temperature=0, max_tokens=4)
+LONG = "You are a clerk in a shop that sells lamps, chairs and tables. " * 10  # long enough to be worth keeping
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters, types
 
 from attachments import PDF, png, wav
+from cli.forkserver import launched
 from treadle import Agent, Audio, Document, Functions, Image, RunContext, Scripted, ToolResult, allow, ask, deny, open_home, tool
 from treadle.app.home import close_home
 from treadle.engine.setup import Answer
@@ -27,10 +28,15 @@ PATIENCE = 60  # seconds
 ERAS = pytest.mark.parametrize("era", ["auto", "legacy"])  # clients of 2026, and those before
 
 
-def program(folder, *words):
+def program(folder, *words, start=launched):
     """`treadle mcp` as a client starts it."""
-    command = [sys.executable, "-m", "treadle.cli.main", "mcp", "--tools", TOOLS, "--workspace", str(folder), *words]
+    command = start("-m", "treadle.cli.main", "mcp", "--tools", TOOLS, "--workspace", str(folder), *words)
     return command, {"TREADLE_HOME": str(data_of(folder))}
+
+
+def new(*words):
+    """Python's own command line, as somebody else has it."""
+    return (sys.executable, *words)
 
 
 def data_of(folder):
@@ -463,7 +469,7 @@ def check(heard):
 
 
 def test_somebody_elses_client_understands_us(tmp_path):
-    command, env = program(tmp_path, "--allow", "wipe")
+    command, env = program(tmp_path, "--allow", "wipe", start=new)
     done = subprocess.run(
         [sys.executable, STRANGER, "stdio", *command], capture_output=True, text=True, timeout=90, check=False, env={**ENV, **env}
     )
@@ -474,7 +480,7 @@ def test_somebody_elses_client_understands_us(tmp_path):
 
 
 def test_somebody_elses_client_understands_us_over_http(tmp_path):
-    command, env = program(tmp_path, "--allow", "wipe", "--http", "0", "--no-token")
+    command, env = program(tmp_path, "--allow", "wipe", "--http", "0", "--no-token", start=new)
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**ENV, **env}) as serving:
         try:
             assert serving.stderr is not None

@@ -6,13 +6,13 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
 
 import pytest
 
+from cli.forkserver import Forked
 from cli.running import environment, script, start, treadle
 from server.running import host
 from treadle.core.errors import SettingsError
@@ -58,9 +58,9 @@ print("closed", len(_homes), flush=True)
 @contextmanager
 def process(home, grace=1):
     """A server with assistants of its own."""
-    run = [sys.executable, "-c", OWN, str(grace), str(home / "go")]
+    run = ["-c", OWN, str(grace), str(home / "go")]
     pipe = subprocess.PIPE
-    with subprocess.Popen(run, stdout=pipe, stderr=pipe, text=True, env=environment(home)) as server:
+    with Forked(run, stdout=pipe, stderr=pipe, text=True, env=environment(home)) as server:
         try:
             yield server, server.stdout.readline().strip().rstrip("/")
         finally:

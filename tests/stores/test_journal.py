@@ -2,10 +2,10 @@
 
 import asyncio
 import subprocess
-import sys
 
 import pytest
 
+from cli.forkserver import Forked
 from treadle.core.entries import Finished, Opened, Resumed, Said
 from treadle.core.errors import RunNotFound, RunTaken
 from treadle.stores.journal import DatabaseJournal, MemoryJournal, Wanted, place_of
@@ -184,8 +184,8 @@ print(asyncio.run(race()))
 
 def test_of_two_processes_that_append_at_the_same_place_one_wins(place):
     where = [place.kind, place.url or str(place.path), place.schema]
-    args = [[sys.executable, "-c", RACE, *where, me] for me in ("left", "right")]
-    racers = [subprocess.Popen(each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for each in args]
+    args = [["-c", RACE, *where, me] for me in ("left", "right")]
+    racers = [Forked(each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for each in args]
     for racer in racers:
         assert racer.stdout.readline() == "ready\n"
     for racer in racers:

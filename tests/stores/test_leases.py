@@ -4,11 +4,11 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 from concurrent.futures import wait
 
 import pytest
 
+from cli.forkserver import Forked
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunTaken
 from treadle.stores.journal import DatabaseJournal
@@ -196,7 +196,7 @@ except RunTaken as error:
 
 def test_a_process_that_was_frozen_and_wakes_is_fenced_off(place):
     where = [place.kind, place.url or str(place.path), place.schema]
-    worker = subprocess.Popen([sys.executable, "-c", FROZEN, *where], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    worker = Forked(["-c", FROZEN, *where], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert worker.stdout.readline() == "under way\n"
     os.kill(worker.pid, signal.SIGSTOP)
 

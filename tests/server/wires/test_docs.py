@@ -1,12 +1,11 @@
 """What the page about the wires shows works."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from cli.forkserver import ran
 from server.running import Serving, assistant
 from server.wires.callers import asked
 from treadle.models.scripted import Scripted
@@ -27,6 +26,6 @@ BONN = asked("weather", {"city": "Bonn"})
 def test_the_example_works(tmp_path, number, replies, shown):
     with Serving(tmp_path, [assistant("courses")], Scripted(*replies)) as server:
         code = BLOCKS[number].replace("http://localhost:8080", server.url)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+        done = ran("-c", code)
     assert (done.returncode, shown in done.stdout) == (0, True), done.stderr
     assert len(BLOCKS) == 3

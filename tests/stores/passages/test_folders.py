@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from cli.forkserver import Forked
 from treadle.core.errors import SettingsError
 from treadle.models.embeddings.hashed import Hashed
 from treadle.stores.passages.connections import open_passages
@@ -450,8 +451,8 @@ asyncio.run(main())
 
 
 def child(tmp_path, *folders):
-    command = [sys.executable, "-c", CHILD, str(tmp_path / "passages.db"), *map(str, folders)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    words = ["-c", CHILD, str(tmp_path / "passages.db"), *map(str, folders)]
+    return Forked(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def start(process):

@@ -1,8 +1,6 @@
 """Vectors in memory and in the file: the same are nearest either way, and what is held is always what the file has."""
 
 import asyncio
-import subprocess
-import sys
 import threading
 from random import Random
 
@@ -10,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cli.forkserver import ran
 from properties import examples
 from treadle.models.embeddings.hashed import Hashed
 from treadle.models.embeddings.vectors import unit
@@ -252,8 +251,7 @@ def test_what_another_process_adds_and_removes_is_seen_by_the_next_search(path):
     async def main():
         async with Passages(path, Hashed()) as store:
             before = await store.search("word5 word6 word7 shared", how="meaning", limit=1)
-            command = [sys.executable, "-c", ADDS, str(path)]
-            await asyncio.to_thread(subprocess.run, command, check=True)
+            (await asyncio.to_thread(ran, "-c", ADDS, str(path))).check_returncode()
             after = await store.search("word5 word6 word7 shared", how="meaning", limit=1)
             return before[0].passage.source, after[0].passage.source
 

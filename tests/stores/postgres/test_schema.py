@@ -3,13 +3,13 @@
 import asyncio
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from cli.forkserver import Forked
 from treadle import Agent, Runs, Scripted, tool
 from treadle.core.entries import Opened
 from treadle.core.errors import JournalError
@@ -129,8 +129,8 @@ asyncio.run(opening())
 
 
 def test_processes_that_come_at_once_make_the_schema_once(in_postgres):
-    args = [[sys.executable, "-c", OPENING, in_postgres.url, in_postgres.schema, f"r{number}"] for number in range(3)]
-    openers = [subprocess.Popen(each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for each in args]
+    args = [["-c", OPENING, in_postgres.url, in_postgres.schema, f"r{number}"] for number in range(3)]
+    openers = [Forked(each, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for each in args]
     for opener in openers:
         assert opener.stdout.readline() == "ready\n"
     for opener in openers:

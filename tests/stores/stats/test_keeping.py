@@ -3,13 +3,12 @@
 import asyncio
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from cli.forkserver import ran
 from stores.places import Place
 from stores.stats.journals import DAY, NOON, a_run, one_round, write
 from treadle.core.entries import Approved, Finished, Forked, Opened, Refused, Resumed, Said
@@ -209,7 +208,7 @@ with database.apart() as connection:
 def test_a_process_that_is_killed_leaves_what_the_next_one_goes_on_from(place, after, done):
     asyncio.run(write(place.open(), some_runs(8)))
     where = [place.kind, place.url or str(place.path), place.schema, str(after), str(Path(__file__).parents[2])]
-    killed = subprocess.run([sys.executable, "-c", KILLED, *where], check=False, timeout=60)
+    killed = ran("-c", KILLED, *where)
     assert killed.returncode == -signal.SIGKILL
     assert place.execute("SELECT count(*) FROM stats_runs") == [(done,)]
     found, _ = counted(place)

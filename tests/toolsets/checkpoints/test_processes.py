@@ -12,6 +12,7 @@ from contextlib import suppress
 
 import pytest
 
+from cli.forkserver import Forked
 from treadle.toolsets.checkpoints import Change, Checkpoints
 
 run = asyncio.run
@@ -41,8 +42,9 @@ def folder(tmp_path):
 
 
 def start(folder, store, name, times):
-    command = [sys.executable, "-c", CHANGES, str(folder), str(store), name, str(times)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    child = Forked(
+        ["-c", CHANGES, str(folder), str(store), name, str(times)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert child.stdout.readline() == "ready\n"
     return child
 

@@ -98,17 +98,37 @@ def empty(folder):
 @pytest.fixture
 def remote(tmp_path):
     path = tmp_path / "remote.git"
-    subprocess.run(["git", "init", "-q", "--bare", str(path)], check=True)
+    if not path.exists():
+        subprocess.run(["git", "init", "-q", "--bare", str(path)], check=True)
     return path
 
 
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    """A folder for what is made once and copied for each test."""
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def room(empty, remote):
+def room(folder, tmp_path, kept):
     """A repository with a commit on main, a remote that has it, and a branch of ours."""
-    empty.put("a.txt", "one\n")
-    empty.git("add", "a.txt")
-    empty.git("commit", "-qm", "first")
-    empty.git("remote", "add", "origin", str(remote))
-    empty.git("push", "-q", "origin", "main")
-    empty.git("switch", "-q", "-c", "treadle/work")
-    return empty
+    if not (kept / "work").exists():
+        _make(kept)
+    shutil.copytree(kept / "work", folder, symlinks=True, dirs_exist_ok=True)
+    shutil.copytree(kept / "remote.git", tmp_path / "remote.git", symlinks=True, dirs_exist_ok=True)
+    config = folder / ".git" / "config"
+    config.write_text(config.read_text().replace(str(kept), str(tmp_path)))
+    return Room(folder)
+
+
+def _make(kept):
+    (kept / "work").mkdir()
+    room = Room(kept / "work")
+    room.git("init", "-q", "-b", "main")
+    room.git("init", "-q", "--bare", str(kept / "remote.git"))
+    room.put("a.txt", "one\n")
+    room.git("add", "a.txt")
+    room.git("commit", "-qm", "first")
+    room.git("remote", "add", "origin", str(kept / "remote.git"))
+    room.git("push", "-q", "origin", "main")
+    room.git("switch", "-q", "-c", "treadle/work")

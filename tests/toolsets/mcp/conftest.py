@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from cli.forkserver import Forked, launched
 from treadle import RunContext
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
@@ -18,6 +19,10 @@ from treadle.toolsets.mcp import McpTools, Server
 
 ODD = str(Path(__file__).with_name("odd.py"))
 PATIENCE = 60  # seconds that anything may take
+
+
+def new(*words: str) -> tuple[str, ...]:
+    return (sys.executable, *words)
 
 
 class Odd:
@@ -28,13 +33,13 @@ class Odd:
         self._serving: list[subprocess.Popen[str]] = []
 
     def program(self, *words: str, **more: Any) -> Server:
-        """As a program."""
-        return Server(**{"name": "odd", "command": (sys.executable, ODD, *words, str(self.state)), "timeout": 30, **more})
+        """As a program: forked off a process that has the SDK imported, or a new one where processes are what it is about."""
+        start = new if {"new", "stubborn"} & {*words} else launched
+        return Server(**{"name": "odd", "command": start(ODD, *words, str(self.state)), "timeout": 30, **more})
 
     def serve(self, kind: str = "http") -> None:
         """Begin to serve over HTTP, at the port it had before if it had one."""
-        command = [sys.executable, ODD, kind, str(self.state)]
-        serving = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+        serving = Forked([ODD, kind, str(self.state)], stdout=subprocess.PIPE, text=True)
         self._serving.append(serving)
         assert serving.stdout is not None
         assert serving.stdout.readline() == "listening\n"

@@ -1,4 +1,4 @@
-"""An MCP server with odd tools, for tests. `python odd.py [legacy] [stubborn] [silent] [dead] [http] [sse] STATE`.
+"""An MCP server with odd tools, for tests. `python odd.py [new] [legacy] [stubborn] [silent] [dead] [http] [sse] STATE`.
 
 STATE is a folder: tests put files there to change what it says, and it writes there what has happened to it.
 """

@@ -24,7 +24,7 @@ def names(toolset):
 
 @BOTH
 def test_all_pages_are_listed_and_what_comes_back_is_told(odd, within, call, era):
-    toolset = mcp_tools(odd.program(*(["legacy"] if era == "legacy" else [])))
+    toolset = mcp_tools(odd.program("new", *(["legacy"] if era == "legacy" else [])))
     assert toolset.tools() == ()
     told = []
 
@@ -221,7 +221,7 @@ def test_a_listing_without_end_is_refused(odd, within):
 def test_leaving_while_it_is_entered_leaves_no_program_behind(odd):
     async def work():
         async with asyncio.timeout(60):
-            toolset = mcp_tools(odd.program("silent"))
+            toolset = mcp_tools(odd.program("new", "silent"))
             entering = asyncio.create_task(toolset.__aenter__())
             assert await odd.has("pid")
             entering.cancel()

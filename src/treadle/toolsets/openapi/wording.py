@@ -5,19 +5,17 @@ from html import unescape
 
 _TAG = re.compile(r"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)\s*>|</?[a-zA-Z][^<>]*>", re.DOTALL | re.IGNORECASE)
 _BREAK = re.compile(r"</(?:p|div|li|tr|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
-_SPACE = re.compile(r"[^\S\n]+")
-_LINES = re.compile(r"\s*\n\s*\n\s*|\s*\n\s*")
 LONGEST = 20_000  # characters that are looked at
 
 
 def plain(text: str) -> str:
-    """Text without tags, with single spaces."""
+    """Text without tags, with single spaces and without empty lines."""
     text = text[:LONGEST]
     if "<" in text:
         text = _TAG.sub("", _BREAK.sub("\n", text))
     if "&" in text:
         text = unescape(text)
-    return _LINES.sub("\n", _SPACE.sub(" ", text)).strip()
+    return "\n".join(words for line in text.split("\n") if (words := " ".join(line.split())))
 
 
 def shortened(text: str, most: int) -> str:
