@@ -88,7 +88,7 @@ faults: $(READY) $(FAULTS)  ## killed at every point and at random, on SQLite an
 conformance: $(READY) $(CONFORMANCE)  ## MCP's own conformance suite on our server and client
 	$(BIN)/python -m bench.conformance
 
-modules: $(READY)  ## renew the tables of modules in ARCHITECTURE.md
+modules: $(READY)  ## renew docs/modules.md
 	$(BIN)/python scripts/modules.py
 
 EXTRAS := local reading server coding courses mcp guidance openapi platform retrieval

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Dialect
-from treadle.dialects import named, names
+from treadle.dialects import dialect_names, get_dialect
 
 MEGABYTE = 1_000_000
 PIECE = 16
@@ -59,7 +59,7 @@ def _once(dialect: Dialect, pieces: Sequence[str]) -> float:
 
 def measure(name: str) -> bool:
     """Print a dialect's line; whether it keeps to the goals."""
-    dialect, cells, fine = named(name), list[str](), True
+    dialect, cells, fine = get_dialect(name), list[str](), True
     for reply in REPLIES:
         once, twice = (seconds(dialect, reply(dialect, size)) for size in (MEGABYTE, 2 * MEGABYTE))
         ratio = twice / once if once else 0.0
@@ -73,7 +73,7 @@ def measure(name: str) -> bool:
 def main(wanted: Sequence[str]) -> int:
     """All dialects, or those that are named."""
     print(f"{'':24}{'   '.join(f'{reply.__name__:17}' for reply in REPLIES)}")
-    kept = [measure(name) for name in wanted or names()]
+    kept = [measure(name) for name in wanted or dialect_names()]
     return 0 if all(kept) else 1
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle.core.messages import History, person
+from treadle.core.messages import History, person_message
 from treadle.core.requests import Options, ReplyEnded, Request
+from treadle.models.downloads.storage import models_folder
 from treadle.models.llamacpp.child import close_children
 from treadle.models.llamacpp.model import LlamaCpp
-from treadle.models.local import models_folder
 
 LONG = "You are a clerk in a shop that sells lamps, chairs and tables, and you answer briefly and politely. " * 25
 RESULTS = Path(__file__).parent / "results" / "local.md"
@@ -38,7 +38,9 @@ class Took(Struct, frozen=True):
 
 
 async def _ask(model: LlamaCpp, words: str, tokens: int) -> Took:
-    request = Request(LONG, History([person(words)]), options=Options(temperature=0, max_tokens=tokens, extra={"ignore_eos": True}))
+    request = Request(
+        LONG, History([person_message(words)]), options=Options(temperature=0, max_tokens=tokens, extra={"ignore_eos": True})
+    )
     began = time.perf_counter()
     ended = ReplyEnded("done")
     async for delta in model.reply(request):
@@ -50,10 +52,10 @@ async def _ask(model: LlamaCpp, words: str, tokens: int) -> Took:
 
 def _loaded(name: str, threads: int) -> LlamaCpp:
     """A model whose child is up, so that loading isn't measured."""
-    from treadle.models.llamacpp.child import running
+    from treadle.models.llamacpp.child import start_child
 
     model = LlamaCpp(name, context=4096, threads=threads)
-    running(model._settings)
+    start_child(model._settings)
     return model
 
 

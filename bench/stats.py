@@ -20,10 +20,10 @@ from treadle.core.calls import Allow, Call, ProblemKind, Result, Written
 from treadle.core.entries import Entry, Finished, Judged, Opened, Replied, Returned, Said, decode, encode
 from treadle.core.messages import Text
 from treadle.core.requests import Usage
-from treadle.stores.sqlite import open_database
-from treadle.stores.stats.asking import report
-from treadle.stores.stats.keeping import keep_up
-from treadle.stores.stats.values import Question
+from treadle.stores.sqlite import open_sqlite
+from treadle.stores.stats.aggregation import update_stats
+from treadle.stores.stats.reporting import build_report
+from treadle.stores.stats.values import StatsQuery
 
 RESULTS = Path(__file__).parent / "results" / "stats.md"
 CALLS = 5
@@ -80,16 +80,18 @@ def seconds(work: Callable[[], object]) -> float:
 
 def measure(path: Path, runs: int) -> tuple[dict[str, float], dict[str, float], float]:
     """Seconds of counting, seconds of asking, and the floor's."""
-    with closing(open_database(path)) as connection:
+    with closing(open_sqlite(path)) as connection:
         fill(connection, range(runs))
         floor = min(seconds(lambda: scan(connection)) for _ in range(2))
-        counting = {"the first time": seconds(lambda: keep_up(connection))}
-        counting["again, nothing new"] = seconds(lambda: keep_up(connection))
+        counting = {"the first time": seconds(lambda: update_stats(connection))}
+        counting["again, nothing new"] = seconds(lambda: update_stats(connection))
         fill(connection, range(runs, runs + NEW))
-        counting[f"again, {NEW} runs are new"] = seconds(lambda: keep_up(connection))
-        asking = {f"by {by}": seconds(lambda by=by: report(connection, Question(by))) for by in ("tool", "assistant", "day")}
-        week = Question("tool", since=BEGAN + 83 * DAY)
-        asking["by tool, the last seven of ninety days"] = seconds(lambda: report(connection, week))
+        counting[f"again, {NEW} runs are new"] = seconds(lambda: update_stats(connection))
+        asking = {
+            f"by {by}": seconds(lambda by=by: build_report(connection, StatsQuery(by))) for by in ("tool", "assistant", "day")
+        }
+        week = StatsQuery("tool", since=BEGAN + 83 * DAY)
+        asking["by tool, the last seven of ninety days"] = seconds(lambda: build_report(connection, week))
     return counting, asking, floor
 
 

@@ -19,7 +19,7 @@ import aiohttp
 
 from bench.machine import describe
 from bench.report import table
-from treadle import Assistant, Functions, Host, Model, Request, TextDelta, Traits, open_home, tool
+from treadle import Assistant, FunctionToolset, Host, Model, Request, TextDelta, Traits, open_home, tool
 from treadle.core.calls import Written
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Usage
 
@@ -56,12 +56,12 @@ def look() -> str:
 
 async def serve(folder: Path) -> None:
     """The server, which prints its address."""
-    from treadle.server.serving import serve as serving
+    from treadle.server.uvicorn_server import serve_http as serving
 
     async def model() -> Model:
         return Ticking()
 
-    clock = Assistant("clock", "Clock", "Says the time.", toolsets=lambda host: [Functions([look])])
+    clock = Assistant("clock", "Clock", "Says the time.", toolsets=lambda host: [FunctionToolset([look])])
     host = Host(open_home(folder), model)
     await serving([clock], host, port=0, no_token=True, on_listening=lambda url: print(url, flush=True))
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from treadle import Agent, Request, Scripted, allow, tool
-from treadle.models.scripted import Answer, calls
+from treadle.models.scripted import ScriptedReply, calls
 
 
 def ledger() -> Path:
@@ -29,7 +29,7 @@ def pay(amount: int) -> str:
     return "paid"
 
 
-def reply(request: Request) -> Answer | str:
+def reply(request: Request) -> ScriptedReply | str:
     """The same reply to the same conversation: the model of this example."""
     done = sum(message.role == "tools" for message in request.history)
     return calls(("pay", {"amount": (100, 200, 300)[done]})) if done < 3 else "All three are dealt with."

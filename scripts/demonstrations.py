@@ -17,21 +17,21 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.app.agent import Agent
-from treadle.app.assistant import Host
-from treadle.app.assistants import agent_of, assistant
-from treadle.app.home import close_homes, open_home
-from treadle.app.jobs import Jobs
-from treadle.app.models import LOCAL, model_of
-from treadle.app.session import AssistantSession
-from treadle.app.work import carry_out
+from treadle.agent.agent import Agent
+from treadle.agent.session import AssistantSession
 from treadle.core.entries import Entry, Finished, Opened, encode
 from treadle.core.seams import Model
-from treadle.server.demo.place import enter
-from treadle.server.demo.platform import platform
+from treadle.home import close_homes, open_home
+from treadle.jobs.execution import execute_job
+from treadle.jobs.store import Jobs
+from treadle.plugins.assistant import Host
+from treadle.plugins.assistants import assistant_agent, get_assistant
+from treadle.plugins.models import LOCAL, resolve_model
+from treadle.server.demo.home import enter_demo_home
+from treadle.server.demo.platform import demo_platform
 from treadle.server.demo.recordings import FOLDER
-from treadle.server.demo.samples import fill
-from treadle.server.runs.begun import Begun
+from treadle.server.demo.samples import create_demo_samples
+from treadle.server.runs.origin import RunOrigin
 
 MODEL = os.environ.get("TREADLE_MODEL") or f"llamacpp:{LOCAL}"
 
@@ -46,27 +46,27 @@ class Demonstration(Struct, frozen=True):
 
 async def talked(demonstration: Demonstration, name: str, host: Host) -> str:
     """A conversation, as on the workbench; the id of its run."""
-    return await _asked(agent_of(assistant(name), host, await host.model()), demonstration.questions, host)
+    return await _asked(assistant_agent(get_assistant(name), host, await host.model()), demonstration.questions, host)
 
 
 async def guided(demonstration: Demonstration, name: str, host: Host) -> str:
     """A conversation about the sample project."""
-    from treadle.assistants.guidance.projects import open_projects, user_of
+    from treadle.assistants.guidance.projects import open_projects, project_user_of
 
     async with open_projects(host) as store:
-        project = (await store.list_projects(user_of(host)))[0]
-        session = AssistantSession(assistant(name), host, {"project_id": project.id})
+        project = (await store.list_projects(project_user_of(host)))[0]
+        session = AssistantSession(get_assistant(name), host, {"project_id": project.id})
         return await _asked(session.agent(await host.model()), demonstration.questions, host)
 
 
 async def mended(demonstration: Demonstration, _: str, host: Host) -> str:
     """A job on the sample."""
-    from treadle.assistants.coding.kinds import kind
-    from treadle.assistants.coding.places import SAMPLES
+    from treadle.assistants.coding.job_kinds import find_coding_job_kind
+    from treadle.assistants.coding.workspaces import SAMPLES
 
     workspace, (what,) = str(host.home.folder / SAMPLES / "cart"), demonstration.questions
     job = Jobs(host.home.folder).create("coding", "debug", what, given={"description": what}, workspace=workspace)
-    await carry_out(job.id, kind("debug").work, host)
+    await execute_job(job.id, find_coding_job_kind("debug").work, host)
     return job.id
 
 
@@ -116,7 +116,7 @@ def written(name: str, entries: list[Entry], folder: Path) -> bytes:
     assert isinstance(last, Finished), "a run that is still open shows nothing"
     assert last.stopped in ("answered", "limit"), last.reason
     about = {"recording": {"title": DEMONSTRATIONS[name].title, "date": time.strftime("%Y-%m-%d", time.localtime(began))}}
-    first = replace(opened, origin={**Begun(name).origin, **about}, user="")  # anybody may go on from it
+    first = replace(opened, origin={**RunOrigin(name).origin, **about}, user="")  # anybody may go on from it
     lines = [encode(replace(each, at=round(each.at - began, 3))) for each in (first, *entries[1:])]
     text = b"\n".join(lines).replace(f"{folder}/".encode(), b"").replace(str(folder).encode(), b".") + b"\n"
     assert str(Path.home()).encode() not in text, "a path of this machine"
@@ -129,16 +129,16 @@ async def stage() -> AsyncGenerator[Host]:
     """A home with all samples, and the model."""
     with TemporaryDirectory(prefix="treadle-recording-") as folder:
         os.environ["TREADLE_HOME"] = folder
-        place = enter()
-        found = model_of(MODEL)
+        place = enter_demo_home()
+        found = resolve_model(MODEL)
 
         async def model() -> Model:
             return found
 
-        with platform(place):
+        with demo_platform(place):
             try:
                 host = Host(open_home(), model)
-                problems = await fill(host)
+                problems = await create_demo_samples(host)
                 assert not problems, problems
                 yield host
             finally:

@@ -21,8 +21,8 @@ PICTURES = ROOT / "docs" / "pictures"
 sys.path.insert(0, str(ROOT / "tests"))  # where the browser is
 
 from browser import Browser, Page, Scheme  # noqa: E402 - the line above finds it
-from treadle.server.demo.place import FOLDER, WORKSHOP  # noqa: E402 - the same
-from treadle.server.demo.samples import SAMPLES, made_in  # noqa: E402 - the same
+from treadle.server.demo.home import FOLDER, WORKSHOP  # noqa: E402 - the same
+from treadle.server.demo.samples import SAMPLES, created_samples  # noqa: E402 - the same
 
 WIDTH, HEIGHT = 1280, 880
 MOST = 250_000  # bytes of a picture
@@ -153,7 +153,7 @@ async def served(folder: Path, replies: tuple[Any, ...]) -> AsyncGenerator[str]:
 
 def _filled(folder: Path) -> None:
     deadline = time.monotonic() + PATIENCE
-    while len(made_in(folder)) < len(SAMPLES) and time.monotonic() < deadline:
+    while len(created_samples(folder)) < len(SAMPLES) and time.monotonic() < deadline:
         time.sleep(0.2)
 
 

@@ -21,10 +21,10 @@ PATTERNS = frozenset(("match", "fullmatch", "search", "findall", "finditer", "su
 KEEPING = frozenset(("strip", "lower", "casefold", "join", "splitlines"))  # what is the same text afterwards
 READERS = frozenset(("decode", "loads", "literal_eval", "safe_load", "json_of", "json_in"))
 MAY = {
-    "assistants/guidance/kinds.py": "what a person asks, which is the content of a chat message",
-    "assistants/guidance/store/checks.py": "what a person says may hold no NUL",
-    "cli/render.py": "whatever reaches a terminal is cleaned first",
-    "server/documents.py": "the content of a request, in an OpenAPI document",
+    "assistants/guidance/guidance_types.py": "what a person asks, which is the content of a chat message",
+    "assistants/guidance/store/validation.py": "what a person says may hold no NUL",
+    "cli/ui/render.py": "whatever reaches a terminal is cleaned first",
+    "server/api_docs.py": "the content of a request, in an OpenAPI document",
 }
 
 Names = set[str]

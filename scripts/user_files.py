@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "treadle"
-FOLDERS = ("assistants", "toolsets", "server")
+FOLDERS = ("assistants", "checkpoints", "demo", "sandbox", "server", "toolsets")
 FUNCTIONS = frozenset(
     ("open", "os.open", "io.open", "codecs.open", "os.walk", "os.fwalk", "os.scandir", "os.listdir", "os.path.realpath")
 )
@@ -18,39 +18,38 @@ METHODS = frozenset(("open", "read_text", "read_bytes", "write_text", "write_byt
 OTHERS = frozenset(("owner.open", "self._runs.open", "service.open", "operation.open"))  # nothing that is a file
 WAYS = frozenset(("workspace", "_workspace", "Workspace"))  # what opens beneath a folder
 MAY = {
-    "assistants/coding/kept.py": "writes what a model was asked into a job's own folder",
-    "assistants/coding/places.py": "finds out which folder a name leads to, to be judged by `files.places`; opens nothing in it",
+    "assistants/coding/context_log.py": "writes what a model was asked into a job's own folder",
+    "assistants/coding/workspaces.py": "resolves the name of a folder, which `files.workspace_folders` then checks; opens nothing",
     "assistants/coding/sample.py": "writes a sample that comes with the package into a new folder",
     "assistants/coding/undo.py": "names the folder that the person is in",
     "assistants/courses/command.py": "names what was typed as the shelf does",
     "assistants/courses/library.py": "names what was added as the shelf does",
-    "assistants/courses/shelf.py": "its own file, in Treadle's own folder",
+    "assistants/courses/course_folders.py": "its own file, in Treadle's own folder",
     "assistants/guidance/store/database.py": "its own database",
     "assistants/platform/command.py": "writes a spec where the person who typed it says",
-    "assistants/platform/demo/": "a platform of its own, for trying things out, in Treadle's own folder",
+    "demo/platform/": "a platform of its own, for trying things out, in Treadle's own folder",
     "assistants/platform/settings.py": "credentials of the person, in their home",
-    "assistants/reading/report.py": "writes its own reports",
+    "assistants/reading/debug_report.py": "writes its own reports",
     "server/demo/": "samples and recordings that come with the package, and a folder of Treadle's own",
     "server/login.py": "a page that comes with the package",
-    "server/mcp/wire.py": "a device of the system",
+    "server/mcp/stdio.py": "a device of the system",
     "server/metrics.py": "what the system says of this process",
     "server/pages.py": "pages that come with the package",
-    "server/runs/taking_up.py": "its own lock, in Treadle's own folder",
-    "toolsets/checkpoints/checkpoints.py": "names the folder that was chosen, and Treadle's own",
-    "toolsets/checkpoints/folders.py": "opens folders part by part, following no link",
-    "toolsets/checkpoints/git.py": "looks for a program of the system",
-    "toolsets/checkpoints/listing.py": "writes rules of git's into Treadle's own folder",
-    "toolsets/checkpoints/place.py": "writes beside a file and renames, by descriptors, following no link",
-    "toolsets/checkpoints/scan.py": "opens by descriptor through `core.regular`, following no link",
-    "toolsets/checkpoints/store.py": "its own store, in Treadle's own folder",
+    "server/runs/recovery.py": "its own lock, in Treadle's own folder",
+    "checkpoints/checkpoints.py": "names the folder that was chosen, and Treadle's own",
+    "checkpoints/git_runner.py": "looks for a program of the system",
+    "checkpoints/listing.py": "writes rules of git's into Treadle's own folder",
+    "checkpoints/restore.py": "writes beside a file and renames, by descriptors, following no link",
+    "checkpoints/scan.py": "opens by descriptor, part by part, following no link",
+    "checkpoints/store.py": "its own store, in Treadle's own folder",
     "toolsets/checks/commands.py": "a program that comes with the package; looks for names of tests, which the sandbox then runs",
     "toolsets/checks/programs.py": "looks for programs of the system",
     "toolsets/checks/projects.py": "finds out where tests are, which the sandbox then runs; opens nothing",
     "toolsets/checks/runners.py": "looks for names of tests, which the sandbox then runs",
     "toolsets/git/": "finds out where a repository is; writes into a folder of its own",
-    "toolsets/mcp/approved.py": "its own file, in Treadle's own folder",
+    "toolsets/mcp/approvals.py": "its own file, in Treadle's own folder",
     "toolsets/mcp/transport.py": "a device of the system",
-    "toolsets/sandbox/": "what the system has, by fixed paths, and the workspace's own folder, for bubblewrap to hold",
+    "sandbox/": "what the system has, by fixed paths, and the workspace's own folder, for bubblewrap to hold",
     "toolsets/shell/tools.py": "names the folder that was chosen",
     "toolsets/workspace/scan.py": "a program of its own that runs in the sandbox's place; opens what the workspace listed",
 }

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from treadle.core.errors import PullFailed
-from treadle.models.catalogue import entry
-from treadle.models.local import path_of
-from treadle.models.pull import pull
+from treadle.models.downloads.catalogue import find_local_model
+from treadle.models.downloads.pull import pull_model
+from treadle.models.downloads.storage import find_model_file
 
 FOLDER = Path(__file__).parents[1] / ".models"
 
@@ -22,8 +22,8 @@ def smollm() -> Path:
     before = os.environ.get("TREADLE_MODELS")
     os.environ["TREADLE_MODELS"] = before or str(FOLDER)
     try:
-        model = entry("smollm2-135m")
-        return path_of(model) or asyncio.run(pull(model))
+        model = find_local_model("smollm2-135m")
+        return find_model_file(model) or asyncio.run(pull_model(model))
     except PullFailed as error:
         pytest.skip(f"the model can't be fetched here: {error}")
     finally:

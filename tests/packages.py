@@ -4,7 +4,7 @@ from pathlib import Path
 
 ASSISTANT = """
 from argparse import ArgumentParser, Namespace
-from treadle import Assistant, Command, Functions, Host, Limits, Panel, allow, ask, deny, tool
+from treadle import Assistant, Command, FunctionToolset, Host, Limits, Panel, allow, ask, deny, tool
 
 @tool(effect="read")
 def look(thing: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from treadle import passages
 from treadle.core.errors import SettingsError
-from treadle.models.embeddings.builtin import installed
+from treadle.retrieval.embeddings.builtin import is_builtin_installed
 
 
 def test_every_public_name_is_there():
@@ -24,13 +24,13 @@ def test_another_name_is_not():
 def test_embedders_by_name():
     assert passages.embedder_of("none") is None
     assert passages.embedder_of("") is None
-    assert (passages.embedder_of("auto") is not None) == installed()
+    assert (passages.embedder_of("auto") is not None) == is_builtin_installed()
     named = passages.embedder_of("openai:small", base_url="http://127.0.0.1:1/v1")
     assert named is not None
     assert named.name == "openai:small"
 
 
-@pytest.mark.skipif(not installed(), reason="wordllama isn't installed")
+@pytest.mark.skipif(not is_builtin_installed(), reason="wordllama isn't installed")
 def test_the_builtin_embedder_by_name():
     embedder = passages.embedder_of(" builtin ")
     assert embedder is not None

@@ -11,11 +11,11 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
 from packages import install
-from treadle import Allow, Assistant, Command, Functions, Limits, Panel, allow, deny, tool
+from treadle import Allow, Assistant, Command, FunctionToolset, Limits, Panel, allow, deny, tool
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
-from treadle.testing import Shown, calls, check_assistant, throwaway_host
-from treadle.tools.validate import Valid, Validator
+from treadle.testing import RecordingTerminal, calls, check_assistant, throwaway_host
+from treadle.tools.validate import ValidArguments, Validator
 
 
 @tool(effect="read")
@@ -47,7 +47,7 @@ async def page(request):
 
 def made(**more):
     """A good assistant, but for what is given."""
-    parts = {"name": "nosy", "title": "Nosy", "summary": "Looks at things.", "toolsets": lambda host: [Functions([look])]}
+    parts = {"name": "nosy", "title": "Nosy", "summary": "Looks at things.", "toolsets": lambda host: [FunctionToolset([look])]}
     return Assistant(**{**parts, **more})
 
 
@@ -135,7 +135,7 @@ class Broken:
         return None
 
 
-class Listed(Functions):
+class Listed(FunctionToolset):
     """A toolset of tools as they are given."""
 
     def __init__(self, *tools):
@@ -151,7 +151,7 @@ def test_its_tools_can_be_made_and_entered():
 def test_toolsets_are_left_as_they_were_entered():
     inside = []
 
-    class Counted(Functions):
+    class Counted(FunctionToolset):
         async def __aenter__(self):
             inside.append(self)
             return self
@@ -172,7 +172,7 @@ def test_every_tool_says_what_it_does():
 
 
 def test_no_two_tools_have_one_name():
-    assert "There are two tools called look." in problems(toolsets=lambda host: [Functions([look]), Functions([look])])
+    assert "There are two tools called look." in problems(toolsets=lambda host: [FunctionToolset([look]), FunctionToolset([look])])
 
 
 # policy, limits, a run
@@ -206,13 +206,13 @@ def test_a_policy_is_asked_about_calls_as_they_come():
         seen.append((call.arguments, situation.attended, situation.tainted))
         return Allow()
 
-    check_assistant(made(policy=Own(judge), toolsets=lambda host: [Functions([look, send])]))
+    check_assistant(made(policy=Own(judge), toolsets=lambda host: [FunctionToolset([look, send])]))
     situations = [(attended, tainted) for _, attended, tainted in seen]
     assert situations == [(True, False), (True, True), (False, False), (False, True)] * 2
     assert seen[0][0] == {"thing": "x", "far": True, "where": {}}
     assert seen[4][0] == {"to": {"street": "x", "number": 1}, "speed": "slow", "weight": 1.0, "things": []}
     for tried, (arguments, *_) in ((look, seen[0]), (send, seen[4])):
-        assert isinstance(Validator(tried.tool.parameters).check(arguments), Valid)
+        assert isinstance(Validator(tried.tool.parameters).check(arguments), ValidArguments)
 
 
 def test_calls_are_made_of_schemas_that_name_their_parts_elsewhere_too():
@@ -329,7 +329,7 @@ def test_a_page_has_its_scripts_and_styles_beside_it(tmp_path, markup):
 def test_a_host_of_ones_own_is_used():
     lent = []
     with throwaway_host(user="ann") as host:
-        check_assistant(made(toolsets=lambda host: [lent.append(host), Functions([look])][1:]), host=host)
+        check_assistant(made(toolsets=lambda host: [lent.append(host), FunctionToolset([look])][1:]), host=host)
         assert all(each is host for each in lent)
     assert lent
 
@@ -339,7 +339,7 @@ def test_a_throwaway_host_leaves_nothing_behind():
         assert host.home.folder.is_dir()
         assert host.user == "ann"
         assert asyncio.run(host.model()).name == "scripted"
-        assert isinstance(terminal, Shown)
+        assert isinstance(terminal, RecordingTerminal)
         terminal.line("data")
         terminal.note("note")
         terminal.tell("told")

@@ -15,21 +15,21 @@ from typing import Any
 
 import treadle
 from cli.running import Ran, environment, finished, opened
-from treadle.app.workers.order import Order, opening
 from treadle.core.entries import Entry
 from treadle.engine.engine import new_run_id
 from treadle.stores.database import Database
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.postgres.database import PostgresDatabase
-from treadle.stores.queue import Place, Queue
+from treadle.stores.queue import QueuePosition, RunQueue
 from treadle.stores.sqlite import SqliteDatabase
+from treadle.workers.run_spec import RunSpec, opening_entries
 
 PATIENCE = 30.0
 MODEL = "stepping:a"
 SOURCE = """
 import asyncio, os, re, time
 from pathlib import Path
-from treadle import Assistant, Functions, RunContext, Scripted, ask, allow, tool
+from treadle import Assistant, FunctionToolset, RunContext, Scripted, ask, allow, tool
 from treadle.models.scripted import calls
 
 def done():
@@ -89,7 +89,7 @@ class Stepping:
         return Scripted(reply).reply(request)
 
 def toolsets(host):
-    return [Functions([mark, buy, stuck])]
+    return [FunctionToolset([mark, buy, stuck])]
 
 def broken(host):
     raise RuntimeError("the shop is closed")
@@ -104,7 +104,7 @@ def opens(host):
     host.at_end(lambda: CLOSED.append("at once"))
     host.at_end(never)
     host.at_end(later)
-    return [Functions([buy])]
+    return [FunctionToolset([buy])]
 
 steps = Assistant("steps", "Steps", "Takes steps.", toolsets=toolsets, policy=[allow("mark"), ask("buy")])
 opening = Assistant("opening", "Opening", "Opens things.", toolsets=opens)
@@ -155,9 +155,9 @@ class Stage:
         """Many runs: user, model, message."""
 
         async def submitted(database: Database) -> list[str]:
-            queue, runs = Queue(database), [new_run_id() for _ in orders]
+            queue, runs = RunQueue(database), [new_run_id() for _ in orders]
             for run_id, (user, model, message) in zip(runs, orders, strict=True):
-                await queue.open(Place(run_id, user, model), opening(Order(assistant, model), message, user))
+                await queue.open(QueuePosition(run_id, user, model), opening_entries(RunSpec(assistant, model), message, user))
             return runs
 
         return self.looked(submitted)

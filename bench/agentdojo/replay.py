@@ -19,7 +19,7 @@ from treadle import Agent, Limits, Scripted, allow
 from treadle.core.calls import Allow
 from treadle.engine.result import CallRecord
 from treadle.engine.setup import Approval
-from treadle.models.scripted import Answer, Asked
+from treadle.models.scripted import ScriptedCall, ScriptedReply
 
 Task = BaseUserTask[Any]
 Calls = list[tuple[str, dict[str, Any]]]
@@ -167,8 +167,8 @@ def _made(wanted: Sequence[FunctionCall]) -> Calls:
     return [(call.function, dict(call.args)) for call in wanted]
 
 
-def _numbered(number: int, call: tuple[str, dict[str, Any]]) -> Answer:
-    return Answer(calls=(Asked(call[0], call[1], f"step_{number}"),))
+def _numbered(number: int, call: tuple[str, dict[str, Any]]) -> ScriptedReply:
+    return ScriptedReply(calls=(ScriptedCall(call[0], call[1], f"step_{number}"),))
 
 
 def _number(call_id: str) -> int:

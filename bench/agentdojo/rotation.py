@@ -19,7 +19,7 @@ from treadle.core.tool import Tool
 from treadle.engine import live
 from treadle.guard.intent import CLAUSES, Clause
 from treadle.guard.origins import Origins
-from treadle.guard.provenance import doubts
+from treadle.guard.provenance import find_doubts
 
 Clauses = frozenset[Clause]
 Asked = tuple[frozenset[Clauses], ...]  # for each call that is asked about without clauses: the sets with which it isn't
@@ -95,10 +95,10 @@ def _recording() -> Iterator[dict[str, frozenset[Clauses]]]:
     found: dict[str, frozenset[Clauses]] = {}
 
     def judged(call: Call, tool: Tool, origins: Origins) -> tuple[str, ...]:
-        strict = doubts(call, tool, origins, frozenset())
+        strict = find_doubts(call, tool, origins, frozenset())
         if strict:
-            never = bool(doubts(call, tool, origins))
-            found[call.id] = frozenset([each for each in SUBSETS if not never and not doubts(call, tool, origins, each)])
+            never = bool(find_doubts(call, tool, origins))
+            found[call.id] = frozenset([each for each in SUBSETS if not never and not find_doubts(call, tool, origins, each)])
         return strict
 
     usual, live.doubts = live.doubts, judged

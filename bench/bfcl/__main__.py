@@ -58,13 +58,13 @@ async def _run(wanted: argparse.Namespace, cases: Sequence[Case], out: Path) -> 
     """All of it in one event loop, and then what it opened closed."""
     from bench.bfcl.running import run
     from bench.bfcl.where import found
-    from treadle.models.http import close_all
+    from treadle.models.http import close_model_connections
     from treadle.models.llamacpp.child import close_children
 
     try:
         await run(cases, wanted.routes, await found(wanted.model, wanted.dialect, wanted.base_url), out)
     finally:
-        await close_all()
+        await close_model_connections()
         close_children()
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
-from treadle import model_of
+from treadle import resolve_model
 from treadle.core.seams import Model
-from treadle.models.exchange import Timeouts
-from treadle.models.llamacpp.child import running
+from treadle.models.connections import Timeouts
+from treadle.models.llamacpp.child import start_child
 from treadle.models.llamacpp.model import LlamaCpp
 
 MOST_TOKENS = 400  # of one reply, for everybody
@@ -39,11 +39,11 @@ async def found(name: str, dialect: str, base_url: str) -> Where:
     if base_url:
         hurry = Timeouts(first_byte=PATIENCE, idle=PATIENCE)
         settings: dict[str, Any] = {"base_url": base_url, "timeouts": hurry} if name.startswith("openai:") else {}
-        return Where(model_of(name, **settings), dialect, base_url)
-    model = model_of(name)
+        return Where(resolve_model(name, **settings), dialect, base_url)
+    model = resolve_model(name)
     if not isinstance(model, LlamaCpp):
         return Where(model, dialect)
-    child = await asyncio.to_thread(running, model._settings)  # the only way to the child that this very model talks to
+    child = await asyncio.to_thread(start_child, model._settings)  # the only way to the child that this very model talks to
     return Where(model, dialect, f"{child.address}/v1", child.key)
 
 

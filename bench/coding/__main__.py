@@ -16,15 +16,15 @@ from bench.coding.judge import solved
 from bench.coding.once import once
 from bench.coding.tasks import MODULE, TESTS, Task, tasks
 from bench.reading.__main__ import Metered
-from treadle.app.assistant import Host
-from treadle.app.home import close_home, open_home
-from treadle.app.jobs import Jobs
-from treadle.app.models import model_of
-from treadle.app.work import carry_out
-from treadle.assistants.coding.kinds import kind
+from treadle.assistants.coding.job_kinds import find_coding_job_kind
 from treadle.core.seams import Model
-from treadle.models.http import close_all
+from treadle.home import close_home, open_home
+from treadle.jobs.execution import execute_job
+from treadle.jobs.store import Jobs
+from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
+from treadle.plugins.assistant import Host
+from treadle.plugins.models import resolve_model
 
 RESULTS = Path(__file__).parents[1] / "results" / "coding.md"
 WINDOW = 8_192
@@ -65,7 +65,7 @@ async def by_debugging(model: Model, task: Task) -> Tried:
 
         began = time.perf_counter()
         job = Jobs(home.folder).create("coding", "debug", "failing tests", workspace=str(folder))
-        done = await carry_out(job.id, kind("debug").work, Host(home, same))
+        done = await execute_job(job.id, find_coding_job_kind("debug").work, Host(home, same))
         took = time.perf_counter() - began
         source = (folder / MODULE).read_text("utf-8")
         entries = await home.journal.read(job.id)
@@ -86,7 +86,7 @@ async def work(wanted: argparse.Namespace, kept: Path) -> list[Tried]:
     """All tasks on all ways that aren't there yet."""
     known = _known(kept) if wanted.resume else []
     there = {(tried.task, tried.way) for tried in known}
-    model = model_of(wanted.model, context=WINDOW)
+    model = resolve_model(wanted.model, context=WINDOW)
     with kept.open("ab" if wanted.resume else "wb") as file:
         for task in tasks(most=wanted.most, longest=wanted.longest):
             for way in wanted.ways:
@@ -143,7 +143,7 @@ def main() -> None:
         try:
             return await work(wanted, wanted.kept)
         finally:
-            await close_all()
+            await close_model_connections()
             close_children()
 
     known = asyncio.run(all_of_it())

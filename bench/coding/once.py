@@ -7,7 +7,7 @@ import ast
 import re
 
 from bench.coding.tasks import Task
-from treadle.core.messages import History, person
+from treadle.core.messages import History, person_message
 from treadle.core.requests import Options, Request, TextDelta
 from treadle.core.seams import Model
 
@@ -34,7 +34,7 @@ FENCED = re.compile(r"^[ \t]*```[ \t]*(\w*)[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", re.D
 async def once(model: Model, task: Task) -> str:
     """The module as the model would have it, whatever came of it."""
     said = PROMPT.format(entry=task.entry, buggy=task.buggy.strip(), tests=task.tests.strip())
-    request = Request(INSTRUCTIONS, History([person(said)]), options=Options(temperature=0, max_tokens=MOST_TOKENS))
+    request = Request(INSTRUCTIONS, History([person_message(said)]), options=Options(temperature=0, max_tokens=MOST_TOKENS))
     words = [delta.text async for delta in model.reply(request) if isinstance(delta, TextDelta)]
     return completed(code_in("".join(words), task.entry), task)
 

@@ -4,18 +4,18 @@ import asyncio
 import sys
 
 from treadle import Agent, Scripted, allow
-from treadle.models.scripted import Answer, Asked
-from treadle.toolsets.mcp import Server, mcp_tools
+from treadle.models.scripted import ScriptedCall, ScriptedReply
+from treadle.toolsets.mcp import McpServer, mcp_tools
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
 
 
 async def main(url: str) -> None:
     """A run whose model calls whatever there is."""
-    toolset = mcp_tools(Server("suite", url=url, prefix=False, timeout=20))
+    toolset = mcp_tools(McpServer("suite", url=url, prefix=False, timeout=20))
     async with toolset:
-        calls = [Asked(tool.name, ARGUMENTS.get(tool.name, {})) for tool in toolset.tools()]
-        model = Scripted(*([Answer(calls=tuple(calls))] if calls else []), "done")
+        calls = [ScriptedCall(tool.name, ARGUMENTS.get(tool.name, {})) for tool in toolset.tools()]
+        model = Scripted(*([ScriptedReply(calls=tuple(calls))] if calls else []), "done")
         result = await Agent(model, toolsets=[toolset], policy=[allow("*")]).run("Call everything.")
     for record in result.calls:
         print(f"{record.name}: {record.result.content if record.result else 'nothing'}")

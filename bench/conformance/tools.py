@@ -5,7 +5,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from treadle import Call, Functions, RunContext, Tool, ToolProblem, Toolset, tool
+from treadle import Call, FunctionToolset, RunContext, Tool, ToolProblem, Toolset, tool
 from treadle.core.requests import ToolSpec
 
 SCHEMA: dict[str, Any] = {
@@ -81,4 +81,4 @@ def toolsets() -> list[Toolset]:
         test_reconnection,
         test_elicitation,
     ]
-    return [Functions(functions), described]
+    return [FunctionToolset(functions), described]

@@ -9,9 +9,9 @@ from bench.contenders import Run, Setup
 from bench.scenario import INSTRUCTIONS, MODEL
 from bench.tools import TOOLS
 from treadle import Agent, Limits, open_home, tool
-from treadle.app.home import close_homes
-from treadle.models.http import close_all
-from treadle.models.openai import OpenAI
+from treadle.home import close_homes
+from treadle.models.http import close_model_connections
+from treadle.models.wires.openai import OpenAI
 
 
 def opened(setup: Setup) -> AbstractAsyncContextManager[Run]:
@@ -31,31 +31,31 @@ def opened_with_audit(setup: Setup) -> AbstractAsyncContextManager[Run]:
 
 def opened_over_responses(setup: Setup) -> AbstractAsyncContextManager[Run]:
     """OpenAI's Responses."""
-    from treadle.models.responses import Responses
+    from treadle.models.wires.responses import Responses
 
     return _opened(setup, _no_journal, Responses(MODEL, base_url=setup.base_url, api_key="unused", stream=setup.stream))
 
 
 def opened_over_anthropic(setup: Setup) -> AbstractAsyncContextManager[Run]:
     """Anthropic's messages."""
-    from treadle.models.anthropic import Anthropic
+    from treadle.models.wires.anthropic import Anthropic
 
     return _opened(setup, _no_journal, Anthropic(MODEL, base_url=_root(setup), api_key="unused", stream=setup.stream))
 
 
 def opened_over_google(setup: Setup) -> AbstractAsyncContextManager[Run]:
     """Gemini's generateContent."""
-    from treadle.models.google import Google
+    from treadle.models.wires.google import Google
 
     return _opened(setup, _no_journal, Google(MODEL, base_url=_root(setup), api_key="unused", stream=setup.stream))
 
 
 def opened_over_bedrock(setup: Setup) -> AbstractAsyncContextManager[Run]:
     """Bedrock's Converse, every request signed."""
-    from treadle.models.aws import Credentials
-    from treadle.models.bedrock import Bedrock
+    from treadle.models.wires.aws_auth import AwsCredentials
+    from treadle.models.wires.bedrock import Bedrock
 
-    keys = Credentials("AKIDEXAMPLE", "unused")
+    keys = AwsCredentials("AKIDEXAMPLE", "unused")
     model = Bedrock(MODEL, region="us-east-1", credentials=keys, base_url=_root(setup), stream=setup.stream)
     return _opened(setup, _no_journal, model)
 
@@ -85,7 +85,7 @@ async def _opened(setup: Setup, journal_in: Callable[[str], Any], model: Any = N
         try:
             yield streamed if setup.stream else whole
         finally:
-            await close_all()
+            await close_model_connections()
             close_homes()
 
 

@@ -16,19 +16,19 @@ import msgspec
 from msgspec import Struct
 
 from bench.courses.asked import FRESH, SEEN, UNSEEN, Place, Question
-from treadle.app.assistant import Host
-from treadle.app.home import close_home, open_home
-from treadle.app.models import model_of
-from treadle.app.session import AssistantSession
+from treadle.agent.session import AssistantSession
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.command import SAMPLE
-from treadle.assistants.courses.library import Library
-from treadle.assistants.courses.session import Reply, reply_of
+from treadle.assistants.courses.library import CourseLibrary
+from treadle.assistants.courses.session import CourseReply, to_course_reply
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.core.entries import Judged
 from treadle.core.seams import Model
-from treadle.models.http import close_all
+from treadle.home import close_home, open_home
+from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
+from treadle.plugins.assistant import Host
+from treadle.plugins.models import resolve_model
 
 RESULTS = Path(__file__).parents[1] / "results" / "courses.md"
 WINDOW = 8_192
@@ -47,7 +47,7 @@ class Answered(Struct, frozen=True):
     said: str
 
 
-def faults(question: Question, reply: Reply) -> tuple[str, ...]:
+def faults(question: Question, reply: CourseReply) -> tuple[str, ...]:
     """What is wrong with an answer; nothing, if it's right."""
     said = reply.message
     return (
@@ -77,7 +77,7 @@ def _source(place: Place) -> str:
 async def ask(host: Host, question: Question) -> Answered:
     """One question, in a session of its own."""
     began = time.perf_counter()
-    reply = reply_of(await AssistantSession(assistant, host).run(question.text))
+    reply = to_course_reply(await AssistantSession(assistant, host).run(question.text))
     took = time.perf_counter() - began
     entries = await host.home.journal.read(reply.run_id)
     made = tuple(entry.call.name for entry in entries if isinstance(entry, Judged))
@@ -92,14 +92,14 @@ def _known(kept: Path) -> list[Answered]:
 async def work(wanted: argparse.Namespace, kept: Path) -> list[Answered]:
     """All questions that weren't asked yet, or the first of them."""
     known = _known(kept) if wanted.resume else []
-    model = model_of(wanted.model, context=WINDOW)
+    model = resolve_model(wanted.model, context=WINDOW)
 
     async def same() -> Model:
         return model
 
     with tempfile.TemporaryDirectory() as place, kept.open("ab" if wanted.resume else "wb") as file:
         host = Host(open_home(Path(place) / "home"), same)
-        async with Library(host.home.folder, CoursesSettings()) as library:
+        async with CourseLibrary(host.home.folder, CoursesSettings()) as library:
             library.shelf.add(SAMPLE)
             await library.refresh()
             for question in (*SEEN, *UNSEEN, *FRESH)[: wanted.first]:
@@ -158,7 +158,7 @@ def main() -> None:
         try:
             return await work(wanted, wanted.kept)
         finally:
-            await close_all()
+            await close_model_connections()
 
     try:
         known = asyncio.run(asked())

@@ -17,9 +17,9 @@ from bench.courses.questions import ANSWERED, NOT_ANSWERED, Asked
 from bench.report import table
 from treadle.assistants.courses.catalogue import Catalogue
 from treadle.assistants.courses.command import SAMPLE
-from treadle.assistants.courses.library import FILE, Library
+from treadle.assistants.courses.library import FILE, CourseLibrary
 from treadle.assistants.courses.settings import CoursesSettings
-from treadle.passages import Found, Passages, Report, embedder_of
+from treadle.passages import IndexReport, PassageHit, Passages, embedder_of
 
 RESULTS = Path(__file__).parents[1] / "results" / "courses-retrieval.md"
 DEPTHS = (1, 3, 5)
@@ -49,14 +49,14 @@ class Outcome(Struct, frozen=True):
 class Measured(Struct, frozen=True):
     """Everything that the report is made of. `others` are the lessons that each of the questions gets that no course answers."""
 
-    report: Report
+    report: IndexReport
     outcomes: tuple[Outcome, ...]
     others: tuple[tuple[str, tuple[Lesson, ...]], ...]
 
 
 async def measure(folder: Path, settings: CoursesSettings) -> Measured:
     """Index the sample courses, and ask."""
-    async with Library(folder, settings) as library, Passages(folder / FILE, embedder_of(settings.embeddings)) as store:
+    async with CourseLibrary(folder, settings) as library, Passages(folder / FILE, embedder_of(settings.embeddings)) as store:
         library.shelf.add(SAMPLE)
         report = await library.refresh()
         catalogue = await library.catalogue()
@@ -66,7 +66,7 @@ async def measure(folder: Path, settings: CoursesSettings) -> Measured:
     return Measured(report, tuple(outcomes), tuple(others))
 
 
-async def _outcome(library: Library, store: Passages, catalogue: Catalogue, asked: Asked) -> Outcome:
+async def _outcome(library: CourseLibrary, store: Passages, catalogue: Catalogue, asked: Asked) -> Outcome:
     found: dict[Way, tuple[Lesson, ...]] = {}
     for way in WAYS:
         found[way] = _lessons(catalogue, await store.search(asked.text, limit=DEPTHS[-1], floor=0, how=way))
@@ -81,7 +81,7 @@ def _check(catalogue: Catalogue) -> None:
         raise SystemExit(f"Questions and sample courses differ in {sorted(named ^ there)}: mend the questions.")
 
 
-def _lessons(catalogue: Catalogue, found: Sequence[Found]) -> tuple[Lesson, ...]:
+def _lessons(catalogue: Catalogue, found: Sequence[PassageHit]) -> tuple[Lesson, ...]:
     passages = [each.passage for each in found]
     numbers = [(passage, passage.tags.get("lesson")) for passage in passages]
     return tuple([(catalogue.name_of(passage), number if isinstance(number, int) else None) for passage, number in numbers])

@@ -14,10 +14,10 @@ from typing import Any
 from bench.model_faults.orders import Order
 from bench.model_faults.runs import TIMEOUTS, WAYS
 from treadle import Agent, Limits, Model, RunContext, allow, ask, open_home, tool
-from treadle.app.home import close_homes
-from treadle.models.anthropic import Anthropic
-from treadle.models.http import close_all
-from treadle.models.openai import OpenAI
+from treadle.home import close_homes
+from treadle.models.http import close_model_connections
+from treadle.models.wires.anthropic import Anthropic
+from treadle.models.wires.openai import OpenAI
 
 LIMITS = Limits(tries=15, backoff=0.002, nudge_at=25, refuse_at=25)  # this model asks again for what failed, and nothing else
 SHARE = 0.2  # of calls that go wrong
@@ -100,7 +100,7 @@ class Steady:
 
     async def close(self) -> None:
         """Let go of everything."""
-        await close_all()
+        await close_model_connections()
         close_homes()
 
 

@@ -16,9 +16,9 @@ from typing import Any
 from bench.durable.steady import Steady
 from bench.processes import allow_many_sockets
 from treadle import Agent, Home, Limits, Request, TextDelta, Traits, allow, open_home, tool
-from treadle.app.home import close_homes
 from treadle.core.calls import Written
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Usage
+from treadle.home import close_homes
 
 LIMITS = Limits(rounds=None)
 TICKS = os.sysconf("SC_CLK_TCK")

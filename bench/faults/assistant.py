@@ -11,8 +11,8 @@ from bench.faults.orders import Order
 from bench.faults.parts import PlannedModel, Trades
 from bench.faults.points import Points
 from bench.faults.world import World
-from treadle import Assistant, Functions, Limits, allow
-from treadle.app.assistant import Host
+from treadle import Assistant, FunctionToolset, Limits, allow
+from treadle.plugins.assistant import Host
 
 NAME = "trades"
 INSTALLED = Path(__file__).with_name("installed")
@@ -31,9 +31,9 @@ def planned(plan: str) -> PlannedModel:
     return PlannedModel(order, Points(order))
 
 
-def _toolsets(host: Host) -> list[Functions]:
+def _toolsets(host: Host) -> list[FunctionToolset]:
     order = Order(str(host.workspace), "", "", "", tail=float(os.environ[TAIL]))
-    return [Functions(Trades(order, World(host.workspace / "world"), Points(order)).tools())]
+    return [FunctionToolset(Trades(order, World(host.workspace / "world"), Points(order)).tools())]
 
 
 trades = Assistant(

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.faults.assistant import TAIL, install
 from bench.faults.births import Tell, serve
 from bench.faults.orders import Life, Order
-from treadle.cli.codes import FINE
+from treadle.cli.exit_codes import OK
 from treadle.cli.main import main
 
 MODULE = "bench.faults.hired"
@@ -24,9 +24,9 @@ WARM = (
     "croniter",
     "sqlalchemy.dialects.postgresql.psycopg",
     "bench.faults.assistant",
-    "treadle.cli.worker",
-    "treadle.app.workers.cluster",
-    "treadle.dialects.net",
+    "treadle.cli.commands.worker",
+    "treadle.workers.dbos_dispatcher",
+    "treadle.dialects.fallback",
 )
 GLANCE = 0.1  # seconds between two looks for the end
 
@@ -45,7 +45,7 @@ def living(order: Order, tell: Tell) -> Life:
     threading.Thread(target=_stop_at, args=(over(Path(order.home)),), daemon=True).start()
     tell()
     code = main(["worker", "--lease", str(order.lease), "--at-once", str(order.at_once)])
-    return Life(stopped="stopped") if code == FINE else Life(error=f"treadle worker ended with {code}")
+    return Life(stopped="stopped") if code == OK else Life(error=f"treadle worker ended with {code}")
 
 
 def _speak_into(path: Path) -> None:

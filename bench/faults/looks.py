@@ -5,9 +5,9 @@ import asyncio
 from bench.faults.orders import Order
 from bench.faults.worker import broken_in, names_of
 from treadle import open_home
-from treadle.app.home import close_home
 from treadle.core.entries import Finished, Returned, Started
 from treadle.core.errors import RunNotFound
+from treadle.home import close_home
 
 
 def reported(order: Order, run: str) -> tuple[str, ...]:

@@ -18,9 +18,9 @@ from bench.faults.orders import Life, Order
 from bench.faults.points import Points
 from bench.faults.worker import WARM, carried_on, found, open_calls
 from treadle import Home, open_home
-from treadle.app.home import close_home
 from treadle.core.errors import RunNotFound, RunTaken
-from treadle.stores.leases import Fenced, Lease
+from treadle.home import close_home
+from treadle.stores.leases import FencedJournal, Lease
 
 AT_ONCE = 10  # runs
 RENEWALS = 3  # in the time of a lease
@@ -92,7 +92,7 @@ class Member:
         entries = await found(self._home, run)
         self._log.add(Note("born", run, time.monotonic(), open_calls(entries), bool(entries), holder=self._holder))
         order = replace(self._order, run_id=run)
-        journal = Fenced(self._home.journal, lease)
+        journal = FencedJournal(self._home.journal, lease)
         await carried_on(self._home, order, self._points, self._log, known=bool(entries), journal=journal)
 
     async def _renewed(self, lease: Lease) -> None:

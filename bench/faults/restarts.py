@@ -15,7 +15,7 @@ from bench.faults.crews import at_work
 from bench.faults.orders import Order
 from bench.faults.postgres import Mode, Server
 from bench.faults.supply import Course, Supply
-from treadle.app.workers.dispatcher import pause
+from treadle.workers.dispatcher import wait_for_poll
 
 MODES: tuple[Mode, ...] = ("fast", "immediate")
 
@@ -73,11 +73,11 @@ async def _weathered(what: Storm, server: Server, folder: Path, told: Callable[[
 async def _restarted(what: Storm, server: Server, end: asyncio.Event, told: Callable[[str], None]) -> list[float]:
     """How long the server was away each time, until the end."""
     chance, away = random.Random(what.seed), list[float]()
-    await pause(end, chance.uniform(*what.pause))
+    await wait_for_poll(end, chance.uniform(*what.pause))
     while not end.is_set():
         mode, began = MODES[len(away) % len(MODES)], time.monotonic()
         await asyncio.to_thread(server.restart, mode, chance.uniform(*what.away))
         away.append(time.monotonic() - began)
         told(f"restart {len(away)} ({mode}): away for {away[-1]:.1f} s")
-        await pause(end, chance.uniform(*what.pause))
+        await wait_for_poll(end, chance.uniform(*what.pause))
     return away

@@ -16,12 +16,12 @@ from bench.faults.orders import Life, Order
 from bench.faults.verdicts import Verdict, judged_by
 from bench.faults.worker import broken_in, names_of, open_calls
 from treadle import open_home
-from treadle.app.home import close_home
-from treadle.app.workers.order import Order as Wanted
-from treadle.app.workers.submit import submit
 from treadle.core.entries import Entry, Finished, Resumed, Returned
 from treadle.core.errors import RunNotFound
-from treadle.stores.queue import Queue
+from treadle.home import close_home
+from treadle.stores.queue import RunQueue
+from treadle.workers.run_spec import RunSpec as Wanted
+from treadle.workers.submission import submit_run
 
 SHARE = 25  # runs of one world
 GLANCE = 0.5  # seconds between two looks at what is left
@@ -53,11 +53,13 @@ class Supply:
             world.mkdir(parents=True)
             wanted = Wanted(NAME, f"planned:{self._plan}", workspace=str(world), attended=False)
             some = range(min(SHARE, many - start))
-            self._worlds |= dict.fromkeys(await asyncio.gather(*[submit(self._opened, wanted, "Do it all.") for _ in some]), world)
+            self._worlds |= dict.fromkeys(
+                await asyncio.gather(*[submit_run(self._opened, wanted, "Do it all.") for _ in some]), world
+            )
 
     async def left(self) -> int:
         """How many wait or are under way."""
-        return sum(await Queue(self._opened.database).size())
+        return sum(await RunQueue(self._opened.database).size())
 
     async def settled(self, told: Callable[[int], None] = lambda _: None) -> None:
         """Wait until nothing is left, or until nothing was answered for too long."""

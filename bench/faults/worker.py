@@ -14,17 +14,17 @@ from bench.faults.parts import PlannedModel, Trades
 from bench.faults.points import PointedAudit, PointedJournal, Points
 from bench.faults.world import World
 from treadle import Agent, Home, Limits, RunResult, TreadleError, allow, open_home
-from treadle.app.home import close_home
 from treadle.core.entries import Entry, Judged, Returned, Started
 from treadle.core.errors import RunNotFound
 from treadle.core.events import CallStarted, Event, RunStarted
 from treadle.core.seams import Journal
 from treadle.engine.setup import Services
-from treadle.stores.audit import Verified
+from treadle.home import close_home
+from treadle.stores.audit import AuditVerification
 from treadle.stores.sqlite import SqliteDatabase
 
 LIMITS = Limits(rounds=None)
-WARM = ("concurrent.futures.thread", "sqlite3", "psycopg", "treadle.dialects.net", "treadle.stores.postgres.database")
+WARM = ("concurrent.futures.thread", "sqlite3", "psycopg", "treadle.dialects.fallback", "treadle.stores.postgres.database")
 
 
 def living(order: Order, tell: Tell) -> Life:
@@ -106,7 +106,7 @@ class Watching:
             self._log.add(Note("works", event.run_id, now, seconds=now - self._order.born, cold=self._order.cold))
 
 
-def broken_in(verified: Verified) -> str:
+def broken_in(verified: AuditVerification) -> str:
     """What is wrong with an audit; nothing, if its chain holds. A process that is killed may not have come to its first anchor."""
     return "" if verified.broken_at is None else verified.reason
 

@@ -11,17 +11,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from bench.guidance.questions import QUESTIONS, Question
-from treadle.app.assistant import Host
-from treadle.app.home import close_home, open_home
-from treadle.app.models import model_of
-from treadle.app.session import AssistantSession
+from treadle.agent.session import AssistantSession
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.command import make_sample
+from treadle.assistants.guidance.command import make_sample_project
 from treadle.assistants.guidance.projects import open_projects
-from treadle.assistants.guidance.session import Guided
+from treadle.assistants.guidance.session import GuidanceReply
 from treadle.core.seams import Model
-from treadle.models.http import close_all
+from treadle.home import close_home, open_home
+from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
+from treadle.plugins.assistant import Host
+from treadle.plugins.models import resolve_model
 
 RESULTS = Path(__file__).parents[1] / "results" / "guidance.md"
 WINDOW = 8_192
@@ -37,7 +37,7 @@ class Answered(Struct, frozen=True):
     said: str
 
 
-def is_right(question: Question, guided: Guided, looks: tuple[str, ...]) -> bool:
+def is_right(question: Question, guided: GuidanceReply, looks: tuple[str, ...]) -> bool:
     """Whether everything is there that has to be."""
     if question.waits:
         return len(guided.approvals) == 1
@@ -47,7 +47,7 @@ def is_right(question: Question, guided: Guided, looks: tuple[str, ...]) -> bool
 
 async def ask_all(name: str) -> list[Answered]:
     """Every question, one after the other."""
-    model = model_of(name, context=WINDOW)
+    model = resolve_model(name, context=WINDOW)
 
     async def same() -> Model:
         return model
@@ -58,11 +58,11 @@ async def ask_all(name: str) -> list[Answered]:
         os.environ["TREADLE_GUIDANCE_DATABASE"] = str(Path(place) / "projects.db")  # whatever is settled here
         host = Host(home, same, "ann")
         async with open_projects(host) as store:
-            project = await make_sample(store, "ann")
+            project = await make_sample_project(store, "ann")
             session = AssistantSession(assistant, host, {"project_id": project.id})
             for question in QUESTIONS:
                 began = time.perf_counter()
-                guided: Guided = (await session.run(question.text)).data
+                guided: GuidanceReply = (await session.run(question.text)).data
                 looks = tuple(audit["tool_name"] for audit in guided.tool_call_audits)
                 waits = "\n".join([approval.preview for approval in guided.approvals])
                 took = time.perf_counter() - began
@@ -101,7 +101,7 @@ def main() -> None:
         try:
             return await ask_all(model)
         finally:
-            await close_all()
+            await close_model_connections()
 
     try:
         known = asyncio.run(asked())

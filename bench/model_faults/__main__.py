@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.model_faults.page import page
 from bench.model_faults.proof import at_random, cut_everywhere, refused_for_good
 from bench.model_faults.runs import LIMITS
-from treadle.models.http import close_all
+from treadle.models.http import close_model_connections
 
 RESULTS = Path(__file__).parents[1] / "results" / "model-faults.md"
 
@@ -23,7 +23,7 @@ async def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     parts = [await at_random(asked.requests, asked.seed), await cut_everywhere(), await refused_for_good(400, asked.seed)]
-    await close_all()
+    await close_model_connections()
     for flaw in [flaw for part in parts for flaw in part.flaws]:
         print(flaw, file=sys.stderr)
     written = page(parts, LIMITS.tries)

@@ -11,13 +11,13 @@ from msgspec import Struct
 from bench.model_faults.orders import Order
 from bench.model_faults.server import Asked, FaultyServer
 from treadle import Agent, Limits, allow, open_home, tool
-from treadle.app.home import close_home
 from treadle.core.entries import Entry
 from treadle.core.events import Event, ModelAsked, ModelRetried, ReplyArrived, TextArrived
 from treadle.engine.result import RunResult
-from treadle.models.anthropic import Anthropic
-from treadle.models.exchange import Timeouts
-from treadle.models.openai import OpenAI
+from treadle.home import close_home
+from treadle.models.connections import Timeouts
+from treadle.models.wires.anthropic import Anthropic
+from treadle.models.wires.openai import OpenAI
 
 WAYS = [(wire, stream) for wire in ("openai", "anthropic") for stream in (True, False)]
 TIMEOUTS = Timeouts(connect=5.0, first_byte=1.5, idle=1.5)

@@ -16,17 +16,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.platform.questions import DOCUMENTS, SEEN, UNSEEN, Question
-from treadle.app.assistant import Host
-from treadle.app.home import close_home, open_home
-from treadle.app.models import model_of
-from treadle.app.session import AssistantSession
+from treadle.agent.session import AssistantSession
 from treadle.assistants.platform import assistant
-from treadle.assistants.platform.demo import start_demo
-from treadle.assistants.platform.dialogue import PlatformReply, chat
-from treadle.assistants.platform.score import check
+from treadle.assistants.platform.dialogue import PlatformReply, answer_chat
+from treadle.assistants.platform.score import check_spec
 from treadle.core.seams import Model
-from treadle.models.http import close_all
+from treadle.demo.platform import start_demo
+from treadle.home import close_home, open_home
+from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
+from treadle.plugins.assistant import Host
+from treadle.plugins.models import resolve_model
 
 RESULTS = Path(__file__).parents[1] / "results" / "platform.md"
 WINDOW = 8_192
@@ -51,13 +51,13 @@ def is_right(question: Question, reply: PlatformReply) -> bool:
         words = [msgspec.json.encode(approval.arguments).decode() for approval in waits]
         return bool(words) and all(re.search(pattern, words[0]) for pattern in question.has)
     found = all(re.search(pattern, reply.message, re.IGNORECASE) for pattern in question.has)
-    return found and not reply.approvals and (reply.generated_spec is None or check(reply.generated_spec).ok)
+    return found and not reply.approvals and (reply.generated_spec is None or check_spec(reply.generated_spec).ok)
 
 
 async def ask(host: Host, who: str, question: Question) -> Asked:
     """One question, in a run of its own."""
     began = time.perf_counter()
-    reply = await chat(AssistantSession(assistant, host), question.text)
+    reply = await answer_chat(AssistantSession(assistant, host), question.text)
     entries = await host.home.journal.read(reply.run_id)
     made = tuple(entry.call.name for entry in entries if type(entry).__name__ == "Judged")
     right = is_right(question, reply)
@@ -72,7 +72,7 @@ def _known(kept: Path) -> list[Asked]:
 async def work(wanted: argparse.Namespace, kept: Path) -> list[Asked]:
     """All questions that weren't asked yet."""
     known = _known(kept) if wanted.resume else []
-    model = model_of(wanted.model, context=WINDOW)
+    model = resolve_model(wanted.model, context=WINDOW)
 
     async def same() -> Model:
         return model
@@ -141,7 +141,7 @@ def main() -> None:
         try:
             return await work(wanted, wanted.kept)
         finally:
-            await close_all()
+            await close_model_connections()
 
     try:
         known = asyncio.run(asked())

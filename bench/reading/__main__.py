@@ -16,22 +16,29 @@ from msgspec import Struct
 
 from bench.reading.counting import Count, Counting
 from bench.reading.files import files
-from treadle import Agent, Led, Limits, Move, Options, Question, tool
-from treadle.app.models import model_of
-from treadle.app.ways import able
-from treadle.assistants.reading.files import open_source
-from treadle.assistants.reading.outline.compact import compact
-from treadle.assistants.reading.outline.seed_json import seed_json
-from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.paths import Asked, PathSteps, View, fast, tool_calling, two_stage
+from treadle import Agent, GuidedModel, Limits, Options, PlanQuestion, PlanStep, tool
+from treadle.assistants.reading.execution_paths import (
+    PathContext,
+    PathResult,
+    PathSteps,
+    run_fast_path,
+    run_tool_calling,
+    run_two_stage,
+)
+from treadle.assistants.reading.outline.formatter import format_outline
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.outline.shallow_tree import build_shallow_tree
 from treadle.assistants.reading.settings import MAX_TOOL_CALLS
-from treadle.assistants.reading.source import Reads, Source
+from treadle.assistants.reading.source import OutlinedSource, SourceReader
+from treadle.assistants.reading.source_files import open_source
 from treadle.core.errors import TreadleError
 from treadle.core.requests import Delta, ReplyEnded, Request, Usage
 from treadle.core.seams import Model
-from treadle.models.http import close_all
+from treadle.models.http import close_model_connections
 from treadle.models.llamacpp.child import close_children
 from treadle.models.llamacpp.model import LlamaCpp
+from treadle.plugins.models import resolve_model
+from treadle.settings.calling_modes import enable_tool_calls
 
 RESULTS = Path(__file__).parents[1] / "results" / "reading.md"
 LARGE = 500  # lines above which the goal about raw source holds
@@ -60,50 +67,53 @@ class Row(Struct, frozen=True):
     two_compact: Cost
 
 
-Way = Callable[[View, Source], PathSteps]
+Way = Callable[[PathContext, OutlinedSource], PathSteps]
 
 
-def _two_json(view: View, source: Source) -> PathSteps:
+def _two_json(view: PathContext, source: OutlinedSource) -> PathSteps:
     """Two stages as the original has them: the syntax tree is sent twice, as indented JSON."""
-    tree = msgspec.json.encode(seed_json(source.text, source.language))
-    return two_stage(view, source, msgspec.json.format(tree, indent=2).decode())
+    tree = msgspec.json.encode(build_shallow_tree(source.text, source.language))
+    return run_two_stage(view, source, msgspec.json.format(tree, indent=2).decode())
 
 
-async def _asked(way: Way, model: Model, source: Source) -> Asked:
+async def _asked(way: Way, model: Model, source: OutlinedSource) -> PathResult:
     """What one path comes to, in a run that is kept nowhere."""
-    found: list[Asked] = []
+    found: list[PathResult] = []
 
-    def plan(request: Request) -> Generator[Question, str, Move]:
-        found.append((yield from way(View(model.traits, request), source)))
-        return Move(text="Done.")
+    def plan(request: Request) -> Generator[PlanQuestion, str, PlanStep]:
+        found.append((yield from way(PathContext(model.traits, request), source)))
+        return PlanStep(text="Done.")
 
-    tools, limits = [tool(Reads(source).refer_to_source_code, effect="read")], Limits(rounds=12, calls=MAX_TOOL_CALLS, tries=3)
+    tools, limits = (
+        [tool(SourceReader(source).refer_to_source_code, effect="read")],
+        Limits(rounds=12, calls=MAX_TOOL_CALLS, tries=3),
+    )
     options = Options(temperature=0.1, max_tokens=2000)
     is_held = model.traits.holds and not model.traits.native_calls
-    led = Led(model if is_held else able(model), plan)
+    led = GuidedModel(model if is_held else enable_tool_calls(model), plan)
     result = await Agent(led, tools=tools, limits=limits, options=options, dialect="native").run("What is it for?")
     if not found:
         raise TreadleError(result.reason)
     return found[-1]
 
 
-async def _counted(source: Source, way: Way, count: Count) -> Cost:
+async def _counted(source: OutlinedSource, way: Way, count: Count) -> Cost:
     model = Counting(source, count)
     await _asked(way, model, source)
     return Cost(model.input + model.output)
 
 
-async def _row(source: Source, count: Count) -> Row:
+async def _row(source: OutlinedSource, count: Count) -> Row:
     return Row(
         source.filename,
         source.language,
         len(source.lines),
         count(source.text),
-        count(compact(source.outline)),
-        await _counted(source, fast, count),
-        await _counted(source, tool_calling, count),
+        count(format_outline(source.outline)),
+        await _counted(source, run_fast_path, count),
+        await _counted(source, run_tool_calling, count),
         await _counted(source, _two_json, count),
-        await _counted(source, two_stage, count),
+        await _counted(source, run_two_stage, count),
     )
 
 
@@ -123,7 +133,7 @@ class Metered:
             yield delta
 
 
-async def _live(source: Source, way: Way, model: Model) -> Cost:
+async def _live(source: OutlinedSource, way: Way, model: Model) -> Cost:
     metered, began = Metered(model), time.perf_counter()
     try:
         note = f"{len((await _asked(way, metered, source)).reads)} reads"
@@ -183,7 +193,7 @@ def _shares(rows: list[Row], of: Callable[[Row], int]) -> str:
     return f"{whole:.0%} over all, {max(row.single.tokens / of(row) for row in rows):.0%} at worst"
 
 
-async def _sources(folder: Path, only: list[str]) -> list[Source]:
+async def _sources(folder: Path, only: list[str]) -> list[OutlinedSource]:
     async with Outliner() as outliner:
         return [await open_source(path, outliner) for path in files(folder) if not only or path.name in only]
 
@@ -218,16 +228,16 @@ async def _run(wanted: argparse.Namespace) -> str:
     return page
 
 
-async def _live_page(sources: list[Source], wanted: argparse.Namespace) -> str:
+async def _live_page(sources: list[OutlinedSource], wanted: argparse.Namespace) -> str:
     """The same with a real model, as far as its context allows."""
     model = (
-        model_of(wanted.live, context=WINDOW, threads=os.cpu_count() or 1)
+        resolve_model(wanted.live, context=WINDOW, threads=os.cpu_count() or 1)
         if wanted.live.startswith("llamacpp:")
-        else model_of(wanted.live)
+        else resolve_model(wanted.live)
     )
     lines = [f"\nWith {wanted.live}:\n", "| file | lines | path | tokens | seconds | |", "|---|--:|---|--:|--:|---|"]
     for source in sources:
-        for name, way in (("single stage", tool_calling), ("raw source", fast), ("two stages, JSON tree", _two_json)):
+        for name, way in (("single stage", run_tool_calling), ("raw source", run_fast_path), ("two stages, JSON tree", _two_json)):
             cost = await _live(source, way, model)
             lines.append(
                 f"| {source.filename} | {len(source.lines)} | {name} | {cost.tokens:,} | {cost.seconds:.0f} | {cost.note} |"
@@ -251,7 +261,7 @@ def main() -> None:
         try:
             return await _run(wanted)
         finally:
-            await close_all()
+            await close_model_connections()
             close_children()
 
     page = asyncio.run(work())

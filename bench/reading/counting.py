@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from treadle.assistants.reading.parts import Part
-from treadle.assistants.reading.sketch import sketch
-from treadle.assistants.reading.source import Source
-from treadle.assistants.reading.words import split_name
+from treadle.assistants.reading.file_parts import FilePart
+from treadle.assistants.reading.labels import split_identifier
+from treadle.assistants.reading.sketch import sketch_outline
+from treadle.assistants.reading.source import OutlinedSource
 from treadle.core.calls import Call, Result, Written
 from treadle.core.messages import Text
 from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, TextDelta, Traits, Usage
@@ -23,7 +23,7 @@ _VAGUE = {"process", "handle", "execute", "init", "update", "data", "temp", "res
 _LONG, _MOST_READS, _MOST_LINES = 20, 4, 60
 
 
-def unclear(source: Source) -> list[Part]:
+def unclear(source: OutlinedSource) -> list[FilePart]:
     """The parts that have to be read: long, and neither name nor comment says what for."""
     found = [
         part
@@ -31,7 +31,7 @@ def unclear(source: Source) -> list[Part]:
         if part.node.kind in ("function", "method")
         and part.size >= _LONG
         and not (part.node.doc or part.node.leading_comment)
-        and set(split_name(part.node.name)) <= _VAGUE
+        and set(split_identifier(part.node.name)) <= _VAGUE
     ]
     return found[:_MOST_READS]
 
@@ -42,7 +42,7 @@ class Counting:
     name = "counting"
     traits = Traits()
 
-    def __init__(self, source: Source, count: Count) -> None:
+    def __init__(self, source: OutlinedSource, count: Count) -> None:
         self._reads = [(part.start, min(part.end, part.start + _MOST_LINES - 1)) for part in unclear(source)]
         self._answer = _answer(source)
         self._count = count
@@ -76,8 +76,8 @@ def _arguments(start: int, end: int) -> str:
     return f'{{"start_line": {start}, "end_line": {end}}}'
 
 
-def _answer(source: Source) -> str:
-    settled = sketch(source.outline, source.parts)
+def _answer(source: OutlinedSource) -> str:
+    settled = sketch_outline(source.outline, source.parts)
     blocks = [{"label": block.label, "description": block.description, "ranges": block.ranges} for block in settled.blocks]
     return msgspec.json.encode({"file_intent": settled.file_intent, "responsibilities": blocks}).decode()
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle.assistants.reading.outline.tree import outline
-from treadle.assistants.reading.outline.values import definitions
-from treadle.assistants.reading.parts import parts_of
-from treadle.assistants.reading.sketch import sketch
-from treadle.assistants.reading.values import Block
+from treadle.assistants.reading.file_parts import split_parts
+from treadle.assistants.reading.outline.builder import build_outline
+from treadle.assistants.reading.outline.nodes import iter_definitions
+from treadle.assistants.reading.reading_types import ResponsibilityBlock
+from treadle.assistants.reading.sketch import sketch_outline
 
 MODULES = (
     "heapq",
@@ -78,19 +78,19 @@ def joined(count: int, seed: int = SEED) -> list[tuple[str, list[tuple[str, int,
     return found
 
 
-def quality(text: str, spans: list[tuple[str, int, int]], blocks: tuple[Block, ...]) -> Quality:
+def quality(text: str, spans: list[tuple[str, int, int]], blocks: tuple[ResponsibilityBlock, ...]) -> Quality:
     """How good the blocks of a joined file are."""
     last = text.count("\n")
     lines = [line for block in blocks for start, end in block.ranges for line in range(start, end + 1)]
     valid = len(lines) == len(set(lines)) and all(1 <= line <= last for line in lines)
     pure = sum([max(_by_module(block, spans).values(), default=0) for block in blocks])
     covered = set(lines)
-    defined = list(definitions(outline(text, "python")))
+    defined = list(iter_definitions(build_outline(text, "python")))
     reached = [node for node in defined if node.start in covered]
     return Quality(pure / len(lines) if lines else 0.0, len(reached) / len(defined) if defined else 1.0, valid)
 
 
-def _by_module(block: Block, spans: list[tuple[str, int, int]]) -> "Counter[str]":
+def _by_module(block: ResponsibilityBlock, spans: list[tuple[str, int, int]]) -> "Counter[str]":
     found: Counter[str] = Counter()
     for name, first, last in spans:
         found[name] = sum([max(0, min(end, last) - max(start, first) + 1) for start, end in block.ranges])
@@ -113,8 +113,8 @@ def _names(spans: list[tuple[str, int, int]]) -> str:
 
 
 def _sketched(text: str, spans: list[tuple[str, int, int]]) -> Quality:
-    found = outline(text, "python")
-    return quality(text, spans, sketch(found, parts_of(found)).blocks)
+    found = build_outline(text, "python")
+    return quality(text, spans, sketch_outline(found, split_parts(found)).blocks)
 
 
 if __name__ == "__main__":

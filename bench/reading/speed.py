@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.reading.files import files
-from treadle.assistants.reading.files import walk
-from treadle.assistants.reading.outline.languages import language_of
-from treadle.assistants.reading.outline.parsing import parse
-from treadle.assistants.reading.outline.tree import outline
-from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.outline.builder import build_outline
+from treadle.assistants.reading.outline.languages import detect_language
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.outline.parsing import parse_source
+from treadle.assistants.reading.source_files import iter_source_files
 
 RESULTS = Path(__file__).parents[1] / "results" / "outline.md"
 LINES, FILES, EVERY = 10_000, 1_000, 250
@@ -37,14 +37,14 @@ def times(folder: Path) -> Iterator[str]:
     """A row for each language: about 10,000 lines of its real files."""
     texts: dict[str, str] = {}
     for path in files(folder):
-        language = language_of(path.name)
+        language = detect_language(path.name)
         assert language is not None
         texts[language] = f"{texts.get(language, '')}\n{path.read_text('utf-8')}"
     yield from ("| language | lines | outline | parser alone | |", "|---|--:|--:|--:|---|")
     for language, text in sorted(texts.items()):
         whole = text * max(1, round(LINES / text.count("\n")))
         lines = whole.count("\n")
-        whole_time, floor = (best(work, whole, language) * LINES / lines for work in (outline, parse))
+        whole_time, floor = (best(work, whole, language) * LINES / lines for work in (build_outline, parse_source))
         verdict = "" if whole_time < 0.3 else "over 0.3 s"
         yield f"| {language} | {lines:,} | {whole_time:.2f} s | {floor:.2f} s | {verdict} |"
 
@@ -62,7 +62,7 @@ async def memory() -> Iterator[str]:
 
 
 def _python_files(place: Path) -> list[Path]:
-    found = [path for child in sorted(place.iterdir()) if child.is_dir() for path in walk(child)]
+    found = [path for child in sorted(place.iterdir()) if child.is_dir() for path in iter_source_files(child)]
     return [path for path in found if path.suffix == ".py" and path.stat().st_size < 500_000]
 
 

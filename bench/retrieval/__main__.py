@@ -19,11 +19,11 @@ from bench.machine import describe
 from bench.report import figure, table, times
 from bench.retrieval.corpus import paragraphs, questions, write
 from treadle.core.seams import Embedder
-from treadle.passages import BuiltinEmbedder, Passages, Progress, index_folders
-from treadle.stores.passages.asked import words_of
-from treadle.stores.passages.filters import Filter
-from treadle.stores.passages.rows import embedded
-from treadle.stores.passages.sqlite import library
+from treadle.passages import BuiltinEmbedder, IndexProgress, Passages, index_folders
+from treadle.retrieval.connections import load_sqlite
+from treadle.retrieval.filters import TagFilter
+from treadle.retrieval.query_terms import split_query
+from treadle.retrieval.rows import format_for_embedding
 
 RESULTS = Path(__file__).parents[1] / "results" / "retrieval.md"
 GOAL = 25.0  # milliseconds at the 95th percentile
@@ -89,7 +89,7 @@ class Bare:
     """The floor of words: one FTS5 table with the texts, and the same words asked of it."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = library().connect(path, isolation_level=None)
+        self._connection = load_sqlite().connect(path, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("CREATE VIRTUAL TABLE words USING fts5(text, tokenize='porter unicode61')")
 
@@ -103,7 +103,7 @@ class Bare:
 
     async def search(self, query: str) -> object:
         """The ten best."""
-        match = " OR ".join(f'"{word}"' for word in words_of(query))
+        match = " OR ".join(f'"{word}"' for word in split_query(query))
         return self._connection.execute("SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT 10", (match,)).fetchall()
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ async def run(folder: Path, documents: int, searches: int) -> Found:
     path, embedder, memory = folder / "passages.db", BuiltinEmbedder(), dict[int, int]()
     await embedder.embed(["loaded"])
 
-    def watch(told: Progress) -> None:
+    def watch(told: IndexProgress) -> None:
         if told.done % 2048 == 0 or told.done == told.total:
             memory[told.done] = resident()
 
@@ -166,7 +166,7 @@ async def _searches(
     rows: list[Any] = await store._file.read(lambda c: c.execute("SELECT id, heading, text FROM passages").fetchall())
     bare = Bare(folder / "bare.db")
     words_index_s = bare.fill([text for _, _, text in rows])
-    vectors = await embedder.embed([embedded(heading, text) for _, heading, text in rows])
+    vectors = await embedder.embed([format_for_embedding(heading, text) for _, heading, text in rows])
     matrix = Matrix([row[0] for row in rows], vectors, embedder)
     ways: dict[str, Search] = {
         "both": lambda query: store.search(query, limit=10),
@@ -185,7 +185,7 @@ async def _exact(store: Passages, matrix: Matrix, embedder: Embedder, asked: lis
     """The share of the nearest passages that isn't lost by keeping vectors as small numbers."""
     kept = 0
     for vector in await embedder.embed(asked):
-        near = await store._file.read(lambda c, v=vector: store._vectors.seen_by(c).nearest(v, RANKED, Filter()))
+        near = await store._file.read(lambda c, v=vector: store._vectors.seen_by(c).nearest(v, RANKED, TagFilter()))
         kept += len({one for one, _ in near} & set(matrix.nearest(vector, RANKED)))
     return kept / (RANKED * len(asked))
 

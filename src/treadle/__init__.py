@@ -9,19 +9,10 @@ from treadle._version import __version__
 from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from treadle.app.agent import Agent, Discovery, Results
-    from treadle.app.assistant import Assistant, Command, Host, Panel, Terminal, later, typed
-    from treadle.app.assistants import agent_of, settled_agent
-    from treadle.app.home import Home, open_home
-    from treadle.app.jobs import Job, Jobs
-    from treadle.app.mcp_servers import mcp_toolsets
-    from treadle.app.models import model_of, spec_of
-    from treadle.app.runs import Runs
-    from treadle.app.session import AssistantSession, SessionReply
-    from treadle.app.settings import Settings, settings_of
-    from treadle.app.shared import SharedResources
-    from treadle.app.talk import Slash, Talk, exit_code
-    from treadle.app.work import Desk, Done, Work, carry_out
+    from treadle.agent.agent import Agent, Discovery, ResultOptions
+    from treadle.agent.session import AssistantSession, SessionReply
+    from treadle.agent.shared_resources import SharedResources
+    from treadle.agent.talk import AssistantChat, SlashCommand, exit_code
     from treadle.core.calls import Allow, Ask, Call, Deny, Preview, Result
     from treadle.core.context import RunContext
     from treadle.core.errors import (
@@ -41,83 +32,93 @@ if TYPE_CHECKING:
     from treadle.core.requests import CallDone, Delta, Options, ReplyEnded, Request, TextDelta, Traits, Usage
     from treadle.core.seams import Model, Toolset
     from treadle.core.tool import Tool, ToolResult
-    from treadle.dialects.mend import json_in
+    from treadle.dialects.json_repair import extract_json
     from treadle.engine.result import CallRecord, RunResult
     from treadle.engine.setup import Answer, Approval, Caller
     from treadle.guard.policy import allow, ask, deny
+    from treadle.home import Home, open_home
+    from treadle.jobs.execution import JobContext, JobKind, JobResult, execute_job
+    from treadle.jobs.store import Job, Jobs
     from treadle.loop.limits import Limits
-    from treadle.models.led import Led, Move, Plan, Program, Question
-    from treadle.models.one_call import one_call
+    from treadle.models.calling.guided import FixedPlan, GuidedModel, Plan, PlanQuestion, PlanStep
+    from treadle.models.calling.one_call import one_call
     from treadle.models.recorded import Recorded
     from treadle.models.scripted import Scripted
+    from treadle.plugins.assistant import Assistant, Command, Host, Panel, Terminal, lazy_import, prompt_from_words
+    from treadle.plugins.assistants import assistant_agent, configured_agent
+    from treadle.plugins.mcp_servers import mcp_toolsets
+    from treadle.plugins.models import model_spec, resolve_model
+    from treadle.runs import Runs
+    from treadle.settings.loader import Settings, settings_for
     from treadle.stores.journal import RunInfo
     from treadle.stores.write_ahead import purge_sqlite, write_ahead
     from treadle.tools.tool import tool
-    from treadle.toolsets.python import Functions
-    from treadle.toolsets.wrap import LateTools, only
+    from treadle.toolsets.functions import FunctionToolset
+    from treadle.toolsets.wrappers import LazyToolset, only
 
 _HOMES = {
-    "Agent": "treadle.app.agent",
+    "Agent": "treadle.agent.agent",
     "Allow": "treadle.core.calls",
     "Answer": "treadle.engine.setup",
     "Approval": "treadle.engine.setup",
     "Ask": "treadle.core.calls",
-    "Assistant": "treadle.app.assistant",
-    "AssistantSession": "treadle.app.session",
+    "Assistant": "treadle.plugins.assistant",
+    "AssistantChat": "treadle.agent.talk",
+    "AssistantSession": "treadle.agent.session",
     "Audio": "treadle.core.media",
     "BadPrompt": "treadle.core.errors",
     "Call": "treadle.core.calls",
     "CallDone": "treadle.core.requests",
     "CallRecord": "treadle.engine.result",
     "Caller": "treadle.engine.setup",
-    "Command": "treadle.app.assistant",
+    "Command": "treadle.plugins.assistant",
     "ContextNotFound": "treadle.core.errors",
     "Delta": "treadle.core.requests",
     "Deny": "treadle.core.calls",
-    "Desk": "treadle.app.work",
-    "Discovery": "treadle.app.agent",
+    "Discovery": "treadle.agent.agent",
     "Document": "treadle.core.media",
-    "Done": "treadle.app.work",
-    "Functions": "treadle.toolsets.python",
+    "FixedPlan": "treadle.models.calling.guided",
+    "FunctionToolset": "treadle.toolsets.functions",
+    "GuidedModel": "treadle.models.calling.guided",
     "History": "treadle.core.messages",
-    "Home": "treadle.app.home",
-    "Host": "treadle.app.assistant",
+    "Home": "treadle.home",
+    "Host": "treadle.plugins.assistant",
     "Image": "treadle.core.media",
-    "Job": "treadle.app.jobs",
-    "Jobs": "treadle.app.jobs",
-    "LateTools": "treadle.toolsets.wrap",
-    "Led": "treadle.models.led",
+    "Job": "treadle.jobs.store",
+    "JobContext": "treadle.jobs.execution",
+    "JobKind": "treadle.jobs.execution",
+    "JobResult": "treadle.jobs.execution",
+    "Jobs": "treadle.jobs.store",
+    "LazyToolset": "treadle.toolsets.wrappers",
     "Limits": "treadle.loop.limits",
     "Message": "treadle.core.messages",
     "Model": "treadle.core.seams",
     "ModelError": "treadle.core.errors",
-    "Move": "treadle.models.led",
     "Options": "treadle.core.requests",
     "OutputArrived": "treadle.core.events",
-    "Panel": "treadle.app.assistant",
-    "Plan": "treadle.models.led",
+    "Panel": "treadle.plugins.assistant",
+    "Plan": "treadle.models.calling.guided",
+    "PlanQuestion": "treadle.models.calling.guided",
+    "PlanStep": "treadle.models.calling.guided",
     "Preview": "treadle.core.calls",
-    "Program": "treadle.models.led",
-    "Question": "treadle.models.led",
     "Recorded": "treadle.models.recorded",
     "ReplyEnded": "treadle.core.requests",
     "Request": "treadle.core.requests",
     "Result": "treadle.core.calls",
-    "Results": "treadle.app.agent",
+    "ResultOptions": "treadle.agent.agent",
     "RunContext": "treadle.core.context",
     "RunFailed": "treadle.core.errors",
     "RunInfo": "treadle.stores.journal",
     "RunNotFound": "treadle.core.errors",
     "RunResult": "treadle.engine.result",
-    "Runs": "treadle.app.runs",
+    "Runs": "treadle.runs",
     "Scripted": "treadle.models.scripted",
-    "SessionReply": "treadle.app.session",
-    "Settings": "treadle.app.settings",
+    "SessionReply": "treadle.agent.session",
+    "Settings": "treadle.settings.loader",
     "SettingsError": "treadle.core.errors",
-    "SharedResources": "treadle.app.shared",
-    "Slash": "treadle.app.talk",
-    "Talk": "treadle.app.talk",
-    "Terminal": "treadle.app.assistant",
+    "SharedResources": "treadle.agent.shared_resources",
+    "SlashCommand": "treadle.agent.talk",
+    "Terminal": "treadle.plugins.assistant",
     "Text": "treadle.core.messages",
     "TextArrived": "treadle.core.events",
     "TextDelta": "treadle.core.requests",
@@ -129,26 +130,25 @@ _HOMES = {
     "TreadleError": "treadle.core.errors",
     "UnknownModel": "treadle.core.errors",
     "Usage": "treadle.core.requests",
-    "Work": "treadle.app.work",
-    "agent_of": "treadle.app.assistants",
     "allow": "treadle.guard.policy",
     "ask": "treadle.guard.policy",
-    "carry_out": "treadle.app.work",
+    "assistant_agent": "treadle.plugins.assistants",
+    "configured_agent": "treadle.plugins.assistants",
     "deny": "treadle.guard.policy",
-    "exit_code": "treadle.app.talk",
-    "json_in": "treadle.dialects.mend",
-    "later": "treadle.app.assistant",
-    "mcp_toolsets": "treadle.app.mcp_servers",
-    "model_of": "treadle.app.models",
-    "one_call": "treadle.models.one_call",
-    "only": "treadle.toolsets.wrap",
-    "open_home": "treadle.app.home",
-    "settings_of": "treadle.app.settings",
-    "settled_agent": "treadle.app.assistants",
-    "spec_of": "treadle.app.models",
-    "tool": "treadle.tools.tool",
-    "typed": "treadle.app.assistant",
+    "execute_job": "treadle.jobs.execution",
+    "exit_code": "treadle.agent.talk",
+    "extract_json": "treadle.dialects.json_repair",
+    "lazy_import": "treadle.plugins.assistant",
+    "mcp_toolsets": "treadle.plugins.mcp_servers",
+    "model_spec": "treadle.plugins.models",
+    "one_call": "treadle.models.calling.one_call",
+    "only": "treadle.toolsets.wrappers",
+    "open_home": "treadle.home",
+    "prompt_from_words": "treadle.plugins.assistant",
     "purge_sqlite": "treadle.stores.write_ahead",
+    "resolve_model": "treadle.plugins.models",
+    "settings_for": "treadle.settings.loader",
+    "tool": "treadle.tools.tool",
     "write_ahead": "treadle.stores.write_ahead",
 }
 
@@ -159,6 +159,7 @@ __all__ = [
     "Approval",
     "Ask",
     "Assistant",
+    "AssistantChat",
     "AssistantSession",
     "Audio",
     "BadPrompt",
@@ -170,36 +171,37 @@ __all__ = [
     "ContextNotFound",
     "Delta",
     "Deny",
-    "Desk",
     "Discovery",
     "Document",
-    "Done",
-    "Functions",
+    "FixedPlan",
+    "FunctionToolset",
+    "GuidedModel",
     "History",
     "Home",
     "Host",
     "Image",
     "Job",
+    "JobContext",
+    "JobKind",
+    "JobResult",
     "Jobs",
-    "LateTools",
-    "Led",
+    "LazyToolset",
     "Limits",
     "Message",
     "Model",
     "ModelError",
-    "Move",
     "Options",
     "OutputArrived",
     "Panel",
     "Plan",
+    "PlanQuestion",
+    "PlanStep",
     "Preview",
-    "Program",
-    "Question",
     "Recorded",
     "ReplyEnded",
     "Request",
     "Result",
-    "Results",
+    "ResultOptions",
     "RunContext",
     "RunFailed",
     "RunInfo",
@@ -211,8 +213,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "SharedResources",
-    "Slash",
-    "Talk",
+    "SlashCommand",
     "Terminal",
     "Text",
     "TextArrived",
@@ -225,27 +226,26 @@ __all__ = [
     "TreadleError",
     "UnknownModel",
     "Usage",
-    "Work",
     "__version__",
-    "agent_of",
     "allow",
     "ask",
-    "carry_out",
+    "assistant_agent",
+    "configured_agent",
     "deny",
+    "execute_job",
     "exit_code",
-    "json_in",
-    "later",
+    "extract_json",
+    "lazy_import",
     "mcp_toolsets",
-    "model_of",
+    "model_spec",
     "one_call",
     "only",
     "open_home",
+    "prompt_from_words",
     "purge_sqlite",
-    "settings_of",
-    "settled_agent",
-    "spec_of",
+    "resolve_model",
+    "settings_for",
     "tool",
-    "typed",
     "write_ahead",
 ]
 

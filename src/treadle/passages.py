@@ -1,4 +1,4 @@
-"""The public names of retrieval: documents in passages, kept in one file, found by their words and by what they mean.
+"""Public names of retrieval: documents in passages, stored in one file, found by full text and by embeddings.
 
 Each is loaded when it is first used. Assistants and programs import them from here.
 """
@@ -9,92 +9,92 @@ from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from treadle.core.seams import Embedder
-    from treadle.models.embeddings.builtin import Builtin as BuiltinEmbedder
-    from treadle.models.embeddings.endpoint import EndpointEmbedder
-    from treadle.models.embeddings.hashed import Hashed as HashedEmbedder
-    from treadle.stores.passages.documents import Reader, TextReader, Unreadable, text_of
-    from treadle.stores.passages.files import Skipped
-    from treadle.stores.passages.files import named as folder_names
-    from treadle.stores.passages.folders import Progress, Report, index_folders
-    from treadle.stores.passages.passages import Passages
-    from treadle.stores.passages.split.markdown import split_markdown
-    from treadle.stores.passages.split.pieces import Piece, Split
-    from treadle.stores.passages.split.plain import split_text
-    from treadle.stores.passages.split.yaml import split_yaml
-    from treadle.stores.passages.values import Document, Found, Passage, PassagesError, State, Where
+    from treadle.retrieval.embeddings.builtin import BuiltinEmbedder as BuiltinEmbedder
+    from treadle.retrieval.embeddings.endpoint import EndpointEmbedder
+    from treadle.retrieval.embeddings.hashed import HashedEmbedder as HashedEmbedder
+    from treadle.retrieval.indexing import IndexProgress, IndexReport, index_folders
+    from treadle.retrieval.passages import Passages
+    from treadle.retrieval.readers import DocumentReader, TextReader, UnreadableDocument, decode_document
+    from treadle.retrieval.source_files import SkippedFile
+    from treadle.retrieval.source_files import folder_names as folder_names
+    from treadle.retrieval.split.markdown import split_markdown
+    from treadle.retrieval.split.pieces import Piece, Split
+    from treadle.retrieval.split.text import split_text
+    from treadle.retrieval.split.yaml import split_yaml
+    from treadle.retrieval.values import Passage, PassageHit, PassagesError, PassagesState, SourceDocument, TagQuery
 
 _HOMES = {
-    "BuiltinEmbedder": "treadle.models.embeddings.builtin:Builtin",
-    "Document": "treadle.stores.passages.values",
+    "BuiltinEmbedder": "treadle.retrieval.embeddings.builtin:BuiltinEmbedder",
+    "SourceDocument": "treadle.retrieval.values",
     "Embedder": "treadle.core.seams",
-    "EndpointEmbedder": "treadle.models.embeddings.endpoint",
-    "Found": "treadle.stores.passages.values",
-    "HashedEmbedder": "treadle.models.embeddings.hashed:Hashed",
-    "Passage": "treadle.stores.passages.values",
-    "Passages": "treadle.stores.passages.passages",
-    "PassagesError": "treadle.stores.passages.values",
-    "Piece": "treadle.stores.passages.split.pieces",
-    "Progress": "treadle.stores.passages.folders",
-    "Reader": "treadle.stores.passages.documents",
-    "Report": "treadle.stores.passages.folders",
-    "Skipped": "treadle.stores.passages.files",
-    "Split": "treadle.stores.passages.split.pieces",
-    "State": "treadle.stores.passages.values",
-    "TextReader": "treadle.stores.passages.documents",
-    "Unreadable": "treadle.stores.passages.documents",
-    "Where": "treadle.stores.passages.values",
-    "folder_names": "treadle.stores.passages.files:named",
-    "index_folders": "treadle.stores.passages.folders",
-    "split_markdown": "treadle.stores.passages.split.markdown",
-    "split_text": "treadle.stores.passages.split.plain",
-    "split_yaml": "treadle.stores.passages.split.yaml",
-    "text_of": "treadle.stores.passages.documents",
+    "EndpointEmbedder": "treadle.retrieval.embeddings.endpoint",
+    "PassageHit": "treadle.retrieval.values",
+    "HashedEmbedder": "treadle.retrieval.embeddings.hashed:HashedEmbedder",
+    "Passage": "treadle.retrieval.values",
+    "Passages": "treadle.retrieval.passages",
+    "PassagesError": "treadle.retrieval.values",
+    "Piece": "treadle.retrieval.split.pieces",
+    "IndexProgress": "treadle.retrieval.indexing",
+    "DocumentReader": "treadle.retrieval.readers",
+    "IndexReport": "treadle.retrieval.indexing",
+    "SkippedFile": "treadle.retrieval.source_files",
+    "Split": "treadle.retrieval.split.pieces",
+    "PassagesState": "treadle.retrieval.values",
+    "TextReader": "treadle.retrieval.readers",
+    "UnreadableDocument": "treadle.retrieval.readers",
+    "TagQuery": "treadle.retrieval.values",
+    "folder_names": "treadle.retrieval.source_files:folder_names",
+    "index_folders": "treadle.retrieval.indexing",
+    "split_markdown": "treadle.retrieval.split.markdown",
+    "split_text": "treadle.retrieval.split.text",
+    "split_yaml": "treadle.retrieval.split.yaml",
+    "decode_document": "treadle.retrieval.readers",
 }
 
 __all__ = [
     "BuiltinEmbedder",
-    "Document",
+    "DocumentReader",
     "Embedder",
     "EndpointEmbedder",
-    "Found",
     "HashedEmbedder",
+    "IndexProgress",
+    "IndexReport",
     "Passage",
+    "PassageHit",
     "Passages",
     "PassagesError",
+    "PassagesState",
     "Piece",
-    "Progress",
-    "Reader",
-    "Report",
-    "Skipped",
+    "SkippedFile",
+    "SourceDocument",
     "Split",
-    "State",
+    "TagQuery",
     "TextReader",
-    "Unreadable",
-    "Where",
+    "UnreadableDocument",
+    "decode_document",
     "embedder_of",
     "folder_names",
     "index_folders",
     "split_markdown",
     "split_text",
     "split_yaml",
-    "text_of",
 ]
 
 
 def embedder_of(name: str, **settings: Any) -> "Embedder | None":
-    """The embedder that a setting names, or None for words alone.
+    """Return the embedder that a setting names, or None for full text only.
 
-    `auto` (the built-in one where it is installed), `builtin`, `openai:MODEL` (any compatible server, by `base_url`), `none`.
+    `auto` (the built-in one if installed), `builtin`, `openai:MODEL` (any compatible server, by `base_url`), `none`.
     """
     from treadle.core.errors import SettingsError
-    from treadle.models.embeddings.builtin import Builtin, installed
-    from treadle.models.embeddings.endpoint import EndpointEmbedder
+    from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
+    from treadle.retrieval.embeddings.endpoint import EndpointEmbedder
 
     match name.strip().partition(":"):
         case ("auto", "", ""):
-            return Builtin() if installed() else None
+            return BuiltinEmbedder() if is_builtin_installed() else None
         case ("builtin", "", ""):
-            return Builtin()
+            return BuiltinEmbedder()
         case ("none" | "", "", ""):
             return None
         case ("openai", ":", model) if model:

@@ -1,4 +1,4 @@
-"""For authors of assistants: `check_assistant` holds one to the contract, `throwaway_host` lends it what a face would lend.
+"""For authors of assistants: `check_assistant` checks the assistant contract, `throwaway_host` provides a temporary host.
 
 Made for tests, outside of an event loop. Tools are entered and listed, never called; the model is a scripted one.
 """
@@ -16,28 +16,28 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import asdict
 
-from treadle.app.assistant import Assistant, Command, Host
-from treadle.app.assistants import NAME, Offer, add_options, agent_of
-from treadle.app.home import close_home, open_home
-from treadle.app.reserved import COMMANDS, PATHS
 from treadle.core.calls import Allow, Ask, Call, Deny, Effect
 from treadle.core.seams import Model, Policy, Situation, Toolset
 from treadle.core.tool import Tool
-from treadle.guard.policy import policy_of
+from treadle.guard.policy import to_policy
+from treadle.home import close_home, open_home
 from treadle.loop.limits import Ending
 from treadle.models.recorded import Recorded
 from treadle.models.scripted import Script, Scripted, calls
+from treadle.plugins.assistant import Assistant, Command, Host
+from treadle.plugins.assistants import NAME_PATTERN, AssistantCommand, add_command_options, assistant_agent
+from treadle.settings.reserved import COMMANDS, PATHS
 
-__all__ = ["Recorded", "Scripted", "Shown", "calls", "check_assistant", "throwaway_host"]
+__all__ = ["Recorded", "RecordingTerminal", "Scripted", "calls", "check_assistant", "throwaway_host"]
 
-HEAVY = ("aiohttp", "httpx", "numpy", "pandas", "pydantic", "requests", "sqlite3", "starlette", "tree_sitter", "uvicorn")
+HEAVY_MODULES = ("aiohttp", "httpx", "numpy", "pandas", "pydantic", "requests", "sqlite3", "starlette", "tree_sitter", "uvicorn")
 
 Tools = Sequence[Tool]
 Check = Callable[[Assistant, Host, Tools], Iterator[str]]
 
 
-class Shown:
-    """A terminal that keeps what it is given: data in `lines`, notes in `notes`, what has to be seen in `told`."""
+class RecordingTerminal:
+    """A terminal that records its output: data in `lines`, notes in `notes`, important lines in `told`."""
 
     def __init__(self, width: int | None = 80) -> None:
         self.width = width
@@ -46,21 +46,21 @@ class Shown:
         self.told: list[str] = []
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Keep a line of data."""
+        """Record a line of data."""
         self.lines.append(text)
 
     def note(self, text: str, style: str = "dim") -> None:
-        """Keep a note."""
+        """Record a note."""
         self.notes.append(text)
 
     def tell(self, text: str, style: str = "") -> None:
-        """Keep a line that has to be seen."""
+        """Record an important line."""
         self.told.append(text)
 
 
 @contextmanager
 def throwaway_host(*replies: Script, user: str = "") -> Generator[Host]:
-    """A host whose folder is gone afterwards, with a model that gives these replies and a terminal that is `Shown`."""
+    """Yield a host in a temporary folder, with a model that gives these replies and a `RecordingTerminal`."""
     model = Scripted(*(replies or ("Fine.",)))
 
     async def chosen() -> Model:
@@ -69,51 +69,51 @@ def throwaway_host(*replies: Script, user: str = "") -> Generator[Host]:
     with TemporaryDirectory(prefix="treadle-") as folder:
         home = open_home(folder)
         try:
-            yield Host(home, chosen, user, Shown())
+            yield Host(home, chosen, user, RecordingTerminal())
         finally:
             close_home(home)
 
 
 def check_assistant(assistant: Assistant, *, host: Host | None = None) -> None:
-    """Raise an `AssertionError` that lists, a sentence each, everything in which an assistant breaks the contract."""
+    """Raise an `AssertionError` that lists, a sentence each, every violation of the assistant contract."""
     if not isinstance(assistant, Assistant):  # pyright: ignore[reportUnnecessaryIsInstance]  # what a package registers isn't known
         raise AssertionError(f"{assistant!r} is no `treadle.Assistant`.")  # noqa: TRY004 - it is a test that fails
     with throwaway_host() if host is None else nullcontext(host) as lent:
-        problems = _problems(assistant, lent)
+        problems = _find_problems(assistant, lent)
     if problems:
         raise AssertionError("\n- ".join([f"The assistant {assistant.name} breaks the contract:", *problems]))
 
 
-def _problems(assistant: Assistant, host: Host) -> list[str]:
+def _find_problems(assistant: Assistant, host: Host) -> list[str]:
     problems: list[str] = []
     tools: Tools = ()
     try:
-        tools = asyncio.run(_tools_of(assistant, host))
+        tools = asyncio.run(_list_tools(assistant, host))
     except Exception as error:  # noqa: BLE001 - an author's code may raise anything, and the list goes on
-        problems.append(_failed("making its tools", error))
+        problems.append(_failure_text("making its tools", error))
     for what, check in CHECKS:
         try:
             problems.extend(check(assistant, host, tools))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-            problems.append(_failed(what, error))
+            problems.append(_failure_text(what, error))
     return problems
 
 
-def _failed(what: str, error: BaseException) -> str:
+def _failure_text(what: str, error: BaseException) -> str:
     return f"{what[:1].upper()}{what[1:]} failed: {type(error).__name__}: {error}"
 
 
 # what it says of itself
 
 
-def _name(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
-    if NAME.fullmatch(assistant.name) is None:
+def _check_name(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+    if NAME_PATTERN.fullmatch(assistant.name) is None:
         yield f"Its name {assistant.name!r} has to be one word of up to 40 small letters, digits and hyphens, a letter first."
     if f"/{assistant.name}" in PATHS or assistant.name == "api":
         yield f"Its name is taken: the server has something else at /{assistant.name}."
 
 
-def _words(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+def _check_texts(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     if not assistant.title.strip():
         yield "It needs a title."
     summary = assistant.summary.strip()
@@ -125,13 +125,13 @@ def _words(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
         yield "One of its questions is empty."
 
 
-def _light(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
-    """Only of what is installed is it known which module is imported."""
+def _check_light_import(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+    """Check imports; only for an installed assistant is it known which module is imported."""
     import subprocess
     from importlib.metadata import entry_points
 
     for point in entry_points(group="treadle.assistants", name=assistant.name):
-        code = f"import sys, {point.module}; print(*sorted({{*{HEAVY!r}}} & {{*sys.modules}}))"
+        code = f"import sys, {point.module}; print(*sorted({{*{HEAVY_MODULES!r}}} & {{*sys.modules}}))"
         there = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=there, check=True)  # noqa: S603 - the package that is tested names it
         if heavy := done.stdout.strip():
@@ -141,8 +141,8 @@ def _light(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
 # its tools, and what is held against them
 
 
-async def _tools_of(assistant: Assistant, host: Host) -> list[Tool]:
-    """The tools of all its toolsets, each entered and left."""
+async def _list_tools(assistant: Assistant, host: Host) -> list[Tool]:
+    """Return the tools of all its toolsets, each entered and exited."""
     made: Sequence[Toolset] = () if assistant.toolsets is None else assistant.toolsets(host)
     async with AsyncExitStack() as stack:
         for toolset in made:
@@ -150,7 +150,7 @@ async def _tools_of(assistant: Assistant, host: Host) -> list[Tool]:
         return [tool for toolset in made for tool in toolset.tools()]
 
 
-def _tools(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+def _check_tools(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     names = [tool.name for tool in tools]
     yield from [f"There are two tools called {name}." for name in sorted({name for name in names if names.count(name) > 1})]
     for tool in tools:
@@ -160,17 +160,17 @@ def _tools(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
             yield f"The tool {tool.name} has no effect that there is: {tool.effect!r}."
 
 
-def _policy(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
-    policy = policy_of(assistant.policy)
+def _check_policy(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+    policy = to_policy(assistant.policy)
     for tool in tools:
         try:
-            yield from _judged(policy, tool, host.user)
+            yield from _check_decision(policy, tool, host.user)
         except Exception as error:  # noqa: BLE001 - an author's code may raise anything, and the list goes on
-            yield _failed(f"judging a call of {tool.name}", error)
+            yield _failure_text(f"judging a call of {tool.name}", error)
 
 
-def _judged(policy: Policy, tool: Tool, user: str) -> Iterator[str]:
-    call = Call("call_1", tool.name, _sample(tool.parameters, tool.parameters))
+def _check_decision(policy: Policy, tool: Tool, user: str) -> Iterator[str]:
+    call = Call("call_1", tool.name, _make_sample(tool.parameters, tool.parameters))
     for attended, tainted in ((True, False), (True, True), (False, False), (False, True)):
         situation = Situation(user, attended, tainted)
         policy.offers(tool, situation)
@@ -183,23 +183,23 @@ def _judged(policy: Policy, tool: Tool, user: str) -> Iterator[str]:
 _SAMPLES: dict[str, Any] = {"string": "x", "integer": 1, "number": 1.0, "boolean": True, "null": None, "array": []}
 
 
-def _sample(schema: dict[str, Any], whole: dict[str, Any]) -> Any:
-    """A value that is roughly as a schema wants it: what must be there is there."""
+def _make_sample(schema: dict[str, Any], whole: dict[str, Any]) -> Any:
+    """Return a value that roughly fits a schema: everything required is there."""
     if "$ref" in schema:
-        return _sample(whole.get("$defs", {}).get(str(schema["$ref"]).rpartition("/")[2], {}), whole)
+        return _make_sample(whole.get("$defs", {}).get(str(schema["$ref"]).rpartition("/")[2], {}), whole)
     if "const" in schema or "enum" in schema:
         return schema.get("const", schema.get("enum", [None])[0])
     for key in ("anyOf", "oneOf", "allOf"):
         if schema.get(key):
-            return _sample(schema[key][0], whole)
+            return _make_sample(schema[key][0], whole)
     kind = schema.get("type", "object")
     if kind != "object":
         return _SAMPLES.get(kind if isinstance(kind, str) else kind[0])
     properties = cast("dict[str, dict[str, Any]]", schema.get("properties", {}))
-    return {name: _sample(properties.get(name, {}), whole) for name in cast("list[str]", schema.get("required", []))}
+    return {name: _make_sample(properties.get(name, {}), whole) for name in cast("list[str]", schema.get("required", []))}
 
 
-def _limits(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+def _check_limits(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     limits = assistant.limits
     for name in ("rounds", "calls", "tokens", "seconds", "cost"):
         most = asdict(limits)[name]
@@ -218,9 +218,9 @@ def _limits(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
         yield f"It limits the calls of {', '.join(strange)}, and has no such tool."
 
 
-def _run(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+def _check_run(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     question = assistant.questions[0] if assistant.questions else "Hello."
-    result = asyncio.run(agent_of(assistant, host, Scripted("Fine.")).run(question))
+    result = asyncio.run(assistant_agent(assistant, host, Scripted("Fine.")).run(question))
     if result.stopped != "answered":
         yield f"A run in which the model only answers ended as {result.stopped}: {result.reason}"
 
@@ -228,41 +228,41 @@ def _run(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
 # its faces
 
 
-def _commands(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+def _check_commands(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     names = [command.name for command in assistant.commands]
     yield from [f"There are two commands called {name}." for name in sorted({name for name in names if names.count(name) > 1})]
     for command in assistant.commands:
         if command.name in COMMANDS:
             yield f"The command {command.name} is one of Treadle's own."
         for each in (command, *command.parts):
-            yield from _command(each)
+            yield from _check_command(each)
         for each in command.parts or (command,):
-            yield from _options(assistant, each)
+            yield from _check_options(assistant, each)
             if each.run is None:
                 yield f"The command {each.name} needs a `run`, which does what it says."
 
 
-def _command(command: Command) -> Iterator[str]:
-    if NAME.fullmatch(command.name) is None:
+def _check_command(command: Command) -> Iterator[str]:
+    if NAME_PATTERN.fullmatch(command.name) is None:
         yield f"The command {command.name!r} has to be one word of up to 40 small letters, digits and hyphens, a letter first."
     if not command.summary.strip():
         yield f"The command {command.name} needs a summary."
 
 
-def _options(assistant: Assistant, command: Command) -> Iterator[str]:
+def _check_options(assistant: Assistant, command: Command) -> Iterator[str]:
     parser = ArgumentParser(prog=f"treadle {command.name}", allow_abbrev=False)
     try:
-        add_options(parser, Offer(assistant, command))
+        add_command_options(parser, AssistantCommand(assistant, command))
         parser.format_help()
     except Exception as error:  # noqa: BLE001 - an author's code may raise anything, and the list goes on
-        yield _failed(f"the help of the command {command.name}", error)
+        yield _failure_text(f"the help of the command {command.name}", error)
         return
     values = [action.dest for action in parser._actions]  # pyright: ignore[reportPrivateUsage]  # there is no other way to see them
     for name in sorted({name for name in values if values.count(name) > 1}):
         yield f"The command {command.name} has two arguments for the value {name}; every command has one of the common options."
 
 
-def _routes(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+def _check_routes(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     from importlib.util import find_spec
 
     if assistant.routes is None or find_spec("starlette") is None:
@@ -273,19 +273,19 @@ def _routes(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
         path: Any = getattr(route, "path", None)
         if not isinstance(path, str) or not path.startswith("/"):
             yield f"The route {route!r} needs a path that starts with /."
-        elif taken := _taken(f"{path}/{{rest:path}}" if isinstance(route, Mount) else path, assistant.name):
+        elif taken := _find_taken_path(f"{path}/{{rest:path}}" if isinstance(route, Mount) else path, assistant.name):
             yield f"The route {path} takes what is asked of {taken}; /api/{assistant.name} is a better place."
 
 
-def _taken(path: str, name: str) -> str:
-    """Which path that isn't an assistant's to take a route would take; empty where it takes none."""
+def _find_taken_path(path: str, name: str) -> str:
+    """Return the reserved path that a route would take; empty if it takes none."""
     if path == "/":
         return path
-    return next((own for own in (*PATHS, f"/{name}") if _covers(path.split("/"), own.split("/"))), "")
+    return next((own for own in (*PATHS, f"/{name}") if _covers_path(path.split("/"), own.split("/"))), "")
 
 
-def _covers(asked: Sequence[str], own: Sequence[str]) -> bool:
-    """Whether a route takes a path or something below it. A parameter takes any word, a `:path` any words."""
+def _covers_path(asked: Sequence[str], own: Sequence[str]) -> bool:
+    """Return whether a route matches a path or something below it. A parameter matches any word, a `:path` any words."""
     for number, word in enumerate(own):
         if number >= len(asked):
             return False
@@ -296,7 +296,7 @@ def _covers(asked: Sequence[str], own: Sequence[str]) -> bool:
     return True
 
 
-def _panel(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
+def _check_panel(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
     if assistant.panel is None:
         return
     if not assistant.panel.title.strip():
@@ -309,14 +309,14 @@ def _panel(assistant: Assistant, host: Host, tools: Tools) -> Iterator[str]:
 
 
 CHECKS: Iterable[tuple[str, Check]] = (
-    ("its name", _name),
-    ("its words", _words),
-    ("importing it", _light),
-    ("its tools", _tools),
-    ("its policy", _policy),
-    ("its limits", _limits),
-    ("a run", _run),
-    ("its commands", _commands),
-    ("its routes", _routes),
-    ("its panel", _panel),
+    ("its name", _check_name),
+    ("its words", _check_texts),
+    ("importing it", _check_light_import),
+    ("its tools", _check_tools),
+    ("its policy", _check_policy),
+    ("its limits", _check_limits),
+    ("a run", _check_run),
+    ("its commands", _check_commands),
+    ("its routes", _check_routes),
+    ("its panel", _check_panel),
 )

@@ -1,4 +1,4 @@
-"""The public names of the tools for the web: a client that goes only where it may, and tools from OpenAPI documents.
+"""Public names of the web tools: an HTTP client restricted to allowed targets, and tools from OpenAPI documents.
 
 Each is loaded when it is first used. Assistants and programs import them from here.
 """
@@ -8,47 +8,46 @@ from typing import TYPE_CHECKING
 from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
-    from treadle.toolsets.outbound.answer import Answer
-    from treadle.toolsets.outbound.client import Client
-    from treadle.toolsets.outbound.problems import (
-        NoAnswer,
-        NotAllowed,
+    from treadle.http_guard.client import Client, GuardedResponse
+    from treadle.http_guard.problems import (
+        HostNotResolved,
+        HttpProblem,
+        NoResponse,
         NotHttp,
-        NotResolved,
         NotSecure,
-        OutboundProblem,
-        TimedOut,
-        TooLarge,
+        RequestTimedOut,
+        ResponseTooLarge,
+        TargetNotAllowed,
     )
+    from treadle.toolsets.openapi.toolset import OpenApiTools, openapi_tools
 
 _HOMES = {
-    "Answer": "treadle.toolsets.outbound.answer",
-    "Client": "treadle.toolsets.outbound.client",
-    "NoAnswer": "treadle.toolsets.outbound.problems",
-    "NotAllowed": "treadle.toolsets.outbound.problems",
-    "NotHttp": "treadle.toolsets.outbound.problems",
-    "NotResolved": "treadle.toolsets.outbound.problems",
-    "NotSecure": "treadle.toolsets.outbound.problems",
+    "GuardedResponse": "treadle.http_guard.client",
+    "Client": "treadle.http_guard.client",
+    "NoResponse": "treadle.http_guard.problems",
+    "TargetNotAllowed": "treadle.http_guard.problems",
+    "NotHttp": "treadle.http_guard.problems",
+    "HostNotResolved": "treadle.http_guard.problems",
+    "NotSecure": "treadle.http_guard.problems",
     "OpenApiTools": "treadle.toolsets.openapi.toolset",
-    "OutboundProblem": "treadle.toolsets.outbound.problems",
-    "TimedOut": "treadle.toolsets.outbound.problems",
-    "TooLarge": "treadle.toolsets.outbound.problems",
+    "HttpProblem": "treadle.http_guard.problems",
+    "RequestTimedOut": "treadle.http_guard.problems",
+    "ResponseTooLarge": "treadle.http_guard.problems",
     "openapi_tools": "treadle.toolsets.openapi.toolset",
 }
 
 __all__ = [
-    "Answer",
     "Client",
-    "NoAnswer",
-    "NotAllowed",
+    "GuardedResponse",
+    "HostNotResolved",
+    "HttpProblem",
+    "NoResponse",
     "NotHttp",
-    "NotResolved",
     "NotSecure",
     "OpenApiTools",
-    "OutboundProblem",
-    "TimedOut",
-    "TooLarge",
+    "RequestTimedOut",
+    "ResponseTooLarge",
+    "TargetNotAllowed",
     "openapi_tools",
 ]
 

@@ -21,20 +21,20 @@ from cli.forkserver import ran
 from guard.credentials import Maker
 from guard.planted import BY_LOOKS
 from server.running import Serving, assistant, host
-from treadle import Agent, Functions, Limits, Results, RunContext, Scripted, ToolProblem, allow, ask, open_home, tool
-from treadle.app.home import close_home
-from treadle.app.jobs import Jobs
-from treadle.app.workers.order import Order
-from treadle.app.workers.submit import submit
-from treadle.cli.report import summary
+from treadle import Agent, FunctionToolset, Limits, ResultOptions, RunContext, Scripted, ToolProblem, allow, ask, open_home, tool
+from treadle.cli.ui.report import result_to_json
 from treadle.core.entries import Judged
 from treadle.core.errors import ModelRefused
 from treadle.core.events import RunEnded
 from treadle.guard.redaction import Redactor
+from treadle.home import close_home
+from treadle.jobs.store import Jobs
 from treadle.models.recorded import Recorded
-from treadle.models.scripted import Answer, Asked, calls
-from treadle.stores.queue import Queue
+from treadle.models.scripted import ScriptedCall, ScriptedReply, calls
+from treadle.stores.queue import RunQueue
 from treadle.stores.schedules import Schedule, Schedules
+from treadle.workers.run_spec import RunSpec
+from treadle.workers.submission import submit_run
 
 PLANTED = [(f"it is {secret} now", secret) for _, secret in BY_LOOKS] + [(text, secret) for _, text, secret in Maker(3).all()]
 LEAST = 10  # letters of a secret in a row that count as its having got out
@@ -80,7 +80,9 @@ def tables(address: str) -> bytes:
 def told(events: list) -> bytes:
     """All that watchers were told, how it ended as the command line tells it."""
     assert isinstance(events[-1], RunEnded)
-    return b"\n".join([*[msgspec.json.encode(event) for event in events[:-1]], msgspec.json.encode(summary(events[-1].result))])
+    return b"\n".join(
+        [*[msgspec.json.encode(event) for event in events[:-1]], msgspec.json.encode(result_to_json(events[-1].result))]
+    )
 
 
 def treadle(home: Path, *words: str) -> bytes:
@@ -149,15 +151,15 @@ def log(caplog):
 
 
 def test_tool_prints_secrets__of_every_format_in_every_place(tmp_path, log):
-    asked = [Asked(each.__name__, {"number": number}) for number in range(len(PLANTED)) for each in RETURNING]
-    rounds = [Answer(calls=tuple(asked[start : start + 60])) for start in range(0, len(asked), 60)]
+    asked = [ScriptedCall(each.__name__, {"number": number}) for number in range(len(PLANTED)) for each in RETURNING]
+    rounds = [ScriptedReply(calls=tuple(asked[start : start + 60])) for start in range(0, len(asked), 60)]
     events = []
     home = open_home(tmp_path)
     agent = Agent(
         Scripted(*rounds, "done"),
         tools=RETURNING,
         policy=[allow("*")],
-        results=Results(limit=1000),
+        results=ResultOptions(limit=1000),
         limits=Limits(rounds=None, refuse_at=1000, nudge_at=1000),
     )
     result = asyncio.run(agent.run("Go.", run_id="r1", journal=home.services(), watchers=[events.append]))
@@ -228,10 +230,10 @@ def test_secret_in_a_call__that_does_not_fit(tmp_path, log):
         """Takes little."""
         return "taken"
 
-    asked = [Asked("narrow", {"count": text, "kind": text}) for text, _ in PLANTED]
+    asked = [ScriptedCall("narrow", {"count": text, "kind": text}) for text, _ in PLANTED]
     events = []
     home = open_home(tmp_path)
-    agent = Agent(Scripted(Answer(calls=tuple(asked)), "done"), tools=[narrow], limits=Limits(refuse_at=1000, nudge_at=1000))
+    agent = Agent(Scripted(ScriptedReply(calls=tuple(asked)), "done"), tools=[narrow], limits=Limits(refuse_at=1000, nudge_at=1000))
     result = asyncio.run(agent.run("Go.", run_id="r1", journal=home.services(), watchers=[events.append]))
     close_home(home)
     assert {record.problem for record in result.calls} == {"invalid"}
@@ -241,8 +243,8 @@ def test_secret_in_a_call__that_does_not_fit(tmp_path, log):
 def waiting(folder: Path, database: str = "", run_id: str = "r1") -> None:
     """Have a run wait for a person, with all credentials in its calls."""
     home = open_home(folder, database=database)
-    calls = tuple([Asked("proves", {"text": text, "max_tokens": 4096}) for text, _ in PLANTED])
-    agent = Agent(Scripted(Answer(calls=calls)), tools=[proves], policy=[ask("*")])
+    calls = tuple([ScriptedCall("proves", {"text": text, "max_tokens": 4096}) for text, _ in PLANTED])
+    agent = Agent(Scripted(ScriptedReply(calls=calls)), tools=[proves], policy=[ask("*")])
     result = asyncio.run(agent.run("Go.", run_id=run_id, journal=home.services()))
     assert (result.stopped, len(result.approvals)) == ("waiting", len(PLANTED))
     close_home(home)
@@ -333,9 +335,9 @@ def fetched(address: str, body: object = None) -> bytes:
 
 @pytest.mark.parametrize("policy", [(), (allow("*"),)], ids=["asked", "allowed"])
 def test_secret_in_a_call__told_by_a_server(tmp_path, policy):
-    model = Scripted(Answer(calls=tuple([Asked("takes", {"text": text}) for text, _ in PLANTED])), "done")
+    model = Scripted(ScriptedReply(calls=tuple([ScriptedCall("takes", {"text": text}) for text, _ in PLANTED])), "done")
     lent = host(tmp_path, model)
-    made = assistant("keys", toolsets=lambda _: [Functions([takes])], policy=policy)
+    made = assistant("keys", toolsets=lambda _: [FunctionToolset([takes])], policy=policy)
     with Serving(tmp_path, [made], lent=lent) as server:
         stream = fetched(f"{server.url}/api/runs", {"assistant": "keys", "message": "Go."})
         run_id = json.loads(fetched(f"{server.url}/api/runs"))["runs"][0]["run_id"]
@@ -390,8 +392,8 @@ def test_secret_in_a_call__queued_scheduled_and_given_to_a_job(tmp_path):
     schedule = Schedule("daily", "0 7 * * *", "UTC", json.dumps({"message": words}), 5.0)
 
     async def kept():
-        run_id = await submit(home, Order("reading", "ollama:x"), words)
-        schedules = Schedules(home.database, Queue(home.database))
+        run_id = await submit_run(home, RunSpec("reading", "ollama:x"), words)
+        schedules = Schedules(home.database, RunQueue(home.database))
         await schedules.add(schedule)
         return (await home.journal.read(run_id))[1], await schedules.all()
 
@@ -404,7 +406,7 @@ def test_secret_in_a_call__queued_scheduled_and_given_to_a_job(tmp_path):
 
 
 def test_secret_in_a_call__recorded_in_pieces(tmp_path):
-    answers = [Answer(text=text, calls=(Asked("takes", {"text": text}),)) for text, _ in PLANTED]
+    answers = [ScriptedReply(text=text, calls=(ScriptedCall("takes", {"text": text}),)) for text, _ in PLANTED]
     model = Recorded(tmp_path / "recording.jsonl", Scripted(*answers, "done", chunk=3), "record")
     limits = Limits(rounds=None, refuse_at=1000, nudge_at=1000)
     Agent(model, tools=[takes], policy=[allow("*")], limits=limits).run_sync("Go.")
@@ -416,12 +418,12 @@ def test_secret_in_a_call__recorded_in_pieces(tmp_path):
 
 
 def test_secret_in_a_call__whose_preview_breaks_is_not_in_the_log(tmp_path, log):
-    class Breaking(Functions):
+    class Breaking(FunctionToolset):
         async def preview(self, call, context):
             raise ValueError(f"no good: {call.arguments}")
 
-    asked = [Asked("takes", {"text": text}) for text, _ in PLANTED]
-    agent = Agent(Scripted(Answer(calls=tuple(asked))), toolsets=[Breaking([takes])], policy=[ask("*")])
+    asked = [ScriptedCall("takes", {"text": text}) for text, _ in PLANTED]
+    agent = Agent(Scripted(ScriptedReply(calls=tuple(asked))), toolsets=[Breaking([takes])], policy=[ask("*")])
     assert agent.run_sync("Go.").stopped == "waiting"
     assert log.text.count("The preview of takes failed") == len(PLANTED)
     assert leaked(log.text.encode()) == []
@@ -429,7 +431,7 @@ def test_secret_in_a_call__whose_preview_breaks_is_not_in_the_log(tmp_path, log)
 
 def test_secret_in_a_call__known_to_the_run_alone(tmp_path):
     home, secret = open_home(tmp_path), "correct horse battery staple"
-    calls = Answer(calls=(Asked("takes", {"text": f"it is {secret}"}), Asked("pins", {"pin": "471147114711"})))
+    calls = ScriptedReply(calls=(ScriptedCall("takes", {"text": f"it is {secret}"}), ScriptedCall("pins", {"pin": "471147114711"})))
     agent = Agent(Scripted(calls, "done"), tools=[takes, pins], policy=[allow("*")], redactor=Redactor(["pin"]))
     asyncio.run(agent.run("Go.", run_id="r1", journal=home.services(), credentials={"shop": secret}))
     entries = asyncio.run(home.journal.read("r1"))

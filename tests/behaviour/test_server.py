@@ -8,7 +8,7 @@ import wire
 from stories import QUICK
 from treadle import Agent, Limits, allow, tool
 from treadle.core.events import ModelRetried
-from treadle.models.exchange import Timeouts
+from treadle.models.connections import Timeouts
 from wire import break_off, call, raw, refuse, reply, say, stall
 
 

@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 import wire
-from treadle import Results, ToolProblem, ToolResult, allow, open_home, tool
+from treadle import ResultOptions, ToolProblem, ToolResult, allow, open_home, tool
 from treadle.core.events import CallReturned, CallStarted
 from wire import break_off, call, gate, pause, reply
 
@@ -142,7 +142,7 @@ def test_tool_returns_too_much(story):
         return text
 
     script = [call("dump", id="c1"), call("read_result", {"id": "result_c1", "start": 50_000, "end": 50_100}), "found"]
-    played = story.play(script, [dump], results=Results(limit=1000))
+    played = story.play(script, [dump], results=ResultOptions(limit=1000))
     shown, part = played.results()
     assert shown.startswith("line 0\n")
     assert shown.endswith("line 9999\n")
@@ -219,7 +219,7 @@ async def leak() -> dict[str, str]:
 def test_tool_prints_secrets__and_the_agent_shows_them_to_the_model_alone(story, tmp_path, caplog):
     home = open_home(tmp_path)
     run = {"journal": home.services(), "run_id": "r"}
-    played = story.play([call("leak"), "hm"], [leak], run=run, results=Results(show_secrets=True, limit=100))
+    played = story.play([call("leak"), "hm"], [leak], run=run, results=ResultOptions(show_secrets=True, limit=100))
     assert SECRET in str(played.server.requests[-1].body)
     assert SECRET not in str(played.result.entries)
     assert SECRET not in str(played.events)

@@ -278,10 +278,10 @@ def _import_everything() -> None:
 
 def _load_embedder() -> None:
     """Load the embedding model, which takes longer than most commands."""
-    from treadle.models.embeddings.builtin import Builtin, installed
+    from treadle.retrieval.embeddings.builtin import BuiltinEmbedder, is_builtin_installed
 
-    if installed():
-        Builtin()._embed([])
+    if is_builtin_installed():
+        BuiltinEmbedder()._embed([])
 
 
 if __name__ == "__main__":

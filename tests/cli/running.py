@@ -17,7 +17,7 @@ import pytest
 
 from cli.forkserver import Forked, forkable
 from treadle.cli.main import main
-from treadle.models.repairs import memory
+from treadle.models.repairs import repair_memory
 
 TOOLBOX = str(Path(__file__).with_name("toolbox.py"))
 PATIENCE = 60  # seconds
@@ -156,7 +156,7 @@ class InProcess:
             monkeypatch.delenv(name)
         self.set(**environment(home))
         monkeypatch.chdir(home)
-        memory.all().clear()
+        repair_memory.all().clear()
 
     def set(self, **env: str) -> None:
         """Set variables for all commands that follow."""

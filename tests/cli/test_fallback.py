@@ -10,12 +10,12 @@ import pytest
 from cli.running import InProcess, asks, script
 from packages import install
 from server.running import Serving, assistant
-from treadle.app.models import model_of, names_in, settled_model, spec_of
-from treadle.app.workers.order import Models, order_of
 from treadle.core.entries import Opened
 from treadle.core.errors import SettingsError
-from treadle.server.demo.model import model_here
-from treadle.server.hosting import make_host
+from treadle.plugins.models import configured_model, model_spec, resolve_model, split_model_names
+from treadle.server.demo.model import find_demo_model
+from treadle.server.host import make_host
+from treadle.workers.run_spec import WorkerModels, run_spec_of
 from wire import WireServer, refuse
 
 DOWN = "openai:gpt-6"
@@ -103,7 +103,7 @@ def test_assistants_have_them(typed, settle, tmp_path, prepare, words):
 
 
 def test_a_run_is_resumed_with_them(typed, settle, tmp_path):
-    install(tmp_path, "a-probe", "a_probe", "probe = Functions([change])")
+    install(tmp_path, "a-probe", "a_probe", "probe = FunctionToolset([change])")
     settle(asks(("change", {"thing": "a"})))
     ran = typed("ask", "Change a.", "--tools", str(tmp_path / "a_probe.py"), "--ask", "change", "--run-id", "r")
     assert ran.code == 3, ran.err
@@ -119,8 +119,8 @@ def test_runs_for_workers_have_them(typed, settle):
     run_id = typed("submit", "-a", "reading", "Hello?").out.strip()
     opened = json.loads(typed("show", run_id, "--entries").out.splitlines()[0])
     assert (opened["model"], opened["origin"]["model"]) == (DOWN, f"{DOWN}, {other}")
-    order = order_of(run_id, msgspec.convert(opened, Opened))
-    assert [model.name for model in Models().named(order).models] == [DOWN, other]  # what any worker asks
+    order = run_spec_of(run_id, msgspec.convert(opened, Opened))
+    assert [model.name for model in WorkerModels().named(order).models] == [DOWN, other]  # what any worker asks
 
 
 def test_a_server_has_them(typed, settle, tmp_path):
@@ -134,7 +134,7 @@ def test_a_server_has_them(typed, settle, tmp_path):
             told = events.read().decode()
     assert "Hi." in told
     assert ONWARDS in told
-    assert asyncio.run(model_here()) == (f"{DOWN}, scripted:{tmp_path}/script.json", "")
+    assert asyncio.run(find_demo_model()) == (f"{DOWN}, scripted:{tmp_path}/script.json", "")
 
 
 def test_they_are_shown(typed, settle):
@@ -154,9 +154,9 @@ def test_one_address_is_not_that_of_several_servers(typed, settle):
 
 
 def test_only_a_comma_before_a_known_kind_separates(typed, settle):
-    assert names_in("command:echo a, b: c") == ["command:echo a, b: c"]
-    assert names_in("openai:a,ollama:b , anthropic:c") == ["openai:a", "ollama:b", "anthropic:c"]
+    assert split_model_names("command:echo a, b: c") == ["command:echo a, b: c"]
+    assert split_model_names("openai:a,ollama:b , anthropic:c") == ["openai:a", "ollama:b", "anthropic:c"]
     settle("Hi.")
-    assert spec_of(model_of(settled_model()[0])) == settled_model()[0]
+    assert model_spec(resolve_model(configured_model()[0])) == configured_model()[0]
     with pytest.raises(SettingsError, match="several models"):
-        model_of("openai:a, openai:b", base_url="http://127.0.0.1:9")
+        resolve_model("openai:a, openai:b", base_url="http://127.0.0.1:9")

@@ -14,7 +14,7 @@ def test_help_loads_neither_the_engine_nor_an_event_loop(home):
         loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
         assert done.returncode == 0
         assert "treadle.cli.options" in loaded
-        assert loaded.isdisjoint({"asyncio", "msgspec", "aiohttp", "sqlite3", "treadle.core.errors", "treadle.app.agent"})
+        assert loaded.isdisjoint({"asyncio", "msgspec", "aiohttp", "sqlite3", "treadle.core.errors", "treadle.agent.agent"})
 
 
 def test_no_command_shows_what_there_is(home):

@@ -3,20 +3,20 @@ from pathlib import Path
 
 import pytest
 
-from treadle.app.assistants import find
-from treadle.app.reserved import COMMANDS
-from treadle.cli.commands import Parser
-from treadle.cli.options import ACTIONS, MODEL_ACTIONS, parser
 from treadle.cli.options import COMMANDS as OWN
-from treadle.cli.overview import BUNDLED, ENVIRONMENT, EXIT_CODES, GROUPS, overview
+from treadle.cli.options import MODEL_ACTIONS, TOOL_ACTIONS, build_parser
+from treadle.cli.overview import BUNDLED, ENVIRONMENT, EXIT_CODES, GROUPS, format_overview
+from treadle.cli.parser import CommandParser
+from treadle.plugins.assistants import find_assistants
+from treadle.settings.reserved import COMMANDS
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
 def helps():
     """The help of every command."""
-    for name, _, _, fill in (*OWN, *ACTIONS, *MODEL_ACTIONS):
-        command = Parser(prog=f"treadle {name}")
+    for name, _, _, fill in (*OWN, *TOOL_ACTIONS, *MODEL_ACTIONS):
+        command = CommandParser(prog=f"treadle {name}")
         fill(command)
         yield name, command.format_help()
 
@@ -36,11 +36,11 @@ def test_the_names_that_no_assistant_may_take_are_those_of_our_commands():
 def test_the_overview_lists_every_command_once_on_one_screen():
     """Those of the bundled assistants as well: a user can't type what is in no list."""
     listed = [name for _, rows in GROUPS for names, _ in rows for name in names.split(", ")]
-    bundled = [each for each in find()[0] if each.assistant.name in BUNDLED]
+    bundled = [each for each in find_assistants()[0] if each.assistant.name in BUNDLED]
     theirs = [command.name for each in bundled for command in each.assistant.commands]
     assert sorted(listed) == sorted([*(entry[0] for entry in OWN), *theirs])
-    assert len(overview().splitlines()) <= 48
-    assert max(map(len, overview().splitlines())) <= 110
+    assert len(format_overview().splitlines()) <= 48
+    assert max(map(len, format_overview().splitlines())) <= 110
 
 
 def test_every_exit_code_and_variable_is_documented():
@@ -71,11 +71,11 @@ def test_every_exit_code_and_variable_is_documented():
 )
 def test_what_makes_no_sense_is_refused_before_anything_happens(words, capsys):
     with pytest.raises(SystemExit) as refused:
-        parser().parse_args(words)
+        build_parser().parse_args(words)
     assert refused.value.code == 2
     assert "error:" in capsys.readouterr().err
 
 
 def test_options_are_read_as_values():
-    args = parser().parse_args(["ask", "how", "many", "--rounds", "3", "--seconds", "1.5", "--allow", "a", "--allow", "b"])
+    args = build_parser().parse_args(["ask", "how", "many", "--rounds", "3", "--seconds", "1.5", "--allow", "a", "--allow", "b"])
     assert (args.prompt, args.rounds, args.seconds, args.allow) == (["how", "many"], 3, 1.5, ["a", "b"])

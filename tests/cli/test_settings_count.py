@@ -16,17 +16,17 @@ import pytest
 import treadle
 from cli.running import InProcess, asks, script
 from server.running import Serving, assistant
-from treadle.app import assistants as making
-from treadle.app.agent import Agent
-from treadle.app.home import open_home
-from treadle.app.workers.order import Models, Order, agent_for
+from treadle.agent.agent import Agent
 from treadle.core.calls import Allow, Ask, Call, Deny
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
-from treadle.models.spoken import Spoken
-from treadle.server.hosting import make_host
-from treadle.server.mcp.assistants import Policies
+from treadle.home import open_home
+from treadle.models.calling.prompted import PromptedModel
+from treadle.plugins import assistants as making
+from treadle.server.host import make_host
+from treadle.server.mcp.assistants import PrefixedPolicies
+from treadle.workers.run_spec import RunSpec, WorkerModels, open_agent
 
 SETTLED = """
 [model]
@@ -133,7 +133,7 @@ def test_a_dialect_that_is_typed_counts_for_every_assistants_command(typed, made
     assert (wrong.code != 0, "There is no dialect 'klingon'" in wrong.err) == (True, True), wrong
     made.clear()
     assert typed(*words, "--dialect", "bash").code == 0
-    assert words[0] == "read" or isinstance(made[0].model, Spoken)  # what is settled is "native"
+    assert words[0] == "read" or isinstance(made[0].model, PromptedModel)  # what is settled is "native"
 
 
 def test_a_dialect_that_is_typed_counts_for_a_job_and_when_it_goes_on(typed, tmp_path):
@@ -150,12 +150,12 @@ def test_a_dialect_that_is_typed_counts_for_a_job_and_when_it_goes_on(typed, tmp
 def test_what_is_not_settled_stays_as_the_assistant_has_it(typed, made, tmp_path):
     (tmp_path / "own.toml").write_text("[limits]\nseconds = 900\n")
     assert typed("ask", "Hello?", "-a", "platform").code == 0
-    assert made[0].terms.limits == treadle.app.assistants.assistant("platform").limits.__replace__(seconds=900)
+    assert made[0].terms.limits == treadle.plugins.assistants.get_assistant("platform").limits.__replace__(seconds=900)
 
 
 def test_they_count_for_a_worker(typed, made):
     async def opened():
-        async with agent_for(Order("platform", f"{script(Path(), 'Hi.')}"), open_home(), "", Models()):
+        async with open_agent(RunSpec("platform", f"{script(Path(), 'Hi.')}"), open_home(), "", WorkerModels()):
             pass
 
     asyncio.run(opened())
@@ -179,7 +179,7 @@ def test_they_count_on_a_server(typed, made, tmp_path, path, body):
 
 
 def test_rules_count_for_what_is_offered_over_mcp(typed):
-    policy = Policies([assistant("talk")])
+    policy = PrefixedPolicies([assistant("talk")])
     names = ("talk_look_up", "talk_send_word", "talk_drop_all")
     tools = [Tool(ToolSpec(name, "", {}), effect="write") for name in names]
     judged = [type(policy.judge(Call("c1", tool.name, {}), tool, Situation())) for tool in tools]
@@ -208,7 +208,7 @@ def by_command(typed, _):
 
 
 def by_server(_, tmp_path):
-    with Serving(tmp_path, [making.assistant("courses")], lent=make_host()) as server:
+    with Serving(tmp_path, [making.get_assistant("courses")], lent=make_host()) as server:
         body = json.dumps({"assistant": "courses", "message": "What about yeast?"}).encode()
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         lines = urllib.request.urlopen(urllib.request.Request(f"{server.url}/api/runs", body, headers)).read().decode().splitlines()
@@ -218,7 +218,7 @@ def by_server(_, tmp_path):
 
 def by_worker(typed, tmp_path):
     async def ran():
-        async with agent_for(Order("courses", f"scripted:{tmp_path / 'script.json'}"), open_home(), "", Models()) as agent:
+        async with open_agent(RunSpec("courses", f"scripted:{tmp_path / 'script.json'}"), open_home(), "", WorkerModels()) as agent:
             return (await agent.run("What about yeast?")).calls[0].result.content
 
     return asyncio.run(ran())
@@ -260,11 +260,11 @@ def test_settings_lists_what_assistants_have_with_its_origin(typed, tmp_path):
 
 # Whoever makes an agent of their own passes these settings by. Each that does has a reason.
 OWN = {
-    "app/agent.py": "the agent itself",
-    "app/assistants.py": "where settings are applied",
-    "cli/mcp.py": "lists tools; no model is asked",
-    "cli/tool.py": "makes the one call that was typed; no model is asked",
-    "server/mcp/calling.py": "makes the one call that a client asked for; no model is asked",
+    "agent/agent.py": "the agent itself",
+    "plugins/assistants.py": "where settings are applied",
+    "cli/commands/mcp.py": "lists tools; no model is asked",
+    "cli/commands/tool.py": "makes the one call that was typed; no model is asked",
+    "server/mcp/call.py": "makes the one call that a client asked for; no model is asked",
 }
 
 
@@ -351,7 +351,7 @@ def test_tools_can_be_for_some_assistants_alone(typed, made, equipped):
 
 def test_a_worker_has_them(typed, made, equipped):
     async def opened():
-        async with agent_for(Order("platform", f"{script(Path(), 'Hi.')}"), open_home(), "", Models()):
+        async with open_agent(RunSpec("platform", f"{script(Path(), 'Hi.')}"), open_home(), "", WorkerModels()):
             pass
 
     asyncio.run(opened())
@@ -362,7 +362,7 @@ def test_a_worker_has_them(typed, made, equipped):
 def test_a_server_of_one_person_has_them_and_one_of_many_has_not(typed, made, equipped, tmp_path, shared, there):
     (tmp_path / "project" / "theirs").mkdir()
     host = make_host().__replace__(shared=shared, folder=tmp_path / "project" / "theirs")
-    making.agent_of(assistant("talk"), host, script(tmp_path, "Hi."))
+    making.assistant_agent(assistant("talk"), host, script(tmp_path, "Hi."))
     assert tools_in(made[0]) == list(there)
 
 

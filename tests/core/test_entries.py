@@ -27,11 +27,11 @@ from treadle.core.entries import (
     encode,
 )
 from treadle.core.errors import JournalDamaged
-from treadle.core.messages import Message, Text, Thinking, person
+from treadle.core.messages import Message, Text, Thinking, person_message
 from treadle.core.requests import Usage
 
 ONE_OF_EACH = [
-    Opened(agent="a", model="m", user="u", parent="p", origin={"tools": ["x:y"]}, history=(person("hi"),), at=1.5),
+    Opened(agent="a", model="m", user="u", parent="p", origin={"tools": ["x:y"]}, history=(person_message("hi"),), at=1.5),
     Said(text="Hello", at=2.0),
     Replied(
         parts=(Text("a"), Thinking("b", "sig"), Written("c1", "t", "{}", cut=True)),

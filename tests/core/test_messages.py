@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.calls import Call, Media, Opaque, Result
-from treadle.core.messages import MEDIA_SIZE, History, Message, Text, Thinking, person, size_of, text_of
+from treadle.core.messages import MEDIA_SIZE, History, Message, Text, Thinking, message_size, person_message, text_of
 
 
 def test_the_words_of_a_reply_leave_out_everything_else():
@@ -18,34 +18,34 @@ def test_words_on_both_sides_of_an_image_do_not_run_into_each_other():
 
 
 def test_the_size_counts_what_a_model_has_to_read():
-    assert size_of(Message("model", (Text("abc"), Thinking("de"), Call("1", "tool", {})))) == 3 + 2 + 4 + 2
-    assert size_of(Message("tools", (Result("1", "tool", "four"),))) == 4
-    assert size_of(Message("model", (Opaque("responses", "{}"),))) == 2
+    assert message_size(Message("model", (Text("abc"), Thinking("de"), Call("1", "tool", {})))) == 3 + 2 + 4 + 2
+    assert message_size(Message("tools", (Result("1", "tool", "four"),))) == 4
+    assert message_size(Message("model", (Opaque("responses", "{}"),))) == 2
 
 
 def test_a_picture_counts_the_same_whatever_its_bytes():
     picture = Media("image/png", "ab" * 32, 9_000_000, "plan.png")
-    assert size_of(Message("person", (Text("?"), picture))) == 1 + MEDIA_SIZE
-    assert size_of(Message("tools", (Result("1", "draw", "done", media=(picture, picture)),))) == 4 + 2 * MEDIA_SIZE
+    assert message_size(Message("person", (Text("?"), picture))) == 1 + MEDIA_SIZE
+    assert message_size(Message("tools", (Result("1", "draw", "done", media=(picture, picture)),))) == 4 + 2 * MEDIA_SIZE
 
 
 def test_media_are_called_what_models_call_them():
     kinds = {kind: Media(kind, "", 0).kind for kind in ("image/png", "audio/wav", "application/pdf", "text/plain")}
     assert kinds == {"image/png": "image", "audio/wav": "audio", "application/pdf": "document", "text/plain": "document"}
     assert [Media("image/png", "", 0, name).label for name in ("plan.png", "")] == ["[image plan.png]", "[image image/png]"]
-    assert size_of(Message("person", (Media("image/png", "hash", 9), Media("text/plain", "hash", 70_000)))) == 5_000 + 70_000
+    assert message_size(Message("person", (Media("image/png", "hash", 9), Media("text/plain", "hash", 70_000)))) == 5_000 + 70_000
 
 
 def test_a_longer_history_leaves_the_shorter_one_as_it_was():
-    short = History([person("a")])
-    long = short.plus(person("b"))
-    assert [list(short), list(long)] == [[person("a")], [person("a"), person("b")]]
+    short = History([person_message("a")])
+    long = short.plus(person_message("b"))
+    assert [list(short), list(long)] == [[person_message("a")], [person_message("a"), person_message("b")]]
     assert (len(short), len(long), short.size, long.size) == (1, 2, 1, 2)
 
 
 def test_two_ways_on_from_one_history_do_not_mix():
-    base = History([person("a")])
-    left, right = base.plus(person("l")), base.plus(person("r"))
+    base = History([person_message("a")])
+    left, right = base.plus(person_message("l")), base.plus(person_message("r"))
     assert [message.parts[0].text for message in left] == ["a", "l"]
     assert [message.parts[0].text for message in right] == ["a", "r"]
 
@@ -57,17 +57,17 @@ def test_each_message_is_encoded_once():
         seen.append(message)
         return message.parts[0].text.encode()
 
-    history = History([person("a")])
+    history = History([person_message("a")])
     for word in "bcd":
         history.encoded("wire", encode)
-        history = history.plus(person(word))
+        history = history.plus(person_message(word))
     assert history.encoded("wire", encode) == b"a,b,c,d"
     assert len(seen) == 4
 
 
 def test_a_shorter_history_is_encoded_afresh():
-    short = History([person("a")])
-    long = short.plus(person("b"))
+    short = History([person_message("a")])
+    long = short.plus(person_message("b"))
     encode = lambda message: message.parts[0].text.encode()  # noqa: E731
     assert long.encoded("wire", encode) == b"a,b"
     assert short.encoded("wire", encode) == b"a"
@@ -76,25 +76,28 @@ def test_a_shorter_history_is_encoded_afresh():
 
 def test_a_message_that_encodes_to_nothing_leaves_no_comma():
     encode = lambda message: b"" if message.parts[0].text == "-" else message.parts[0].text.encode()  # noqa: E731
-    assert History([person("-"), person("a"), person("-"), person("b")]).encoded("wire", encode) == b"a,b"
+    assert (
+        History([person_message("-"), person_message("a"), person_message("-"), person_message("b")]).encoded("wire", encode)
+        == b"a,b"
+    )
 
 
 def test_histories_are_values():
-    assert History([person("a")]) == History([person("a")])
-    assert History([person("a")]) != History([person("b")])
+    assert History([person_message("a")]) == History([person_message("a")])
+    assert History([person_message("a")]) != History([person_message("b")])
     assert History() != "history"
-    assert hash(History([person("a")])) == hash(History([person("a")]))
-    assert History([person("a"), person("b")])[1] == person("b")
-    assert list(History([person("a"), person("b")])[:1]) == [person("a")]
-    assert "person" in repr(History([person("a")]))
+    assert hash(History([person_message("a")])) == hash(History([person_message("a")]))
+    assert History([person_message("a"), person_message("b")])[1] == person_message("b")
+    assert list(History([person_message("a"), person_message("b")])[:1]) == [person_message("a")]
+    assert "person" in repr(History([person_message("a")]))
 
 
 @given(st.lists(st.text(), max_size=20))
 def test_a_history_grown_step_by_step_equals_one_made_at_once(words):
     grown = History()
     for word in words:
-        grown = grown.plus(person(word))
-    assert grown == History([person(word) for word in words])
+        grown = grown.plus(person_message(word))
+    assert grown == History([person_message(word) for word in words])
     assert grown.size == sum(len(word) for word in words)
 
 
@@ -103,20 +106,20 @@ def test_each_message_is_retold_once():
 
     def shout(message):
         seen.append(message)
-        return person(message.parts[0].text.upper())
+        return person_message(message.parts[0].text.upper())
 
-    history = History([person("a")])
+    history = History([person_message("a")])
     for word in "bcd":
         history.retold("loud", shout)
-        history = history.plus(person(word))
+        history = history.plus(person_message(word))
     assert [message.parts[0].text for message in history.retold("loud", shout)] == ["A", "B", "C", "D"]
     assert len(seen) == 4
 
 
 def test_a_shorter_history_is_retold_afresh():
-    short = History([person("a")])
-    long = short.plus(person("b"))
-    shout = lambda message: person(message.parts[0].text.upper())  # noqa: E731
+    short = History([person_message("a")])
+    long = short.plus(person_message("b"))
+    shout = lambda message: person_message(message.parts[0].text.upper())  # noqa: E731
     assert len(long.retold("loud", shout)) == 2
     assert [message.parts[0].text for message in short.retold("loud", shout)] == ["A"]
     assert len(long.retold("loud", shout)) == 2

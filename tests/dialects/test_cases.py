@@ -13,10 +13,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from dialects.hearing import Heard, cut, hear_pieces
+from dialects.parsing import Heard, cut, hear_pieces
 from treadle.core.calls import Written
 from treadle.core.requests import ToolSpec
-from treadle.dialects import mend, named, names
+from treadle.dialects import dialect_names, get_dialect, json_repair
 
 CASES = Path(os.environ.get("TREADLE_DIALECT_CASES", Path(__file__).parents[3] / "shared" / "data" / "dialect-cases.jsonl"))
 there = pytest.mark.skipif(not CASES.exists(), reason="the collected cases aren't on this machine")
@@ -42,7 +42,7 @@ def heard_of(mode: str) -> list[Heard]:
 
 def _heard(case: dict[str, Any], mode: str) -> Heard:
     tools = tools_of(case)
-    dialect = named(case["format"] if mode == "named" else "auto")
+    dialect = get_dialect(case["format"] if mode == "named" else "auto")
     dialect = replace(dialect, forward=True) if mode == "named" or not tools else dialect
     opened = opened_in_prompt(case)
     whole = hear_pieces(dialect, [case["text"]], tools, opened)
@@ -62,11 +62,11 @@ def opened_in_prompt(case: dict[str, Any]) -> bool | None:
 
 
 def readable(call: Written) -> bool:
-    return not call.cut and isinstance(mend.read_object(call.text), mend.Read)
+    return not call.cut and isinstance(json_repair.read_object(call.text), json_repair.JsonRead)
 
 
 def calls_right(case: dict[str, Any], heard: Heard) -> bool:
-    made = [{"name": call.name, "arguments": mend.read_object(call.text).value} for call in heard.calls if readable(call)]
+    made = [{"name": call.name, "arguments": json_repair.read_object(call.text).value} for call in heard.calls if readable(call)]
     return made == case["expected_calls"]
 
 
@@ -74,7 +74,7 @@ def words_right(case: dict[str, Any], heard: Heard) -> bool:
     """Whether the words are as expected; some expect the thinking before them as well, some don't see the reply's end."""
     wanted, text = (case["expected_content"] or "").strip(), heard.text.strip()
     if case.get("stream_end_signalled") is False and text != wanted and not heard.calls:
-        parser = named(case["format"]).parser(tools_of(case), opened_in_prompt(case))
+        parser = get_dialect(case["format"]).parser(tools_of(case), opened_in_prompt(case))
         text = parser.feed(case["text"]).text.strip()
     both = case["content_scope"] == "tool_parser_only" and heard.thinking and heard.thinking in wanted and wanted.endswith(text)
     return text == wanted or bool(both)
@@ -82,7 +82,7 @@ def words_right(case: dict[str, Any], heard: Heard) -> bool:
 
 @there
 def test_every_format_of_the_cases_is_a_dialect() -> None:
-    assert {case["format"] for case in cases()} <= {*names()}
+    assert {case["format"] for case in cases()} <= {*dialect_names()}
 
 
 @there

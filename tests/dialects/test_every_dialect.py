@@ -7,18 +7,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from dialects.hearing import TOOLS, cut, cut_anyhow, hear_pieces
+from dialects.parsing import TOOLS, cut, cut_anyhow, hear_pieces
 from properties import examples
 from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
-from treadle.dialects import find, named, names
-from treadle.dialects.forms import Block, Form
+from treadle.dialects import dialect_names, find_dialect, get_dialect
+from treadle.dialects.forms import FencedForm, Form
 
-NAMES = names()
+NAMES = dialect_names()
 WORDS = "Some words. "
 # nothing but calls may be in the reply, or calls have to end it
 ALONE = {"functionary_v32"}
-LAST = {name for name in NAMES if all(isinstance(form, Block) or form.place == "whole" for form in named(name).forms)}
+LAST = {name for name in NAMES if all(isinstance(form, FencedForm) or form.place == "whole" for form in get_dialect(name).forms)}
 
 _KINDS: dict[str, st.SearchStrategy[Any]] = {
     "string": st.text(alphabet=st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t"), max_size=20)
@@ -66,7 +66,7 @@ def _calls(draw: st.DrawFn, tool: ToolSpec) -> Call:
 @examples(12)
 @given(said=said(), seed=st.integers(0, 1000))
 def test_calls_come_back_as_they_were_spelled_however_they_are_cut(name: str, said: Said, seed: int) -> None:
-    dialect = named(name)
+    dialect = get_dialect(name)
     spelled = dialect.spell(said.calls)
     heard = hear_pieces(dialect, cut_anyhow(spelled, seed), said.tools)
     assert heard.made == [(call.name, call.arguments) for call in said.calls], spelled
@@ -77,7 +77,7 @@ def test_calls_come_back_as_they_were_spelled_however_they_are_cut(name: str, sa
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - ALONE))
 def test_the_words_around_calls_are_kept(name: str) -> None:
-    dialect = named(name)
+    dialect = get_dialect(name)
     calls = [Call("", "ls", {"path": "."}), Call("", "grep", {"pattern": "a", "max_count": 3})]
     after = "" if name in LAST else f"\n{WORDS}"
     text = f"{WORDS}\n{dialect.spell(calls)}{after}"
@@ -92,7 +92,7 @@ def test_the_words_around_calls_are_kept(name: str) -> None:
 @given(text=st.text(alphabet="abcdefgh .,!?-\n\té世🎯"), seed=st.integers(0, 1000))
 @example(text="?\n ", seed=0)
 def test_words_without_marks_come_back_as_they_were(name: str, text: str, seed: int) -> None:
-    heard = hear_pieces(named(name), cut_anyhow(text, seed))
+    heard = hear_pieces(get_dialect(name), cut_anyhow(text, seed))
     assert (heard.thinking, heard.calls) == ("", ())
     assert heard.text == (text.lstrip() if name in ALONE else text)
 
@@ -102,14 +102,14 @@ def test_words_without_marks_come_back_as_they_were(name: str, text: str, seed: 
 @given(data=st.data(), seed=st.integers(0, 1000), reasoning_open=st.sampled_from([True, False, None]))
 def test_it_makes_no_difference_how_a_mess_is_cut(name: str, data: st.DataObject, seed: int, reasoning_open: bool | None) -> None:
     text = "".join(data.draw(st.lists(st.sampled_from(scraps(name)), max_size=12)))
-    whole = hear_pieces(named(name), [text], TOOLS, reasoning_open)
+    whole = hear_pieces(get_dialect(name), [text], TOOLS, reasoning_open)
     for pieces in (cut(text, 1), cut(text, 3), cut_anyhow(text, seed)):
-        assert hear_pieces(named(name), pieces, TOOLS, reasoning_open) == whole
+        assert hear_pieces(get_dialect(name), pieces, TOOLS, reasoning_open) == whole
 
 
 def scraps(name: str) -> list[str]:
     """What replies in a dialect are made of, whole and broken."""
-    dialect = named(name)
+    dialect = get_dialect(name)
     spelled = dialect.spell([Call("", "ls", {"path": "."}), Call("", "search", {"query": "é", "limit": 3, "tags": ["a"]})])
     parts = [spelled[: len(spelled) // 3], spelled[len(spelled) // 3 : len(spelled) // 2], spelled[len(spelled) // 2 :]]
     marks = [mark for form in dialect.forms if isinstance(form, Form) for mark in (*form.marks, form.close) if mark]
@@ -134,7 +134,7 @@ def scraps(name: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_characters_touched_grow_with_the_reply_and_no_faster(name: str) -> None:
-    dialect = named(name)
+    dialect = get_dialect(name)
     spelled = dialect.spell([Call("", "ls", {"path": "."})])
     for before in ("", spelled[: len(spelled) // 3], spelled[: len(spelled) // 2], spelled[: -len(spelled) // 4]):
         for unit in {*scraps(name)[:12], "a", "<", "\\", "{", "\n"}:
@@ -142,7 +142,7 @@ def test_the_characters_touched_grow_with_the_reply_and_no_faster(name: str) -> 
 
 
 def touched(name: str, before: str, unit: str, length: int) -> int:
-    parser = named(name).parser(TOOLS)
+    parser = get_dialect(name).parser(TOOLS)
     for piece in cut((before + unit * length)[:length], 8):
         parser.feed(piece)
     parser.close()
@@ -151,11 +151,11 @@ def touched(name: str, before: str, unit: str, length: int) -> int:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_taught_is_what_is_heard(name: str) -> None:
-    dialect = named(name)
+    dialect = get_dialect(name)
     told = dialect.explain(TOOLS).replace("TOOL", "ls").replace("ARGUMENT", "path").replace("VALUE", ".")
     assert hear_pieces(dialect, [dialect.spell([Call("", "ls", {"path": "."})])]).made == [("ls", {"path": "."})]
     assert "ls" in told.partition("\n\n")[2]
 
 
 def test_a_name_that_isnt_there_is_none() -> None:
-    assert find("klingon") is None
+    assert find_dialect("klingon") is None

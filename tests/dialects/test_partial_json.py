@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.dialects.mend import DEEPEST
+from treadle.dialects.json_repair import MAX_DEPTH
 from treadle.dialects.partial_json import read_partial
 
 _VALUES = st.recursive(
@@ -45,10 +45,10 @@ def test_what_is_certain_so_far(text: str, value: Any) -> None:
 
 
 def test_what_is_nested_too_deeply_is_left_out() -> None:
-    found, levels = read_partial("[" * (DEEPEST + 50)), 0
+    found, levels = read_partial("[" * (MAX_DEPTH + 50)), 0
     while found:
         found, levels = found[0], levels + 1
-    assert levels == DEEPEST - 1
+    assert levels == MAX_DEPTH - 1
 
 
 @given(_VALUES.filter(lambda value: isinstance(value, dict | list)))

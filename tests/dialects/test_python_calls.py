@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialects.hearing import cut, tool
+from dialects.parsing import cut, tool
 from treadle.core.calls import Written
-from treadle.dialects.forms import Offer
-from treadle.dialects.python_calls import PythonCall, read_call, scalar, spelled, unescaped
-from treadle.dialects.scan import Tape
+from treadle.dialects.forms import OfferedTools
+from treadle.dialects.python_calls import PythonCall, parse_scalar, read_python_call, spell_python_call, unescape_python
+from treadle.dialects.scanner import Tape
 
-OFFER = Offer([tool("f", a="string", b="integer")])
+OFFER = OfferedTools([tool("f", a="string", b="integer")])
 END = "</end>"
 
 
@@ -17,7 +17,7 @@ def read(inside: str, size: int = 0, end: str = END) -> PythonCall:
     """A call of `f`, read from pieces of some size, or at once."""
     tape = Tape()
     tape.begin()
-    reading = read_call(tape, "f", end, OFFER)
+    reading = read_python_call(tape, "f", end, OFFER)
     try:
         for piece in cut(inside, size) if size else [inside]:
             next(reading)
@@ -94,7 +94,7 @@ def test_arguments_are_literals_of_python_or_json(inside: str, given: object) ->
     ],
 )
 def test_escapes_are_pythons_and_others_keep_their_backslash(raw: str, text: str) -> None:
-    assert unescaped(raw) == text
+    assert unescape_python(raw) == text
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_only_a_few_spaces_are_looked_over_for_what_follows_a_string() -> None:
 
 
 def test_a_word_that_is_no_value_is_odd() -> None:
-    assert (scalar("12"), scalar("-1.5"), scalar("None")) == (12, -1.5, None)
+    assert (parse_scalar("12"), parse_scalar("-1.5"), parse_scalar("None")) == (12, -1.5, None)
 
 
 values = st.recursive(
@@ -215,5 +215,5 @@ values = st.recursive(
 @settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=5), values, max_size=4), st.sampled_from([0, 1, 2, 5]))
 def test_any_arguments_come_back_as_they_were_spelled(given_arguments: dict[str, object], size: int) -> None:
-    text = spelled("f", given_arguments).removeprefix("f(")
+    text = spell_python_call("f", given_arguments).removeprefix("f(")
     assert msgspec.json.decode(read(text + "]", size).written.text) == given_arguments

@@ -11,7 +11,7 @@ from treadle.core.errors import ReplyBroken
 from treadle.core.events import CallArrived, CallJudged, CallReturned
 from treadle.core.requests import CallDelta, CallDone, ReplyEnded
 from treadle.loop.limits import Limits
-from treadle.models.scripted import Answer, Asked
+from treadle.models.scripted import ScriptedCall, ScriptedReply
 from wire import call
 
 done: list[str] = []
@@ -59,7 +59,7 @@ def test_an_id_that_comes_back_in_a_later_round_is_made_unique(name, stream):
 
 def test_an_id_that_could_be_a_tools_own_call_is_not_taken():
     """The model calls its second call as the engine would call the first one that `outer` makes."""
-    reply = Answer(calls=(Asked("outer", {}, "c1"), Asked("write", {"text": "own"}, "c1.1")))
+    reply = ScriptedReply(calls=(ScriptedCall("outer", {}, "c1"), ScriptedCall("write", {"text": "own"}, "c1.1")))
     result, _ = ask(reply, "done")
     assert sorted(done) == ["inner", "own"]
     assert len({record.call.id for record in result.calls}) == 3
@@ -68,14 +68,14 @@ def test_an_id_that_could_be_a_tools_own_call_is_not_taken():
 
 @pytest.mark.parametrize("odd", ["", "a b", "x" * 65, "c1.12", "\x1b[2J", "naïve"])
 def test_an_odd_id_is_replaced(odd):
-    result, _ = ask(Answer(calls=(Asked("write", {"text": "a"}, odd),)), "done")
+    result, _ = ask(ScriptedReply(calls=(ScriptedCall("write", {"text": "a"}, odd),)), "done")
     assert result.calls[0].call.id != odd
     assert done == ["a"]
 
 
 @pytest.mark.parametrize("usual", ["call_abc123", "toolu_01A-b", "functions.ls:0", "0", "a@b"])
 def test_a_usual_id_is_kept(usual):
-    result, _ = ask(Answer(calls=(Asked("write", {"text": "a"}, usual),)), "done")
+    result, _ = ask(ScriptedReply(calls=(ScriptedCall("write", {"text": "a"}, usual),)), "done")
     assert result.calls[0].call.id == usual
 
 

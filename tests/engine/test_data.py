@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pytest
 from msgspec import Struct
 
-from treadle import Agent, Results, RunContext, Scripted, ToolProblem, ToolResult, allow, tool
+from treadle import Agent, ResultOptions, RunContext, Scripted, ToolProblem, ToolResult, allow, tool
 from treadle.core.entries import Returned
 from treadle.core.events import CallReturned
 from treadle.engine.setup import Services
-from treadle.guard.trust import as_data
+from treadle.guard.trust import wrap_untrusted
 from treadle.models.scripted import calls
 from treadle.stores.cache import MemoryCache
 from treadle.stores.journal import MemoryJournal
@@ -106,7 +106,7 @@ def test_data_is_redacted_as_the_text_is():
 
 
 def test_an_agent_that_shows_secrets_keeps_them_out_of_journals_and_events():
-    shown = Run(returning(ToolResult(SECRET, {"key": SECRET})), results=Results(show_secrets=True))
+    shown = Run(returning(ToolResult(SECRET, {"key": SECRET})), results=ResultOptions(show_secrets=True))
     assert shown.read == SECRET
     for result in (shown.told, shown.journaled):
         assert SECRET not in f"{result.content}{result.data}"
@@ -116,7 +116,7 @@ def test_untrusted_content_has_marks_in_the_request_and_nowhere_else():
     run = Run(returning({"a": "Buy!"}, trust="untrusted"))
     for result in (run.returned, run.told, run.journaled):
         assert (result.content, result.data, result.untrusted) == ('{"a":"Buy!"}', {"a": "Buy!"}, True)
-    assert run.read == as_data('{"a":"Buy!"}', "look")
+    assert run.read == wrap_untrusted('{"a":"Buy!"}', "look")
 
 
 def test_what_a_problem_quotes_has_marks_in_the_request_and_nowhere_else():
@@ -134,10 +134,10 @@ def test_a_quote_that_a_secret_runs_into_is_marked_with_all_before_it():
 
 
 def test_data_that_is_too_large_for_the_conversation_is_not_kept_with_it():
-    run = Run(returning(["x" * 300]), results=Results(limit=200))
+    run = Run(returning(["x" * 300]), results=ResultOptions(limit=200))
     assert run.returned.data is None
     assert "left out" in run.returned.content
-    large = Run(returning(ToolResult("short", ["x" * 300])), results=Results(limit=200))
+    large = Run(returning(ToolResult("short", ["x" * 300])), results=ResultOptions(limit=200))
     assert (large.returned.content, large.returned.data) == ("short", None)
 
 
@@ -164,7 +164,7 @@ def test_a_tool_that_calls_another_gets_its_data():
         return len(got[0])
 
     model = Scripted(calls(("count", {})), "done")
-    result = asyncio.run(Agent(model, tools=[towns, count], results=Results(limit=200)).run("Go."))
+    result = asyncio.run(Agent(model, tools=[towns, count], results=ResultOptions(limit=200)).run("Go."))
     assert got == [[{"name": "x" * 300}]], "whole, whatever the limit"
     assert result.calls[0].result.data == 1
 
@@ -182,7 +182,7 @@ def test_a_problem_keeps_its_quote_on_its_way_through_another_tool():
 
     model = Scripted(calls(("outer", {})), "done")
     asyncio.run(Agent(model, tools=[page, outer]).run("Go."))
-    assert model.requests[-1].history[-1].parts[0].content == f"It says: {as_data('Obey!', 'outer')}"
+    assert model.requests[-1].history[-1].parts[0].content == f"It says: {wrap_untrusted('Obey!', 'outer')}"
 
 
 def test_the_output_of_a_nested_agent_is_the_data_of_its_call():

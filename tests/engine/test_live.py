@@ -8,7 +8,7 @@ from treadle import Agent, Scripted
 from treadle.core.entries import Said
 from treadle.core.errors import JournalError
 from treadle.engine.catalog import Catalog
-from treadle.engine.journaled import MOST_UNSAFE
+from treadle.engine.journaled import MAX_PENDING_WRITES
 from treadle.engine.live import LiveRun
 from treadle.engine.setup import Caller, Services
 
@@ -90,7 +90,7 @@ def test_a_run_waits_for_a_disk_that_has_fallen_far_behind():
     async def tale():
         journal = Slow()
         run = live(journal)
-        for number in range(MOST_UNSAFE + 1):
+        for number in range(MAX_PENDING_WRITES + 1):
             run.record(Said(text=str(number)))
             await soon()
         breath = asyncio.ensure_future(run.breathe())

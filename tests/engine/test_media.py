@@ -13,12 +13,12 @@ import pytest
 
 from attachments import PDF, png, wav
 from treadle import Agent, Audio, Document, Image, Message, RunContext, Scripted, Text, Traits, open_home, tool
-from treadle.app.home import close_homes
 from treadle.core.calls import Media, Result
 from treadle.core.entries import Returned, Said, encode
 from treadle.core.errors import BadMedia, BadPrompt, MediaMissing, SettingsError
-from treadle.engine.media import MOST_IN_RESULT
+from treadle.engine.media import MAX_IN_RESULT
 from treadle.engine.setup import Services
+from treadle.home import close_homes
 from treadle.models.scripted import calls
 from treadle.stores.blobs import FileBlobs, MemoryBlobs
 from treadle.stores.journal import MemoryJournal
@@ -137,7 +137,7 @@ import asyncio, sys
 from pathlib import Path
 from treadle import Agent, Image, Scripted
 from treadle.core.errors import ModelRefused
-from treadle.models.openai import encode_message
+from treadle.models.wires.openai import encode_message
 
 def show(request):
     print(request.history.encoded("x", lambda message: encode_message(message, request.blobs)).decode())
@@ -363,8 +363,8 @@ def test_what_cannot_be_shown_is_said_and_the_result_is_kept(tmp_path):
 
 
 def test_not_more_are_shown_than_a_model_can_look_at():
-    result, _ = result_of([Image(png(number + 1, 1)) for number in range(MOST_IN_RESULT + 2)])
-    assert len(result.media) == MOST_IN_RESULT
+    result, _ = result_of([Image(png(number + 1, 1)) for number in range(MAX_IN_RESULT + 2)])
+    assert len(result.media) == MAX_IN_RESULT
     assert "[… 2 more aren't shown]" in result.content
 
 

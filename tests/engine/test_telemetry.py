@@ -8,7 +8,7 @@ import pytest
 from treadle import Agent, Scripted, tool
 from treadle.core.errors import ModelRefused
 from treadle.core.requests import Options, Usage
-from treadle.models.scripted import Answer, calls
+from treadle.models.scripted import ScriptedReply, calls
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def spans(exporter, *replies, **settings):
 
 
 def test_a_run_its_requests_and_its_calls_are_spans(exporter):
-    first = Answer(calls=calls(("stock", {"item": "A"})).calls, usage=Usage(1, 0, 11, 7))
+    first = ScriptedReply(calls=calls(("stock", {"item": "A"})).calls, usage=Usage(1, 0, 11, 7))
     found = spans(exporter, first, "40", options=Options(temperature=0.5, max_tokens=9))
     assert set(found) == {"invoke_agent clerk", "chat gpt-x", "execute_tool stock"}
     run, call = found["invoke_agent clerk"], found["execute_tool stock"]

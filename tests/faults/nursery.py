@@ -14,11 +14,11 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Agent, Delta, Limits, Model, Request, RunContext, allow, model_of, open_home, tool
+from treadle import Agent, Delta, Limits, Model, Request, RunContext, allow, open_home, resolve_model, tool
 from treadle.core.entries import Entry
 from treadle.core.requests import CallDelta
 from treadle.engine.setup import Services
-from treadle.models.openai import OpenAI
+from treadle.models.wires.openai import OpenAI
 
 TAIL = 0.015  # seconds a tool goes on after its effect: the moment at which other engines repeat it
 
@@ -137,7 +137,7 @@ def model_for(order: dict[str, Any], journal: Deadly) -> Model:
     """The model of an order: by its name, else one of chat completions."""
     if "model" not in order:
         return OpenAI("wired", base_url=order["url"], api_key="k", stream=order["stream"])
-    model = model_of(order["model"], base_url=order["url"], api_key=order["key"], stream=order["stream"])
+    model = resolve_model(order["model"], base_url=order["url"], api_key=order["key"], stream=order["stream"])
     return DeadlyModel(model, order.get("kill_in_reply", 0), journal)
 
 

@@ -12,20 +12,20 @@ from pathlib import Path
 import pytest
 
 from treadle.core.errors import ToolProblem, TreadleError
-from treadle.files.openat2 import opener
+from treadle.files.openat2 import load_opener
 from treadle.files.problems import (
     BadPath,
-    Guarded,
-    Missing,
+    FileTooLarge,
+    GuardedPath,
+    MissingPath,
     NotAFile,
     NotAFolder,
-    Outside,
-    Refused,
-    Secret,
-    TooLarge,
+    OutsideWorkspace,
+    SecretFile,
+    SystemRefused,
     WorkspaceProblem,
-    of_system,
-    shown,
+    error_from_os,
+    printable_name,
 )
 from treadle.files.workspace import Workspace
 
@@ -34,7 +34,7 @@ TRIES = 2_000
 
 @pytest.fixture(params=["kernel", "walk"])
 def workspace(request, tmp_path):
-    if request.param == "kernel" and opener() is None:
+    if request.param == "kernel" and load_opener() is None:
         pytest.skip("this kernel has no openat2")
     (tmp_path / "work" / "src").mkdir(parents=True)
     (tmp_path / "work" / "src" / "a.txt").write_text("inside")
@@ -54,16 +54,16 @@ def test_a_file_is_read_by_a_relative_or_an_absolute_path(workspace):
 @pytest.mark.parametrize("path", ["../outside/a.txt", "src/../../outside/a.txt", "/etc/passwd", "..", "//etc/passwd"])
 def test_no_path_leads_out(workspace, path):
     for attempt in (workspace.read_bytes, workspace.listing, workspace.remove, workspace.make_folder, workspace.stat):
-        with pytest.raises(Outside, match="outside of the workspace"):
+        with pytest.raises(OutsideWorkspace, match="outside of the workspace"):
             attempt(path)
-    with pytest.raises(Outside):
+    with pytest.raises(OutsideWorkspace):
         workspace.write_bytes(path, b"x")
 
 
 def test_a_folder_whose_name_begins_like_the_workspace_is_outside(workspace):
     Path(f"{workspace.folder}-other").mkdir()
     Path(f"{workspace.folder}-other/a.txt").write_text("outside")
-    with pytest.raises(Outside):
+    with pytest.raises(OutsideWorkspace):
         workspace.read_bytes(f"{workspace.folder}-other/a.txt")
 
 
@@ -125,7 +125,7 @@ def test_magic_links_of_the_system_are_not_followed(workspace):
 
 def test_links_that_stay_inside_are_followed_where_the_kernel_watches(tmp_path):
     workspace = Workspace(tmp_path)
-    if opener() is None:
+    if load_opener() is None:
         pytest.skip("this kernel has no openat2")
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link").symlink_to("real.txt")
@@ -215,7 +215,7 @@ def test_a_failed_write_leaves_the_old_content_and_nothing_beside(workspace):
 
 def test_a_read_only_file_is_not_replaced(workspace):
     (workspace.folder / "src" / "a.txt").chmod(0o444)
-    with pytest.raises(Refused, match="read-only"):
+    with pytest.raises(SystemRefused, match="read-only"):
         workspace.write_bytes("src/a.txt", b"x")
 
 
@@ -231,9 +231,9 @@ def test_nothing_is_written_below_git(workspace, path):
     (workspace.folder / ".git" / "hooks").mkdir(parents=True)
     (workspace.folder / ".git" / "config").write_text("old")
     for attempt in (lambda: workspace.write_bytes(path, b"x"), lambda: workspace.make_folder(path), lambda: workspace.remove(path)):
-        with pytest.raises((Guarded, Missing, NotAFile)):
+        with pytest.raises((GuardedPath, MissingPath, NotAFile)):
             attempt()
-    with pytest.raises((Guarded, NotAFile)):
+    with pytest.raises((GuardedPath, NotAFile)):
         workspace.write_bytes(path, b"x")
     assert (workspace.folder / ".git" / "config").read_text() == "old"
     assert sorted(path.name for path in workspace.folder.iterdir()) == [".git", "src"]
@@ -275,9 +275,9 @@ def test_pipes_sockets_and_devices_are_not_waited_for(workspace):
 def test_a_huge_file_is_not_read(workspace):
     with (workspace.folder / "huge").open("wb") as file:
         file.truncate(20_000_000_000)
-    with pytest.raises(TooLarge, match="20,000,000,000 bytes"):
+    with pytest.raises(FileTooLarge, match="20,000,000,000 bytes"):
         workspace.read_bytes("huge")
-    with pytest.raises(TooLarge):
+    with pytest.raises(FileTooLarge):
         workspace.read_bytes("src/a.txt", most=5)
     assert workspace.read_bytes("src/a.txt", most=6) == b"inside"
 
@@ -292,8 +292,8 @@ def test_odd_names_are_names(workspace, name):
 
 
 def test_a_name_cannot_pretend_to_be_more_lines():
-    assert shown("a\nb") == r"'a\nb'"
-    assert shown("a b") == "a b"
+    assert printable_name("a\nb") == r"'a\nb'"
+    assert printable_name("a b") == "a b"
 
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800"])
@@ -303,7 +303,7 @@ def test_what_can_be_no_name_is_said_so(workspace, path):
 
 
 def test_what_is_wrong_with_a_path_is_said(workspace):
-    with pytest.raises(Missing, match="no src/b"):
+    with pytest.raises(MissingPath, match="no src/b"):
         workspace.read_bytes("src/b")
     with pytest.raises(NotAFile, match="is a folder"):
         workspace.read_bytes("src")
@@ -317,19 +317,19 @@ def test_what_is_wrong_with_a_path_is_said(workspace):
         workspace.write_bytes("src/a.txt/b", b"x")
     with pytest.raises(BadPath, match="too long"):
         workspace.read_bytes("x" * 5000)
-    with pytest.raises(Refused, match="isn't empty"):
+    with pytest.raises(SystemRefused, match="isn't empty"):
         workspace.remove("src")
-    with pytest.raises(Guarded):
+    with pytest.raises(GuardedPath):
         workspace.remove(".")
 
 
 def test_what_the_system_refuses_is_told_in_its_words():
-    assert str(of_system(PermissionError(errno.EACCES, "Permission denied"), "a")) == "The system refused a: Permission denied."
+    assert str(error_from_os(PermissionError(errno.EACCES, "Permission denied"), "a")) == "The system refused a: Permission denied."
 
 
 def test_a_problem_is_an_error_for_programs_and_a_sentence_for_models():
-    assert issubclass(Outside, TreadleError)
-    assert issubclass(Outside, ToolProblem)
+    assert issubclass(OutsideWorkspace, TreadleError)
+    assert issubclass(OutsideWorkspace, ToolProblem)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_a_problem_is_an_error_for_programs_and_a_sentence_for_models():
 def test_files_that_may_hold_secrets_are_not_read(workspace, name):
     (workspace.folder / name).parent.mkdir(parents=True, exist_ok=True)
     (workspace.folder / name).write_text("secret")
-    with pytest.raises(Secret, match="may hold secrets"):
+    with pytest.raises(SecretFile, match="may hold secrets"):
         workspace.read_bytes(name)
     assert Workspace(workspace.folder, secrets=True).read_bytes(name) == b"secret"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.guard.addresses import special
+from treadle.guard.addresses import classify_address
 
 PUBLIC = [
     "8.8.8.8",
@@ -67,24 +67,24 @@ NO_ADDRESS = [
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_a_public_address_is_nothing_special(address):
-    assert special(address) == ""
+    assert classify_address(address) == ""
 
 
 @pytest.mark.parametrize(
     ("what", "address"), [(what, address) for what, addresses in SPECIAL.items() for address in addresses.split()]
 )
 def test_what_is_special_is_said(what, address):
-    assert special(address) == what
+    assert classify_address(address) == what
 
 
 @pytest.mark.parametrize("text", NO_ADDRESS, ids=ascii)
 def test_what_the_system_might_take_for_an_address_is_none(text):
-    assert special(text) == "no address"
+    assert classify_address(text) == "no address"
 
 
 @given(st.ip_addresses(v=4) | st.integers(0, 2**32 - 1).map(IPv4Address))
 def test_no_ipv4_address_is_public_that_the_standard_library_knows_better(address):
-    if not special(str(address)):
+    if not classify_address(str(address)):
         assert address.is_global
         assert not any((address.is_multicast, address.is_reserved, address.is_unspecified, address.is_link_local))
 
@@ -93,8 +93,8 @@ def test_no_ipv4_address_is_public_that_the_standard_library_knows_better(addres
 def test_no_ipv6_address_is_public_that_the_standard_library_knows_better(address):
     within = address.ipv4_mapped
     if within is not None:
-        assert special(str(address)) == special(str(within))
-    elif not special(str(address)) and not address.exploded.startswith("0064:ff9b:0000:"):
+        assert classify_address(str(address)) == classify_address(str(within))
+    elif not classify_address(str(address)) and not address.exploded.startswith("0064:ff9b:0000:"):
         assert address.is_global
         assert address.sixtofour is None
         assert address.teredo is None
@@ -104,9 +104,9 @@ def test_no_ipv6_address_is_public_that_the_standard_library_knows_better(addres
 @given(st.ip_addresses(v=4))
 def test_an_ipv4_address_inside_of_another_spelling_is_what_it_is_by_itself(address):
     for spelling in (f"::ffff:{address}", f"64:ff9b::{address}", f"::FFFF:{int(address) >> 16:x}:{int(address) & 0xFFFF:x}"):
-        assert special(spelling) == special(str(address))
-    assert special(f"2002:{int(address) >> 16:x}:{int(address) & 0xFFFF:x}::") == "tunnel"
-    assert special(f"::{address}")
+        assert classify_address(spelling) == classify_address(str(address))
+    assert classify_address(f"2002:{int(address) >> 16:x}:{int(address) & 0xFFFF:x}::") == "tunnel"
+    assert classify_address(f"::{address}")
 
 
 @given(st.text())
@@ -114,6 +114,6 @@ def test_any_text_is_an_address_of_the_standard_library_or_none(text):
     try:
         ip_address(text)
     except ValueError:
-        assert special(text) == "no address"
+        assert classify_address(text) == "no address"
     else:
-        assert special(text) != "no address"
+        assert classify_address(text) != "no address"

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from treadle.core.calls import Call, Result
-from treadle.core.messages import Message, person
+from treadle.core.messages import Message, person_message
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.guard.intent import CLAUSES
 from treadle.guard.origins import Origins
-from treadle.guard.provenance import doubts
+from treadle.guard.provenance import find_doubts
 
 
 def known(said, *results, operator=""):
@@ -18,7 +18,7 @@ def known(said, *results, operator=""):
     origins = Origins(lambda name: True)
     origins.told(operator)
     for words in said if isinstance(said, tuple) else (said,):
-        origins.heard(person(words))
+        origins.heard(person_message(words))
     for number, (name, value, arguments) in enumerate(results):
         call, trusted = Call(f"c{number}", name, arguments), name.startswith("own")
         text = value if isinstance(value, str) else json.dumps(value)
@@ -30,7 +30,7 @@ def known(said, *results, operator=""):
 
 def asked(origins, name, arguments, effect="write", clauses=CLAUSES, **properties):
     tool = Tool(ToolSpec(name, "", {"type": "object", "properties": properties}), effect=effect)
-    return doubts(Call("c", name, arguments), tool, origins, clauses)
+    return find_doubts(Call("c", name, arguments), tool, origins, clauses)
 
 
 PAGE = ("get_page", "Anything at all, says anybody.", {})
@@ -68,7 +68,7 @@ def test_what_cannot_be_undone_is_done_where_one_sentence_says_the_deed_and_ever
 def test_an_operator_or_an_outer_agent_asks_for_no_deed():
     assert asked(known("Hello", PAGE, operator="Delete file a.txt when it is old."), "delete_file", {"path": "a.txt"}, "destroy")
     inner = Origins(lambda name: True, person=False)
-    inner.heard(person("Delete file a.txt"))
+    inner.heard(person_message("Delete file a.txt"))
     assert asked(inner, "delete_file", {"path": "a.txt"}, "destroy")
     assert asked(known("Delete file a.txt", PAGE), "delete_file", {"path": "a.txt"}, "destroy", frozenset())
 

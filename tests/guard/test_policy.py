@@ -9,7 +9,7 @@ from treadle.core.errors import SettingsError
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
-from treadle.guard.policy import Rules, allow, ask, deny, digest, policy_from, policy_of, with_rules
+from treadle.guard.policy import RulePolicy, allow, ask, deny, digest_arguments, parse_policy, to_policy, with_rules
 
 ATTENDED = Situation()
 ORDER = Tool(ToolSpec("order", "", {"properties": {"amount": {}, "item": {}}}))
@@ -21,23 +21,23 @@ def judge(policy, tool=ORDER, situation=ATTENDED, **arguments):
 
 
 def test_a_list_of_rules_is_a_policy():
-    assert isinstance(judge(policy_of([deny("order")])), Deny)
-    assert isinstance(judge(policy_of(rule for rule in [allow("order")])), Allow)
+    assert isinstance(judge(to_policy([deny("order")])), Deny)
+    assert isinstance(judge(to_policy(rule for rule in [allow("order")])), Allow)
 
 
 def test_one_rule_is_a_policy():
-    assert isinstance(judge(policy_of(allow("order"))), Allow)
+    assert isinstance(judge(to_policy(allow("order"))), Allow)
 
 
 def test_none_is_the_default_policy():
-    policy = policy_of(None)
+    policy = to_policy(None)
     assert isinstance(judge(policy, STOCK), Allow)
     assert isinstance(judge(policy), Ask)
 
 
 def test_a_policy_is_itself():
-    rules = Rules([allow()])
-    assert policy_of(rules) is rules
+    rules = RulePolicy([allow()])
+    assert to_policy(rules) is rules
 
 
 def test_a_policy_of_ones_own_has_the_last_word():
@@ -48,19 +48,19 @@ def test_a_policy_of_ones_own_has_the_last_word():
         def offers(self, tool, situation):
             return False
 
-    assert judge(policy_of(Mine()), situation=Situation(attended=False, tainted=True)) == Allow("mine")
+    assert judge(to_policy(Mine()), situation=Situation(attended=False, tainted=True)) == Allow("mine")
 
 
 def test_a_function_is_a_policy_and_offers_everything():
-    policy = policy_of(lambda call, tool, situation: Deny("me", "Not on Sundays.") if call.arguments else Allow("me"))
+    policy = to_policy(lambda call, tool, situation: Deny("me", "Not on Sundays.") if call.arguments else Allow("me"))
     assert judge(policy, item="x") == Deny("me", "Not on Sundays.")
     assert judge(policy) == Allow("me")
     assert policy.offers(ORDER, ATTENDED)
 
 
 def test_a_function_is_held_to_what_rules_are_held_to():
-    allows = policy_of(lambda call, tool, situation: Allow())
-    asks = policy_of(lambda call, tool, situation: Ask("me", ""))
+    allows = to_policy(lambda call, tool, situation: Allow())
+    asks = to_policy(lambda call, tool, situation: Ask("me", ""))
     assert isinstance(judge(allows, situation=Situation(tainted=True)), Ask)
     assert isinstance(judge(allows, STOCK, Situation(tainted=True)), Allow)
     alone = Situation(attended=False)
@@ -70,13 +70,13 @@ def test_a_function_is_held_to_what_rules_are_held_to():
 
 def test_a_function_that_returns_no_verdict_is_a_mistake():
     with pytest.raises(SettingsError, match="returned True; it has to return Allow, Ask or Deny"):
-        judge(policy_of(lambda call, tool, situation: True))
+        judge(to_policy(lambda call, tool, situation: True))
 
 
 @pytest.mark.parametrize("value", ["stock", 3])
 def test_what_is_no_policy_is_a_mistake(value):
     with pytest.raises(SettingsError, match="A policy is a list of rules"):
-        policy_of(value)
+        to_policy(value)
 
 
 FILE = """
@@ -89,7 +89,7 @@ default = "deny"
 
 
 def test_a_policy_file_says_what_rules_say():
-    written = policy_from(tomllib.loads(FILE))
+    written = parse_policy(tomllib.loads(FILE))
     spoken = [
         deny("*", toolset="mail*"),
         deny("delete_*"),
@@ -105,14 +105,14 @@ def test_a_policy_file_says_what_rules_say():
 
 
 def test_rules_beside_a_policy_file_hold_as_if_they_were_in_it():
-    policy = policy_from({"allow": ["order"], "default": "deny"}, [ask("order", where={"item": "iron"})])
+    policy = parse_policy({"allow": ["order"], "default": "deny"}, [ask("order", where={"item": "iron"})])
     assert isinstance(judge(policy, item="tin"), Allow)
     assert isinstance(judge(policy, item="iron"), Ask)
     assert isinstance(judge(policy, STOCK), Deny)
 
 
 def test_a_policy_file_may_name_the_only_tools():
-    policy = policy_of({"allowed_tools": ["stock"]})
+    policy = to_policy({"allowed_tools": ["stock"]})
     assert policy.offers(STOCK, ATTENDED)
     assert not policy.offers(ORDER, ATTENDED)
 
@@ -135,7 +135,7 @@ def test_a_policy_file_may_name_the_only_tools():
 )
 def test_a_mistake_in_a_policy_file_is_told_in_a_sentence(content, said):
     with pytest.raises(SettingsError) as error:
-        policy_from(content)
+        parse_policy(content)
     assert said in str(error.value)
     assert str(error.value).endswith(".")
 
@@ -151,13 +151,13 @@ ARGUMENTS = st.dictionaries(st.text(max_size=5), VALUES, max_size=4)
 @settings(deadline=None)
 @given(ARGUMENTS)
 def test_a_digest_does_not_depend_on_the_order_of_names(arguments):
-    assert digest(dict(reversed(arguments.items()))) == digest(arguments)
+    assert digest_arguments(dict(reversed(arguments.items()))) == digest_arguments(arguments)
 
 
 @settings(deadline=None)
 @given(ARGUMENTS, ARGUMENTS)
 def test_other_arguments_have_another_digest(one, other):
-    assert (digest(one) == digest(other)) == (repr(_sorted(one)) == repr(_sorted(other)))
+    assert (digest_arguments(one) == digest_arguments(other)) == (repr(_sorted(one)) == repr(_sorted(other)))
 
 
 def _sorted(value):
@@ -171,13 +171,13 @@ def _sorted(value):
 
 
 def test_a_digest_is_the_hash_of_canonical_json():
-    assert digest({}) == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
-    assert digest({"b": [1, 2.5], "a": "é"}) == digest({"a": "é", "b": [1, 2.5]})
-    assert digest({"a": 1}) != digest({"a": "1"})
+    assert digest_arguments({}) == "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    assert digest_arguments({"b": [1, 2.5], "a": "é"}) == digest_arguments({"a": "é", "b": [1, 2.5]})
+    assert digest_arguments({"a": 1}) != digest_arguments({"a": "1"})
 
 
 def test_half_a_surrogate_pair_has_a_digest_too():
-    assert digest({"a": "\ud800"}) != digest({"a": "\ud801"})
+    assert digest_arguments({"a": "\ud800"}) != digest_arguments({"a": "\ud801"})
 
 
 def test_a_function_is_given_the_tool_with_the_effect_of_the_action():
@@ -189,17 +189,17 @@ def test_a_function_is_given_the_tool_with_the_effect_of_the_action():
 
     keep = Tool(ToolSpec("keep", "", {"type": "object"}), effect="destroy", effects={"look": "read", "drop": "destroy"})
     verdicts = [
-        policy_of(judge).judge(Call("c", "keep", {"action": action}), keep, Situation(tainted=True)) for action in ("look", "drop")
+        to_policy(judge).judge(Call("c", "keep", {"action": action}), keep, Situation(tainted=True)) for action in ("look", "drop")
     ]
     assert (seen, [type(verdict) for verdict in verdicts]) == (["read", "destroy"], [Allow, Ask])
 
 
 def test_rules_are_added_to_a_policy_of_rules_and_its_lists_stay():
-    own = policy_from({"allow": ["order"], "denied_tools": ["stock"], "default": "deny"})
+    own = parse_policy({"allow": ["order"], "denied_tools": ["stock"], "default": "deny"})
     assert isinstance(judge(with_rules(own, [ask("order")])), Ask)
     assert isinstance(judge(with_rules(own, [allow("stock")]), STOCK), Deny)
-    assert isinstance(judge(with_rules(policy_from({"default": "deny"}), [ask("stock")])), Deny)
-    assert isinstance(judge(with_rules(policy_from({"allowed_tools": ["stock"]}), [allow("order")])), Deny)
+    assert isinstance(judge(with_rules(parse_policy({"default": "deny"}), [ask("stock")])), Deny)
+    assert isinstance(judge(with_rules(parse_policy({"allowed_tools": ["stock"]}), [allow("order")])), Deny)
     assert isinstance(judge(own), Allow), "it stays as it was"
 
 
@@ -216,10 +216,10 @@ def test_rules_are_added_to_a_policy_of_rules_and_its_lists_stay():
     ],
 )
 def test_any_other_policy_is_only_made_stricter(own, rule, counts):
-    policy = with_rules(policy_of(lambda call, tool, situation: own), [rule])
+    policy = with_rules(to_policy(lambda call, tool, situation: own), [rule])
     assert judge(policy).by.partition("(")[0] == counts
 
 
 def test_what_is_denied_by_either_is_not_offered():
-    policy = with_rules(policy_of(lambda call, tool, situation: Allow("me")), [deny("order")])
+    policy = with_rules(to_policy(lambda call, tool, situation: Allow("me")), [deny("order")])
     assert (policy.offers(ORDER, ATTENDED), policy.offers(STOCK, ATTENDED)) == (False, True)

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.calls import Call, Result
-from treadle.core.messages import Message, person
+from treadle.core.messages import Message, person_message
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
-from treadle.guard.days import Day, day_of, days_in, is_clock, named, without_days
-from treadle.guard.kinds import codes_in, is_link, kind_of_name, leaves_of, places_in
+from treadle.guard.argument_kinds import classify_argument_name, find_addresses, find_codes, flatten_arguments, is_link
+from treadle.guard.dates import Day, contains_day, find_days, is_time_of_day, parse_day, strip_days
 from treadle.guard.origins import Origins
-from treadle.guard.provenance import doubts, is_harmless
-from treadle.guard.records import items_in, records_in
-from treadle.guard.words import Words, number_of
+from treadle.guard.provenance import find_doubts, is_harmless
+from treadle.guard.records import find_text_items, parse_records
+from treadle.guard.text_index import TextIndex, parse_decimal
 
 EVENTS = [
     {
@@ -36,7 +36,7 @@ def heard(said, *results):
     """What is known after the person said something and untrusted results came back."""
     origins = Origins(lambda name: name.startswith("get"))
     for words in said if isinstance(said, tuple) else (said,):
-        origins.heard(person(words))
+        origins.heard(person_message(words))
     for number, (name, value, arguments) in enumerate(results):
         call = Call(f"c{number}", name, arguments)
         text = value if isinstance(value, str) else json.dumps(value)
@@ -48,7 +48,7 @@ def heard(said, *results):
 
 def about(origins, arguments, effect="write", **properties):
     tool = Tool(ToolSpec("do", "", {"type": "object", "properties": properties}), effect=effect)
-    return doubts(Call("c", "do", arguments), tool, origins)
+    return find_doubts(Call("c", "do", arguments), tool, origins)
 
 
 def vouched(said, arguments, *results, **properties):
@@ -76,7 +76,7 @@ CALENDAR = ("get_events", EVENTS, {"query": "Introductory meeting"})
     ],
 )
 def test_a_name_says_what_a_value_is_for(name, kind):
-    assert kind_of_name(name) == kind
+    assert classify_argument_name(name) == kind
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_a_name_says_what_a_value_is_for(name, kind):
     ],
 )
 def test_so_does_the_value_itself(name, value, kind):
-    assert [leaf.kind for leaf in leaves_of({name: value}, {})] == [kind]
+    assert [leaf.kind for leaf in flatten_arguments({name: value}, {})] == [kind]
 
 
 def test_every_value_of_a_call_is_looked_at():
     arguments = {"to": ["a", "b"], "files": [{"file_id": "7", "tags": ["x"], "none": None}], "empty": "", "one": ["y"]}
-    assert [(leaf.path, leaf.value) for leaf in leaves_of(arguments, {})] == [
+    assert [(leaf.path, leaf.value) for leaf in flatten_arguments(arguments, {})] == [
         ("to 1", "a"),
         ("to 2", "b"),
         ("files.file_id", "7"),
@@ -121,14 +121,14 @@ def test_every_value_of_a_call_is_looked_at():
 )
 def test_one_of_a_few_choices_does_no_harm_unless_it_gives_a_right(schema):
     whole = {"properties": {"sort": schema, "permission": schema}, "$defs": {"Right": {"enum": ["r", "rw"]}}}
-    assert [leaf.kind for leaf in leaves_of({"sort": "r", "permission": "rw"}, whole)] == ["plain", "power"]
+    assert [leaf.kind for leaf in flatten_arguments({"sort": "r", "permission": "rw"}, whole)] == ["plain", "power"]
 
 
 @pytest.mark.parametrize(
     "schema", [None, {"type": "string"}, {"anyOf": [{"enum": ["r"]}, {"type": "string"}]}, {"$ref": "#/$defs/No"}]
 )
 def test_free_words_are_no_choice(schema):
-    assert [leaf.choices for leaf in leaves_of({"sort": "r"}, {"properties": {"sort": schema}})] == [False]
+    assert [leaf.choices for leaf in flatten_arguments({"sort": "r"}, {"properties": {"sort": schema}})] == [False]
 
 
 def test_a_right_is_said_in_full_or_by_its_beginning():
@@ -160,14 +160,14 @@ def test_a_right_is_said_in_full_or_by_its_beginning():
     ],
 )
 def test_a_value_occurs_as_a_whole_or_not_at_all(said, value, is_there):
-    assert Words(said).has(value) is is_there
+    assert TextIndex(said).has(value) is is_there
 
 
 @given(st.text(alphabet="ab.@/-1 ", min_size=1, max_size=8), st.text(alphabet="ab.@/-1 ", max_size=8))
 def test_what_is_longer_than_the_text_is_never_in_it(text, more):
     value = " ".join(text.split())
-    assert Words(value).has(value)
-    assert not Words(value).has(f"{value}x{more}")
+    assert TextIndex(value).has(value)
+    assert not TextIndex(value).has(f"{value}x{more}")
 
 
 @pytest.mark.parametrize(
@@ -193,23 +193,23 @@ def test_a_common_word_said_by_the_way_is_none():
     ],
 )
 def test_days_are_read_as_people_write_them(text, days):
-    assert days_in(text) == days
+    assert find_days(text) == days
 
 
 def test_a_day_without_a_year_is_that_of_any_year_unless_its_year_is_said_too():
-    assert named(Day(2023, 11, 14), days_in("the 14th of November"))
-    assert not named(Day(2023, 4, 25), days_in("April 25th 2024 and April 25th"))
-    assert not named(Day(2023, 4, 25), days_in("April 24th"))
-    assert (day_of("tomorrow"), day_of("2024-05-26 10:00")) == (None, Day(2024, 5, 26))
-    assert is_clock("10:00")
-    assert not is_clock("at ten")
+    assert contains_day(Day(2023, 11, 14), find_days("the 14th of November"))
+    assert not contains_day(Day(2023, 4, 25), find_days("April 25th 2024 and April 25th"))
+    assert not contains_day(Day(2023, 4, 25), find_days("April 24th"))
+    assert (parse_day("tomorrow"), parse_day("2024-05-26 10:00")) == (None, Day(2024, 5, 26))
+    assert is_time_of_day("10:00")
+    assert not is_time_of_day("at ten")
 
 
 def test_figures_of_days_and_times_are_no_other_numbers():
-    words = Words("On June 13 at 10:30 pay 1,000.50 and 12.00, 10% off, file 7")
+    words = TextIndex("On June 13 at 10:30 pay 1,000.50 and 12.00, 10% off, file 7")
     assert words.numbers == {Decimal("1000.50"), Decimal(12), Decimal(7)}
-    assert "13" not in without_days("June 13")
-    assert (number_of("98.70"), number_of("nan"), number_of("x")) == (Decimal("98.7"), None, None)
+    assert "13" not in strip_days("June 13")
+    assert (parse_decimal("98.70"), parse_decimal("nan"), parse_decimal("x")) == (Decimal("98.7"), None, None)
 
 
 @pytest.mark.parametrize(
@@ -308,13 +308,13 @@ def test_words_may_say_anything_but_lead_nowhere_and_carry_no_codes_out():
 
 
 def test_what_looks_like_an_address_or_a_code_is_found_in_words():
-    assert places_in("a@b.example, (www.c.example), d.example/e. f.docx GB29NWBK60161331926819") == [
+    assert find_addresses("a@b.example, (www.c.example), d.example/e. f.docx GB29NWBK60161331926819") == [
         "a@b.example",
         "www.c.example",
         "d.example/e",
         "GB29NWBK60161331926819",
     ]
-    assert codes_in("card 4237-4252-7456-2574, pass HGK137803, 75002 Paris, ordinary words") == ["4237425274562574", "HGK137803"]
+    assert find_codes("card 4237-4252-7456-2574, pass HGK137803, 75002 Paris, ordinary words") == ["4237425274562574", "HGK137803"]
     assert [is_link(each) for each in ("https://a", "www.a.example", "a.example/b", "a@b.example", "plain")] == [
         True,
         True,
@@ -371,9 +371,9 @@ def test_a_third_party_is_told_what_it_said_itself():
 
     def asked(name, **how):
         origins = Origins(lambda name: True, {"get_page": "a.example", "get_part": None, "get_mail": ""}.get, **how)
-        origins.heard(person("Look"))
+        origins.heard(person_message("Look"))
         origins.heard(Message("tools", (Result("c", name, '["www.a.example/1"]', None, untrusted=True, structured=True),)))
-        return doubts(Call("c", "get_page", {"url": "www.a.example/1", "word": "other"}), read, origins)
+        return find_doubts(Call("c", "get_page", {"url": "www.a.example/1", "word": "other"}), read, origins)
 
     assert asked("get_page") == asked("get_part") == ()
     assert asked("get_mail") == (
@@ -410,7 +410,7 @@ def test_what_a_third_party_is_not_told_unasked(arguments, told):
     properties = {"order": {"enum": ["newest", "oldest"]}, "filter": inner, **{name: {} for name in names}}
     read = Tool(ToolSpec("look", "", {"type": "object", "properties": properties}), effect="read", sends_to="a.example")
     origins = heard("When is the Introductory meeting?", CALENDAR)
-    assert bool(doubts(Call("c", "look", arguments), read, origins)) is told
+    assert bool(find_doubts(Call("c", "look", arguments), read, origins)) is told
 
 
 def test_after_some_requests_even_small_values_are_asked_about():
@@ -420,7 +420,7 @@ def test_after_some_requests_even_small_values_are_asked_about():
         origins = Origins(lambda name: True, {"get_list": "a.example", "get_mail": ""}.get)
         for name in ("get_mail", *["get_list"] * requests):
             origins.heard(Message("tools", (Result("c", name, "anything", None, untrusted=True),)))
-        return doubts(Call("c", "get_list", {"page": 2}), read, origins)
+        return find_doubts(Call("c", "get_list", {"page": 2}), read, origins)
 
     assert (asked(3), asked(4)) == ((), ("page 2 would tell a.example what the person didn't say.",))
 
@@ -486,15 +486,15 @@ def test_a_copy_goes_on_by_itself():
 
 def test_nobodys_words_are_a_persons_in_a_run_inside_of_another():
     origins = Origins(lambda name: True, person=False)
-    origins.heard(person("Send it to ann@a.example"))
+    origins.heard(person_message("Send it to ann@a.example"))
     assert about(origins, {"to": "ann@a.example"})
 
 
 @pytest.mark.parametrize("text", ["plain", "[" * 100_000, '"x"', "3"])
 def test_a_result_without_records_has_none(text):
-    assert records_in(text) == ()
+    assert parse_records(text) == ()
 
 
 def test_all_texts_that_stand_by_themselves_are_items():
-    assert items_in('[{"a": "x", "b": ["y", 3]}, "z"]') == ("x", "y", "z")
-    assert items_in("plain") == ()
+    assert find_text_items('[{"a": "x", "b": ["y", 3]}, "z"]') == ("x", "y", "z")
+    assert find_text_items("plain") == ()

@@ -9,7 +9,7 @@ from treadle.core.errors import SettingsError
 from treadle.core.requests import ToolSpec
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
-from treadle.guard.rules import Rule, Rules, allow, ask, deny
+from treadle.guard.rules import Rule, RulePolicy, allow, ask, deny
 
 ATTENDED = Situation()
 ALONE = Situation(attended=False)
@@ -23,7 +23,7 @@ def a_tool(name="order", effect="write", toolset="", **properties):
 
 def judge(rules, tool=None, situation=ATTENDED, arguments=None, **settings):
     tool = tool or a_tool()
-    return Rules(rules, **settings).judge(Call("c1", tool.name, arguments or {}), tool, situation)
+    return RulePolicy(rules, **settings).judge(Call("c1", tool.name, arguments or {}), tool, situation)
 
 
 def test_reading_is_allowed_where_no_rule_speaks():
@@ -53,7 +53,7 @@ def test_a_default_may_be_chosen():
 
 def test_a_default_that_is_none_is_a_mistake():
     with pytest.raises(SettingsError, match="not 'never'"):
-        Rules([], default="never")
+        RulePolicy([], default="never")
 
 
 @pytest.mark.parametrize("rules", list(itertools.permutations([deny("ord*"), ask("order"), allow()])))
@@ -126,7 +126,7 @@ def test_a_rule_may_allow_effects_despite_untrusted_content():
 
 
 def test_tools_outside_the_allowed_are_denied_and_not_offered():
-    rules = Rules([allow()], allowed_tools=["stock", "order_*"])
+    rules = RulePolicy([allow()], allowed_tools=["stock", "order_*"])
     outside = a_tool("pay")
     assert rules.judge(Call("c", "pay", {}), outside, ATTENDED) == Deny("allowed_tools", "pay isn't among the allowed tools.")
     assert not rules.offers(outside, ATTENDED)
@@ -138,17 +138,17 @@ def test_being_among_the_allowed_tools_lets_nothing_run_unasked():
 
 
 def test_denied_tools_are_denied_and_not_offered_whatever_else_is_said():
-    rules = Rules([allow("order")], allowed_tools="order", denied_tools="ord*")
+    rules = RulePolicy([allow("order")], allowed_tools="order", denied_tools="ord*")
     assert rules.judge(Call("c", "order", {}), a_tool(), ATTENDED) == Deny("denied_tools", "order is among the denied tools.")
     assert not rules.offers(a_tool(), ATTENDED)
 
 
 def test_no_allowed_tools_at_all_allow_none():
-    assert not Rules([], allowed_tools=[]).offers(a_tool("stock", "read"), ATTENDED)
+    assert not RulePolicy([], allowed_tools=[]).offers(a_tool("stock", "read"), ATTENDED)
 
 
 def test_a_tool_that_is_always_denied_is_not_offered():
-    rules = Rules([deny("delete_*"), deny(toolset="mail"), deny("order", where={"item": "gold"})])
+    rules = RulePolicy([deny("delete_*"), deny(toolset="mail"), deny("order", where={"item": "gold"})])
     assert not rules.offers(a_tool("delete_all"), ATTENDED)
     assert not rules.offers(a_tool("send", toolset="mail"), ATTENDED)
     assert rules.offers(a_tool("order", item={}), ATTENDED)
@@ -195,11 +195,11 @@ def test_an_effect_that_does_not_exist_is_a_mistake(make):
 
 def test_what_is_no_rule_is_a_mistake():
     with pytest.raises(SettingsError, match=r"'stock' is none; write allow"):
-        Rules(["stock"])
+        RulePolicy(["stock"])
 
 
 def test_more_tools_than_are_remembered_are_still_judged_alike():
-    rules = Rules([deny("t7")])
+    rules = RulePolicy([deny("t7")])
     verdicts = [rules.offers(a_tool(f"t{number}", "read"), ATTENDED) for number in range(5000)]
     assert [number for number, offered in enumerate(verdicts) if not offered] == [7]
     assert not rules.offers(a_tool("t7", "read"), ATTENDED)
@@ -252,7 +252,7 @@ def test_taint_and_being_alone_never_let_more_run(rules, tool, arguments, attend
 @settings(deadline=None)
 @given(st.lists(rule_strategy(), max_size=5), TOOLS, SITUATIONS, ARGUMENTS)
 def test_what_is_not_offered_is_denied(rules, tool, situation, arguments):
-    if not Rules(rules).offers(tool, situation):
+    if not RulePolicy(rules).offers(tool, situation):
         assert isinstance(judge(rules, tool, situation, arguments), Deny)
 
 
@@ -278,15 +278,15 @@ def test_a_rule_about_an_effect_is_about_the_actions_that_have_it():
 
 
 def test_one_policy_judges_actions_one_after_the_other():
-    policy = Rules([deny(effect=("write", "destroy"))])
+    policy = RulePolicy([deny(effect=("write", "destroy"))])
     calls = [Call("c", "keep", {"action": action}) for action in ("drop", "look", "drop")]
     assert [type(policy.judge(call, KEEP, ATTENDED)) for call in calls] == [Deny, Allow, Deny]
 
 
 def test_a_tool_is_offered_as_long_as_one_action_may_run():
-    assert Rules([deny(effect=("write", "destroy"))]).offers(KEEP, ATTENDED)
-    assert not Rules([deny(effect=("read", "write", "destroy"))]).offers(KEEP, ATTENDED)
-    assert not Rules([deny("keep")]).offers(KEEP, ATTENDED)
+    assert RulePolicy([deny(effect=("write", "destroy"))]).offers(KEEP, ATTENDED)
+    assert not RulePolicy([deny(effect=("read", "write", "destroy"))]).offers(KEEP, ATTENDED)
+    assert not RulePolicy([deny("keep")]).offers(KEEP, ATTENDED)
 
 
 def test_an_action_that_reads_is_allowed_after_untrusted_content_and_one_that_writes_asked_about():

@@ -12,15 +12,15 @@ from treadle.loop.decide import (
     CallTools,
     CloseReply,
     Finish,
+    Idle,
     Judge,
     ReadOutput,
     Recover,
-    Rest,
     Shorten,
-    Terms,
-    Wait,
-    about_open_reply,
+    TurnTerms,
+    WaitForPerson,
     decide,
+    decide_open_reply,
 )
 from treadle.loop.limits import Limits
 from treadle.loop.state import RunState, replay
@@ -52,109 +52,109 @@ def ids(step):
 
 
 def test_first_the_model_is_asked():
-    assert decide(run(), Terms()) == AskModel()
+    assert decide(run(), TurnTerms()) == AskModel()
 
 
 def test_each_round_has_its_note_and_the_last_one_stays():
-    terms = Terms(notes=("may search", "may search once more"))
+    terms = TurnTerms(notes=("may search", "may search once more"))
     assert decide(run(), terms).note == "may search"
     assert decide(run(*one_round("c1")), terms).note == "may search once more"
     assert decide(run(*one_round("c1"), *one_round("c2")), terms).note == "may search once more"
 
 
 def test_calls_are_judged_then_carried_out_then_the_model_is_asked_again():
-    assert ids(decide(run(replied("c1", "c2")), Terms())) == ["c1", "c2"]
-    assert isinstance(decide(run(replied("c1", "c2")), Terms()), Judge)
-    step = decide(run(replied("c1", "c2"), judged("c1"), judged("c2")), Terms())
+    assert ids(decide(run(replied("c1", "c2")), TurnTerms())) == ["c1", "c2"]
+    assert isinstance(decide(run(replied("c1", "c2")), TurnTerms()), Judge)
+    step = decide(run(replied("c1", "c2"), judged("c1"), judged("c2")), TurnTerms())
     assert isinstance(step, CallTools)
     assert ids(step) == ["c1", "c2"]
-    assert decide(run(*one_round()), Terms()) == AskModel()
+    assert decide(run(*one_round()), TurnTerms()) == AskModel()
 
 
 def test_denied_calls_need_nothing_more():
-    assert decide(run(replied("c1"), judged("c1", Deny())), Terms()) == AskModel()
+    assert decide(run(replied("c1"), judged("c1", Deny())), TurnTerms()) == AskModel()
 
 
 def test_what_may_run_runs_before_anybody_is_waited_for():
     state = run(replied("c1", "c2"), judged("c1", Ask()), judged("c2"))
-    assert ids(decide(state, Terms())) == ["c2"]
-    step = decide(run(replied("c1", "c2"), judged("c1", Ask()), judged("c2"), came("c2")), Terms())
-    assert isinstance(step, Wait)
+    assert ids(decide(state, TurnTerms())) == ["c2"]
+    step = decide(run(replied("c1", "c2"), judged("c1", Ask()), judged("c2"), came("c2")), TurnTerms())
+    assert isinstance(step, WaitForPerson)
     assert ids(step) == ["c1"]
 
 
 def test_a_tools_own_call_can_wait_for_a_person_too():
     state = run(replied("c1"), judged("c1"), Started(call_id="c1"))
     inner = [Called(call=Call("c1.1", "pay", {}), within="c1"), Judged(call=Call("c1.1", "pay", {}), verdict=Ask())]
-    assert isinstance(decide(replay(inner, state), Terms()), Recover)
+    assert isinstance(decide(replay(inner, state), TurnTerms()), Recover)
 
 
 def test_calls_that_had_begun_are_recovered():
-    step = decide(run(replied("c1"), judged("c1"), Started(call_id="c1")), Terms())
+    step = decide(run(replied("c1"), judged("c1"), Started(call_id="c1")), TurnTerms())
     assert isinstance(step, Recover)
     assert ids(step) == ["c1"]
 
 
 def test_calls_that_had_begun_are_settled_before_others_begin():
-    step = decide(run(replied("c1", "c2"), judged("c1"), judged("c2"), Started(call_id="c1")), Terms())
+    step = decide(run(replied("c1", "c2"), judged("c1"), judged("c2"), Started(call_id="c1")), TurnTerms())
     assert isinstance(step, Recover)
     assert (ids(step), [call.id for call in step.ready]) == (["c1"], ["c2"])
-    unread = decide(run(replied("c1", "c2"), judged("c1"), Started(call_id="c1")), Terms())
+    unread = decide(run(replied("c1", "c2"), judged("c1"), Started(call_id="c1")), TurnTerms())
     assert isinstance(unread, Judge)
 
 
 def test_calls_under_way_hold_nothing_up_while_the_reply_is_still_coming():
     state = run(replied("c1", "c2", more=True), judged("c1"), judged("c2"), Started(call_id="c1"))
-    assert ids(about_open_reply(state)) == ["c2"]
+    assert ids(decide_open_reply(state)) == ["c2"]
 
 
 def test_a_reply_whose_process_died_is_closed():
-    assert decide(run(Replied(parts=(), more=True)), Terms()) == CloseReply()
-    assert decide(run(replied("c1", more=True), judged("c1"), came("c1")), Terms()) == CloseReply()
+    assert decide(run(Replied(parts=(), more=True)), TurnTerms()) == CloseReply()
+    assert decide(run(replied("c1", more=True), judged("c1"), came("c1")), TurnTerms()) == CloseReply()
 
 
 def test_calls_of_an_open_reply_are_judged_and_carried_out_at_once():
-    assert about_open_reply(run()) is None
-    assert isinstance(about_open_reply(run(replied("c1", more=True))), Judge)
-    assert isinstance(about_open_reply(run(replied("c1", more=True), judged("c1"))), CallTools)
-    assert about_open_reply(run(replied("c1", more=True), judged("c1", Ask()))) is None
-    assert about_open_reply(run(replied("c1", more=True), judged("c1"), came("c1"))) is None
+    assert decide_open_reply(run()) is None
+    assert isinstance(decide_open_reply(run(replied("c1", more=True))), Judge)
+    assert isinstance(decide_open_reply(run(replied("c1", more=True), judged("c1"))), CallTools)
+    assert decide_open_reply(run(replied("c1", more=True), judged("c1", Ask()))) is None
+    assert decide_open_reply(run(replied("c1", more=True), judged("c1"), came("c1"))) is None
 
 
 def test_words_without_calls_end_the_turn():
-    assert decide(run(replied(text="Here.")), Terms()) == Finish("answered", text="Here.")
-    assert decide(run(replied(text="Here."), Finished(stopped="answered")), Terms()) == Rest()
+    assert decide(run(replied(text="Here.")), TurnTerms()) == Finish("answered", text="Here.")
+    assert decide(run(replied(text="Here."), Finished(stopped="answered")), TurnTerms()) == Idle()
 
 
 def test_an_answer_with_a_shape_is_read_first():
-    assert decide(run(replied(text='{"a": 1}')), Terms(wants_output=True)) == ReadOutput('{"a": 1}')
+    assert decide(run(replied(text='{"a": 1}')), TurnTerms(wants_output=True)) == ReadOutput('{"a": 1}')
 
 
 def test_the_call_that_gives_the_answer_ends_the_turn():
     final = Returned(result=Result("c1", "look", "ok"), final=True)
-    assert decide(run(replied("c1", text="Done."), judged("c1"), final), Terms(wants_output=True)) == Finish(
+    assert decide(run(replied("c1", text="Done."), judged("c1"), final), TurnTerms(wants_output=True)) == Finish(
         "answered", text="Done."
     )
 
 
 def test_nothing_is_asked_for_once_more_and_then_fails():
-    assert decide(run(replied()), Terms()) == AskModel(note=EMPTY_NOTE)
-    assert decide(run(replied(), replied()), Terms()) == Finish("failed", reason="The model answered with nothing, twice.")
+    assert decide(run(replied()), TurnTerms()) == AskModel(note=EMPTY_NOTE)
+    assert decide(run(replied(), replied()), TurnTerms()) == Finish("failed", reason="The model answered with nothing, twice.")
 
 
 def test_a_reply_that_a_filter_held_back_is_not_asked_for_again():
-    step = decide(run(replied(finish="filtered")), Terms())
+    step = decide(run(replied(finish="filtered")), TurnTerms())
     assert isinstance(step, Finish)
     assert (step.stopped, "content filter" in step.reason) == ("failed", True)
 
 
 def test_a_note_goes_with_the_next_request():
     state = run(replied(text="words"), Noted(text="As JSON."))
-    assert decide(state, Terms(wants_output=True)) == AskModel(note="As JSON.")
+    assert decide(state, TurnTerms(wants_output=True)) == AskModel(note="As JSON.")
 
 
 def test_at_a_limit_the_model_is_asked_for_an_answer_without_tools():
-    terms = Terms(Limits(rounds=1))
+    terms = TurnTerms(Limits(rounds=1))
     step = decide(run(*one_round()), terms)
     assert step == AskModel(note=terms.final_note, last=True, reason="the limit of 1 round")
     ended = decide(run(*one_round(), replied(text="So far: 5.", last=True)), terms)
@@ -170,7 +170,7 @@ def test_at_a_limit_the_model_is_asked_for_an_answer_without_tools():
     ],
 )
 def test_rounds_may_be_how_a_turn_is_meant_to_go(rounds, answer, stopped):
-    terms = Terms(Limits(rounds=rounds, calls=1, at_limit="conclude"))
+    terms = TurnTerms(Limits(rounds=rounds, calls=1, at_limit="conclude"))
     asked = decide(run(*one_round()), terms)
     assert (asked.last, asked.note) == (True, terms.final_note)
     state = run(*one_round(), replied(*answer.get("calls", ()), text="5.", last=True))
@@ -180,18 +180,18 @@ def test_rounds_may_be_how_a_turn_is_meant_to_go(rounds, answer, stopped):
 @pytest.mark.parametrize(("problem", "is_over"), [("raised", True), ("timeout", True), ("invalid", False), (None, False)])
 def test_a_tool_that_failed_may_be_the_end_of_tools(problem, is_over):
     failed = Returned(result=Result("c1", "look", "broken", problem), usage=Usage(calls=1))
-    step = decide(run(replied("c1"), judged("c1"), failed), Terms(Limits(failures=1)))
+    step = decide(run(replied("c1"), judged("c1"), failed), TurnTerms(Limits(failures=1)))
     assert (step.last, step.reason) == ((True, "the limit of 1 failed call") if is_over else (False, ""))
 
 
 def test_a_note_is_not_lost_at_a_limit():
-    terms = Terms(Limits(rounds=1), wants_output=True)
+    terms = TurnTerms(Limits(rounds=1), wants_output=True)
     state = run(*one_round(), replied(text="words", last=True), Noted(text="As JSON."))
     assert decide(state, terms).note == f"As JSON.\n{terms.final_note}"
 
 
 def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_then_spoken_for():
-    terms = Terms(Limits(rounds=1))
+    terms = TurnTerms(Limits(rounds=1))
     assert decide(run(*one_round(), replied(last=True)), terms) == AskModel(
         note=EMPTY_NOTE, last=True, reason="the limit of 1 round"
     )
@@ -216,57 +216,57 @@ def test_a_model_that_says_nothing_at_the_limit_is_asked_once_more_and_then_spok
     ],
 )
 def test_an_assistant_may_choose_another_ending(limits, step):
-    assert decide(run(*one_round(text="Looking.")), Terms(limits)) == step
+    assert decide(run(*one_round(text="Looking.")), TurnTerms(limits)) == step
 
 
 def test_without_any_words_yet_the_last_ones_are_asked_for():
-    assert decide(run(*one_round()), Terms(Limits(rounds=1, at_limit="last_text"))).last
+    assert decide(run(*one_round()), TurnTerms(Limits(rounds=1, at_limit="last_text"))).last
 
 
 def test_a_refused_repeat_leads_to_an_answer_without_tools():
     state = run(replied("c1"), judged("c1", Deny("repeats", "again", "repeat")))
-    assert decide(state, Terms()) == AskModel(note=Terms().final_note, last=True, reason="the same call again and again")
+    assert decide(state, TurnTerms()) == AskModel(note=TurnTerms().final_note, last=True, reason="the same call again and again")
 
 
 def test_what_the_rest_of_the_tree_spent_counts():
-    assert decide(run(), Terms(), "the limit of 9 calls").reason == "the limit of 9 calls"
+    assert decide(run(), TurnTerms(), "the limit of 9 calls").reason == "the limit of 9 calls"
     state = run(replied(text="So.", last=True))
-    assert decide(state, Terms(), "the limit of 9 calls") == Finish("limit", text="So.", reason="the limit of 9 calls")
-    assert decide(state, Terms()) == Finish("limit", text="So.", reason="a limit")
+    assert decide(state, TurnTerms(), "the limit of 9 calls") == Finish("limit", text="So.", reason="the limit of 9 calls")
+    assert decide(state, TurnTerms()) == Finish("limit", text="So.", reason="a limit")
 
 
 def test_an_overgrown_history_is_shortened_before_the_model_is_asked():
     rounds = [entry for number in range(4) for entry in one_round(f"c{number}", f"{number}" * 4000)]
     state = run(*rounds)
-    assert decide(state, Terms(window=15_000)) == Shorten(("c0", "c1"))
-    assert decide(state, Terms(window=50_000)) == AskModel()
-    assert decide(run(*one_round("c0", "x" * 9000)), Terms(window=1000)) == AskModel()
+    assert decide(state, TurnTerms(window=15_000)) == Shorten(("c0", "c1"))
+    assert decide(state, TurnTerms(window=50_000)) == AskModel()
+    assert decide(run(*one_round("c0", "x" * 9000)), TurnTerms(window=1000)) == AskModel()
 
 
 def test_usage_of_tokens_leads_to_the_last_answer():
     state = run(replied("c1", usage=Usage(1, 0, 500, 100)), judged("c1"), came("c1"))
-    assert decide(state, Terms(Limits(tokens=1500))).last
-    assert not decide(state, Terms(Limits(tokens=2000))).last
+    assert decide(state, TurnTerms(Limits(tokens=1500))).last
+    assert not decide(state, TurnTerms(Limits(tokens=2000))).last
 
 
 UNCLEAR = [Started(call_id="c1"), Unclear(call_id="c1")]
 
 
 def test_a_call_that_is_unclear_is_asked_about_and_nothing_else_begins():
-    step = decide(run(replied("c1", "c2", "c3"), judged("c1"), judged("c2"), judged("c3", Ask()), *UNCLEAR), Terms())
-    assert (type(step), ids(step)) == (Wait, ["c1", "c3"])
+    step = decide(run(replied("c1", "c2", "c3"), judged("c1"), judged("c2"), judged("c3", Ask()), *UNCLEAR), TurnTerms())
+    assert (type(step), ids(step)) == (WaitForPerson, ["c1", "c3"])
 
 
 def test_what_can_be_recovered_is_beside_it_and_what_is_ready_waits():
     entries = [replied("c1", "c2", "c3"), judged("c1"), judged("c2"), judged("c3"), *UNCLEAR, Started(call_id="c2")]
-    step = decide(run(*entries), Terms())
+    step = decide(run(*entries), TurnTerms())
     assert (type(step), ids(step), step.ready) == (Recover, ["c2"], ())
 
 
 def test_a_reply_that_was_coming_in_is_closed_first():
-    assert decide(run(replied("c1", more=True), judged("c1"), *UNCLEAR), Terms()) == CloseReply()
+    assert decide(run(replied("c1", more=True), judged("c1"), *UNCLEAR), TurnTerms()) == CloseReply()
 
 
 def test_one_that_a_person_wants_tried_again_is_recovered():
-    step = decide(run(replied("c1"), judged("c1"), *UNCLEAR, Settled(call_id="c1", said="again")), Terms())
+    step = decide(run(replied("c1"), judged("c1"), *UNCLEAR, Settled(call_id="c1", said="again")), TurnTerms())
     assert (type(step), ids(step)) == (Recover, ["c1"])

@@ -28,13 +28,13 @@ from treadle.core.entries import (
 )
 from treadle.core.messages import Text
 from treadle.core.requests import Usage
-from treadle.loop.facts import LONGEST_NAME, CallFact, Carried, RequestFact, fold
+from treadle.loop.facts import LONGEST_NAME, CallFact, FoldState, RequestFact, fold_facts
 
 OPENED = Opened(agent="clerk", model="m", user="ann", at=1.0)
 
 
 def facts(*entries, nested=()):
-    return fold(Carried(), [OPENED, *entries], nested)[1]
+    return fold_facts(FoldState(), [OPENED, *entries], nested)[1]
 
 
 def calls(*entries, nested=()):
@@ -118,8 +118,8 @@ def test_a_call_that_a_tool_asked_for_counts_and_shares_no_request():
 def test_what_a_tool_asked_for_and_never_got_is_forgotten_with_its_round():
     within = Called(call=Call("c1.1", "look", {}), within="c1")
     round_ = (replied("c1"), judged("c1"), within, judged("c1.1", Ask()), came("c1"))
-    assert fold(Carried(), round_)[0].pending.keys() == {"c1.1"}
-    assert fold(Carried(), [*round_, replied("c2")])[0].pending.keys() == {"c2"}
+    assert fold_facts(FoldState(), round_)[0].pending.keys() == {"c1.1"}
+    assert fold_facts(FoldState(), [*round_, replied("c2")])[0].pending.keys() == {"c2"}
 
 
 # tokens
@@ -161,8 +161,8 @@ def test_requests_that_brought_nothing_count():
 
 
 def test_it_is_known_whose_run_it_is():
-    carried, _ = fold(Carried(), [OPENED, Said(text="x"), Shortened(call_ids=()), Resumed()])
-    assert carried == Carried(4, "clerk", "m", "ann", 1.0)
+    carried, _ = fold_facts(FoldState(), [OPENED, Said(text="x"), Shortened(call_ids=()), Resumed()])
+    assert carried == FoldState(4, "clerk", "m", "ann", 1.0)
 
 
 def test_what_was_copied_into_a_fork_counts_where_it_happened():
@@ -170,7 +170,7 @@ def test_what_was_copied_into_a_fork_counts_where_it_happened():
     fork = (*copied, Forked(run_id="r1", entries=4, at=50.0))
     assert facts(*fork) == []
     assert facts(*fork, came("c2", at=51.0)) == [CallFact(51.0, "look")]
-    assert fold(Carried(), [OPENED, *fork])[0].opened_at == 50.0
+    assert fold_facts(FoldState(), [OPENED, *fork])[0].opened_at == 50.0
 
 
 def test_a_fork_in_the_middle_of_a_reply_does_not_count_what_came_back_before_it():
@@ -211,7 +211,7 @@ def journals(draw):
 
 @given(journals())
 def test_every_call_that_is_over_counts_once_and_tokens_add_up(entries):
-    _, found = fold(Carried(), entries)
+    _, found = fold_facts(FoldState(), entries)
     over = {entry.result.call_id for entry in entries if isinstance(entry, Returned)}
     over |= {entry.call_id for entry in entries if isinstance(entry, Refused)}
     over |= {entry.call.id for entry in entries if isinstance(entry, Judged) and isinstance(entry.verdict, Deny)}
@@ -242,8 +242,8 @@ def _asks(entries, reply):
 @given(journals(), st.data())
 def test_folding_in_pieces_is_folding_at_once_also_when_what_is_carried_was_on_disk(entries, data):
     cuts = sorted(data.draw(st.sets(st.integers(0, len(entries)), max_size=6)))
-    carried, found = Carried(), []
+    carried, found = FoldState(), []
     for start, end in zip([0, *cuts], [*cuts, len(entries)], strict=True):
-        carried, more = fold(msgspec.msgpack.decode(msgspec.msgpack.encode(carried), type=Carried), entries[start:end])
+        carried, more = fold_facts(msgspec.msgpack.decode(msgspec.msgpack.encode(carried), type=FoldState), entries[start:end])
         found += more
-    assert (carried, found) == fold(Carried(), entries)
+    assert (carried, found) == fold_facts(FoldState(), entries)

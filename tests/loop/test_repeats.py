@@ -3,18 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.loop.repeats import MEMORY, Trail, fingerprint, repetition, walked
+from treadle.loop.repeats import MEMORY, Trail, count_repetition, extend_trail, fingerprint
 
 
 def walk(*steps: tuple[str, str]) -> Trail:
     trail = Trail()
     for call, content in steps:
-        trail = walked(trail, fingerprint(call, b"{}"), content)
+        trail = extend_trail(trail, fingerprint(call, b"{}"), content)
     return trail
 
 
 def times(trail: Trail, call: str) -> int:
-    return repetition(trail, fingerprint(call, b"{}"))
+    return count_repetition(trail, fingerprint(call, b"{}"))
 
 
 def test_a_fresh_call_is_the_first():

@@ -25,9 +25,9 @@ from treadle.core.entries import (
     Started,
     Unclear,
 )
-from treadle.core.messages import History, Message, Text, Thinking, person
+from treadle.core.messages import History, Message, Text, Thinking, person_message
 from treadle.core.requests import Usage
-from treadle.loop.state import RunState, apply, find_call, fingerprint_of, replay
+from treadle.loop.state import RunState, apply_entry, call_fingerprint, find_call, replay
 
 
 def written(call_id="c1", name="look", text="{}"):
@@ -47,7 +47,7 @@ ASKED = [Opened(at=1.0), Said(text="Find it.", at=2.0)]
 
 def test_a_turn_begins_with_what_a_person_said():
     state = replay(ASKED)
-    assert list(state.history) == [person("Find it.")]
+    assert list(state.history) == [person_message("Find it.")]
     assert state.position == 2
     assert state.at == 2.0
     assert state.opened == ASKED[0]
@@ -63,16 +63,16 @@ def test_data_of_a_provider_stays_where_it_was_and_with_the_call_it_came_with():
 def test_a_reply_that_its_server_paused_goes_back_to_be_continued():
     block = Opaque("anthropic", '{"type": "server_tool_use"}')
     paused = replay([*ASKED, Replied(parts=(Text("I'll look."), block), finish="paused", usage=Usage(requests=1))])
-    assert list(paused.history) == [person("Find it."), Message("model", (Text("I'll look."), block))]
+    assert list(paused.history) == [person_message("Find it."), Message("model", (Text("I'll look."), block))]
     assert (paused.answer, paused.empties, paused.spent.rounds) == (None, 0, 1)
-    over = apply(paused, Replied(parts=(Text("Found."),), usage=Usage(requests=1)))
+    over = apply_entry(paused, Replied(parts=(Text("Found."),), usage=Usage(requests=1)))
     assert over.answer == "Found."
 
 
 def test_an_empty_reply_that_was_filtered_is_told_apart():
     held = replay([*ASKED, Replied(parts=(Thinking("Hm."),), finish="filtered", usage=Usage(requests=1))])
     assert (held.empties, held.filtered) == (1, True)
-    assert not apply(held, Resumed()).filtered
+    assert not apply_entry(held, Resumed()).filtered
     assert replay([*ASKED, Replied(parts=(Text("A bit."),), finish="filtered")]).answer == "A bit."
 
 
@@ -85,12 +85,12 @@ def test_what_a_person_shows_is_in_the_message_and_the_state_knows_of_it():
     assert replay(called).has_media
     for part in (image, Result("c1", "look", "x", media=(image,))):
         assert replay([Opened(history=(Message("person", (Text("a"), part)),))]).has_media
-    assert not replay([Opened(history=(person("a"), Message("tools", (Result("c1", "look", "x"),))))]).has_media
+    assert not replay([Opened(history=(person_message("a"), Message("tools", (Result("c1", "look", "x"),))))]).has_media
 
 
 def test_an_earlier_conversation_comes_before_the_first_words():
-    earlier = (person("Hi"), Message("model", (Text("Hello"),)))
-    assert list(replay([Opened(history=earlier), Said(text="And?")]).history) == [*earlier, person("And?")]
+    earlier = (person_message("Hi"), Message("model", (Text("Hello"),)))
+    assert list(replay([Opened(history=earlier), Said(text="And?")]).history) == [*earlier, person_message("And?")]
 
 
 def test_a_reply_without_calls_is_the_answer():
@@ -110,7 +110,7 @@ def test_a_round_joins_the_history_when_every_call_has_its_result():
     reply = Replied(parts=(Text("Let me look."), written("c1"), written("c2")))
     state = replay([*ASKED, reply, judged("c1", arguments={"x": 1}), judged("c2"), came("c2", "two")])
     assert len(state.history) == 1
-    state = apply(state, came("c1", "one"))
+    state = apply_entry(state, came("c1", "one"))
     assert state.calls == ()
     assert state.spent.rounds == 1
     assert list(state.history)[1:] == [
@@ -125,14 +125,14 @@ def test_a_reply_may_come_in_pieces_and_its_calls_may_return_before_its_end():
     assert state.reply_open
     assert len(state.history) == 1
     state = replay([Replied(parts=(written("c2"),), more=True), judged("c2"), came("c2")], state)
-    state = apply(state, Replied(parts=(), usage=Usage(1)))
+    state = apply_entry(state, Replied(parts=(), usage=Usage(1)))
     assert not state.reply_open
     assert [part.call_id for part in state.history[-1].parts] == ["c1", "c2"]
 
 
 def test_a_call_that_could_not_be_read_stands_in_the_history_without_arguments():
     state = replay([*ASKED, Replied(parts=(written("c1", text="{nonsense"),))])
-    state = apply(state, judged("c1", Deny("reading", "No JSON.", "unreadable")))
+    state = apply_entry(state, judged("c1", Deny("reading", "No JSON.", "unreadable")))
     assert state.history[-2].parts == (Call("c1", "look", {}),)
     assert state.history[-1].parts == (Result("c1", "look", "No JSON.", "unreadable"),)
     assert state.spent.usage.calls == 0
@@ -148,14 +148,14 @@ def test_calls_in_a_reply_that_was_asked_for_without_tools_do_not_count():
 def test_a_call_goes_from_written_to_judged_to_started_to_returned():
     state = replay([*ASKED, Replied(parts=(written(),))])
     assert state.calls[0].verdict is None
-    state = apply(state, judged(at=3.0))
+    state = apply_entry(state, judged(at=3.0))
     assert state.calls[0].ready
     assert state.calls[0].judged_at == 3.0
-    state = apply(state, Started(call_id="c1", key="k"))
+    state = apply_entry(state, Started(call_id="c1", key="k"))
     assert state.calls[0].interrupted
     assert not state.calls[0].ready
     assert state.calls[0].key == "k"
-    assert apply(state, came()).calls == ()
+    assert apply_entry(state, came()).calls == ()
 
 
 def unclear(*more):
@@ -202,34 +202,34 @@ def test_a_call_that_needs_a_person_waits_until_one_approves():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask(), arguments={"x": 1})])
     assert state.calls[0].waits
     assert not state.calls[0].ready
-    assert apply(state, Previewed(call_id="c1", text="it would look")).calls[0].preview == "it would look"
-    approved = apply(state, Approved(call_id="c1"))
+    assert apply_entry(state, Previewed(call_id="c1", text="it would look")).calls[0].preview == "it would look"
+    approved = apply_entry(state, Approved(call_id="c1"))
     assert approved.calls[0].ready
     assert approved.calls[0].call == Call("c1", "look", {"x": 1})
-    edited = apply(state, Approved(call_id="c1", digest="d", arguments={"x": 2}))
+    edited = apply_entry(state, Approved(call_id="c1", digest="d", arguments={"x": 2}))
     assert edited.calls[0].digest == "d"
     assert edited.calls[0].call == Call("c1", "look", {"x": 2})
 
 
 def test_a_refused_call_has_its_result_and_the_model_reads_why():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask())])
-    refused = apply(state, Refused(call_id="c1", by="Ann", reason="too dear"))
+    refused = apply_entry(state, Refused(call_id="c1", by="Ann", reason="too dear"))
     assert refused.history[-1].parts == (Result("c1", "look", "Ann refused this call: too dear", "denied"),)
-    assert apply(state, Refused(call_id="c1")).history[-1].parts[0].content == "A person refused this call."
+    assert apply_entry(state, Refused(call_id="c1")).history[-1].parts[0].content == "A person refused this call."
 
 
 def test_answers_about_calls_that_are_not_there_change_nothing_but_the_position():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(verdict=Ask())])
     for entry in (Approved(call_id="c9"), Refused(call_id="c9"), came("c9")):
-        after = apply(state, entry)
+        after = apply_entry(state, entry)
         assert after.calls == state.calls
         assert after.position == state.position + 1
 
 
 def test_what_was_refused_stays_refused_when_it_is_refused_again():
     state = replay([*ASKED, Replied(parts=(written("c1"), written("c2"))), judged("c1", Ask()), judged("c2", Ask())])
-    once = apply(state, Refused(call_id="c1", reason="no"))
-    assert apply(once, Refused(call_id="c1", reason="really no")).calls == once.calls
+    once = apply_entry(state, Refused(call_id="c1", reason="no"))
+    assert apply_entry(once, Refused(call_id="c1", reason="really no")).calls == once.calls
 
 
 def test_a_note_is_added_to_the_result_it_belongs_to():
@@ -243,10 +243,10 @@ def test_a_tools_own_calls_are_kept_apart_from_the_models():
     state = replay([Called(call=Call("c1.1", "sub", {}), within="c1"), judged("c1.1", name="sub")], state)
     assert find_call(state, "c1.1").within == "c1"
     assert find_call(state, "c1.2") is None
-    state = apply(state, came("c1.1", "inner", "sub"))
+    state = apply_entry(state, came("c1.1", "inner", "sub"))
     assert find_call(state, "c1.1").result.content == "inner"
     assert state.spent.usage.calls == 2
-    state = apply(state, came())
+    state = apply_entry(state, came())
     assert [message.role for message in state.history] == ["person", "model", "tools"]
     assert state.inner == ()
 
@@ -259,21 +259,21 @@ def test_what_nested_runs_spent_counts():
 
 def test_untrusted_results_taint_the_run():
     state = replay([*ASKED, Replied(parts=(written(),)), judged()])
-    assert apply(state, Returned(result=Result("c1", "look", "page", untrusted=True))).tainted
-    assert not apply(state, came()).tainted
+    assert apply_entry(state, Returned(result=Result("c1", "look", "page", untrusted=True))).tainted
+    assert not apply_entry(state, came()).tainted
 
 
 def test_a_run_inside_of_a_tainted_one_or_that_goes_on_with_a_tainted_conversation_is_tainted():
     read = Message("tools", (Result("c1", "look", "page", untrusted=True),))
     assert not replay(ASKED).tainted
     assert replay([Opened(tainted=True)]).tainted
-    assert replay([Opened(history=(person("Look."), read))]).tainted
-    assert not replay([Opened(history=(person("Look."),))]).tainted
+    assert replay([Opened(history=(person_message("Look."), read))]).tainted
+    assert not replay([Opened(history=(person_message("Look."),))]).tainted
 
 
 def test_found_tools_kept_results_and_final_answers_are_remembered():
     state = replay([*ASKED, Replied(parts=(written(),)), judged(arguments={"a": 1})])
-    state = apply(state, came(kept="r1", revealed=("order", "stock"), final=True))
+    state = apply_entry(state, came(kept="r1", revealed=("order", "stock"), final=True))
     assert (state.revealed, state.keeps) == (("order", "stock"), True)
     assert state.output == Call("c1", "look", {"a": 1})
 
@@ -292,26 +292,26 @@ def test_a_refused_repeat_and_a_repeated_problem_are_remembered():
 
 
 def test_equal_calls_have_equal_fingerprints_whatever_their_order_of_arguments():
-    assert fingerprint_of(Call("a", "t", {"x": 1, "y": 2})) == fingerprint_of(Call("b", "t", {"y": 2, "x": 1}))
+    assert call_fingerprint(Call("a", "t", {"x": 1, "y": 2})) == call_fingerprint(Call("b", "t", {"y": 2, "x": 1}))
 
 
 def test_a_note_to_the_model_takes_the_answer_back():
     state = replay([*ASKED, Replied(parts=(Text("words"),)), Noted(text="As JSON, please.")])
     assert (state.answer, state.note, state.notes) == (None, "As JSON, please.", 1)
-    assert apply(state, Replied(parts=(Text("{}"),))).note == ""
+    assert apply_entry(state, Replied(parts=(Text("{}"),))).note == ""
 
 
 def test_shortening_changes_what_the_model_reads():
     long = replay([*ASKED, Replied(parts=(written(),)), judged(), came(content="x" * 5000)])
     assert long.history.size > 5000
-    assert apply(long, Shortened(call_ids=("c1",))).history.size < 1000
+    assert apply_entry(long, Shortened(call_ids=("c1",))).history.size < 1000
 
 
 def test_a_new_turn_starts_limits_and_repeats_afresh_and_keeps_the_history():
     first = [*ASKED, Replied(parts=(written(),), usage=Usage(1, 0, 9)), judged(), came(), Replied(parts=(Text("Here."),))]
     state = replay([*first, Finished(stopped="answered", text="Here.")])
     assert state.finished.stopped == "answered"
-    state = apply(state, Said(text="And now?"))
+    state = apply_entry(state, Said(text="And now?"))
     assert state.finished is None
     assert state.spent.rounds == state.spent.usage.calls == 0
     assert state.usage.calls == 1
@@ -322,12 +322,12 @@ def test_a_new_turn_starts_limits_and_repeats_afresh_and_keeps_the_history():
 def test_a_run_that_is_taken_up_again_is_no_longer_over():
     state = replay([*ASKED, Finished(stopped="failed", usage=Usage(2))])
     assert state.usage.requests == 2
-    assert apply(state, Resumed()).finished is None
+    assert apply_entry(state, Resumed()).finished is None
 
 
 def test_a_fork_changes_nothing_but_the_position():
     state = replay(ASKED)
-    forked = apply(state, Forked(run_id="r", entries=2, at=2.0))
+    forked = apply_entry(state, Forked(run_id="r", entries=2, at=2.0))
     assert (forked.position, forked.history) == (3, state.history)
 
 
@@ -377,7 +377,7 @@ def test_replaying_at_once_or_in_two_halves_is_the_same(entries, cut):
 def test_the_history_only_grows_and_calls_and_results_stay_paired(entries):
     state, length = RunState(), 0
     for entry in entries:
-        state = apply(state, entry)
+        state = apply_entry(state, entry)
         assert len(state.history) >= length
         length = len(state.history)
     assert state.position == len(entries)

@@ -5,7 +5,7 @@ import pytest
 from msgspec import Struct
 
 import wire
-from treadle.models.encoding import decoder
+from treadle.models.encoding import make_decoder
 from wire import WireServer, ask, events, text_in
 
 
@@ -13,7 +13,7 @@ class Said(Struct):
     text: str
 
 
-decode = decoder(Said)
+decode = make_decoder(Said)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 import pytest
 
-from treadle.app.models import model_of
-from treadle.app.ways import able
 from treadle.core.errors import AllowanceSpent, MissingKey, ModelRefused, ModelUnavailable, ReplyBroken, SettingsError
 from treadle.core.requests import Notice, TextDelta, Traits
-from treadle.models.factory import Connection, make_model
-from treadle.models.fallback import Fallback
+from treadle.models.factory import ProviderConnection, make_model
+from treadle.models.fallback import FallbackModel
 from treadle.models.scripted import Scripted
+from treadle.plugins.models import resolve_model
+from treadle.settings.calling_modes import enable_tool_calls
 from wire import ADD, WireServer, ask, calls_in, hear, model, refuse, request, text_in
 
 
@@ -30,7 +30,7 @@ def notices(deltas):
 
 
 def chain(*models, clock=lambda: 0.0):
-    return Fallback([lambda each=each: each for each in models], clock)
+    return FallbackModel([lambda each=each: each for each in models], clock)
 
 
 def test_the_first_that_answers_is_used_and_a_switch_is_said():
@@ -94,7 +94,7 @@ def test_there_is_room_to_think_if_any_of_them_does():
 
 def test_a_missing_key_is_passed_over_and_said(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    both = able(["openai:gpt-6-sol", Scripted("hello", "hello", name="up:b")])
+    both = enable_tool_calls(["openai:gpt-6-sol", Scripted("hello", "hello", name="up:b")])
     deltas = ask(both)
     assert text_in(deltas) == "hello"
     assert notices(deltas)[0].startswith("openai:gpt-6-sol needs a key: set OPENAI_API_KEY.")
@@ -105,20 +105,22 @@ def test_a_missing_key_is_passed_over_and_said(monkeypatch):
 def test_where_every_key_is_missing_the_sentence_is_the_last_ones(monkeypatch):
     monkeypatch.delenv("GROQ_API_KEY", raising=False)
     with pytest.raises(MissingKey, match="groq:x needs a key"):
-        able(["groq:x"])
+        enable_tool_calls(["groq:x"])
     with pytest.raises(SettingsError, match="needs at least one"):
-        able([])
+        enable_tool_calls([])
 
 
 def test_the_window_is_one_that_all_have():
     windows = [200_000, 128_000]
-    both = chain(*[make_model("openai", "m", Connection(base_url="http://127.0.0.1:1", context=each), {}) for each in windows])
+    both = chain(
+        *[make_model("openai", "m", ProviderConnection(base_url="http://127.0.0.1:1", context=each), {}) for each in windows]
+    )
     assert both.traits.context == 128_000
 
 
 def test_a_misspelt_provider_is_recognised():
     with pytest.raises(SettingsError, match=r"No kind of model is called 'opnai'\. Did you mean openai:gpt-5\?"):
-        model_of("opnai:gpt-5")
+        resolve_model("opnai:gpt-5")
 
 
 # another API of the same provider
@@ -127,7 +129,7 @@ def test_a_misspelt_provider_is_recognised():
 def test_a_model_that_belongs_to_responses_is_asked_there():
     words = "Function tools with reasoning_effort are not supported for x in /v1/chat/completions. Please use /v1/responses."
     with WireServer([refuse(400, words), "hello", "again"]) as server:
-        either = make_model("openai", "x", Connection(base_url=f"{server.url}/v1", api_key="k"), {})
+        either = make_model("openai", "x", ProviderConnection(base_url=f"{server.url}/v1", api_key="k"), {})
         deltas = ask(either, request(tools=(ADD,)))
         assert text_in(deltas) == "hello"
         assert notices(deltas) == ["openai:x is asked over another API of its provider from now on, as its server has no other."]
@@ -141,15 +143,15 @@ def test_a_model_that_belongs_to_responses_is_asked_there():
 def test_a_server_without_tools_gets_calls_in_text_and_that_is_remembered():
     called = '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>'
     with WireServer([refuse(400, "wired does not support tools"), called, called]) as server:
-        deltas = ask(able(model(server)), request(tools=(ADD,)))
+        deltas = ask(enable_tool_calls(model(server)), request(tools=(ADD,)))
         (call,) = calls_in(deltas)
         assert (call.name, call.text.replace(" ", "")) == ("add", '{"a":1,"b":2}')
         assert notices(deltas) == ["openai:wired takes no tools: calls are asked for in its text from now on."]
-        assert calls_in(ask(able(model(server)), request(tools=(ADD,))))
+        assert calls_in(ask(enable_tool_calls(model(server)), request(tools=(ADD,))))
     assert ["tools" in each.body for each in server.requests] == [True, False, False]
 
 
 def test_without_tools_in_the_request_the_refusal_stays():
     with WireServer([refuse(400, "wired does not support tools")]) as server:
-        _, error = hear(able(model(server)), request())
+        _, error = hear(enable_tool_calls(model(server)), request())
     assert isinstance(error, ModelRefused)

@@ -12,10 +12,10 @@ import pytest
 import wire
 from treadle.core.errors import ModelUnavailable, ReplyBroken, SettingsError
 from treadle.core.requests import ReplyEnded
-from treadle.models import exchange
-from treadle.models.exchange import Timeouts
-from treadle.models.http import close_all
-from treadle.models.openai import OpenAI
+from treadle.models import connections
+from treadle.models.connections import Timeouts
+from treadle.models.http import close_model_connections
+from treadle.models.wires.openai import OpenAI
 from wire import WireServer, ask, break_off, collect, hear, raw, reply, request, say, stall, text_in, verbatim
 
 QUICK = Timeouts(connect=5, first_byte=0.05, idle=0.05)
@@ -133,9 +133,9 @@ def test_closing_all_connections_makes_the_next_request_open_one():
 
         async def close_between():
             model = wire.model(server)
-            await close_all()
+            await close_model_connections()
             await collect(model, request())
-            await close_all()
+            await close_model_connections()
             await collect(model, request())
 
         asyncio.run(close_between())
@@ -176,7 +176,10 @@ def test_a_loop_that_is_just_dropped_leaves_no_complaint_about_connectors():
 
 
 def test_the_http_library_is_imported_with_the_first_request():
-    told = python("import treadle.models.openai, treadle.models.anthropic, treadle.models.ollama\nprint('aiohttp' in sys.modules)")
+    told = python(
+        "import treadle.models.wires.openai, treadle.models.wires.anthropic, treadle.models.wires.ollama\n"
+        "print('aiohttp' in sys.modules)"
+    )
     assert told.stdout == "False\n"
 
 
@@ -407,7 +410,7 @@ def test_a_connection_that_was_kept_for_too_long_is_closed():
     async def tale(server):
         model = wire.model(server)
         await wire.collect(model, wire.request())
-        (hub,) = exchange._hubs.values()
+        (hub,) = connections._pools.values()
         (route,) = hub.routes.values()
         assert hub.sweep(monotonic() - 60)
         assert not hub.sweep(monotonic())

@@ -14,17 +14,17 @@ from treadle.core.calls import Call, Media, Result
 from treadle.core.errors import BadMedia, MediaMissing
 from treadle.core.messages import History, Message, Text
 from treadle.core.requests import Request, Traits
-from treadle.dialects import auto
-from treadle.models.anthropic import encode_message as encode_for_anthropic
-from treadle.models.chat_parts import MODALITIES
-from treadle.models.fallback import Fallback
-from treadle.models.flat import Flat
-from treadle.models.held import Held
-from treadle.models.led import Led
-from treadle.models.media import base64_of, data_url, load, text_of_media
-from treadle.models.plaintext import prompt_of
+from treadle.dialects import auto_dialect
+from treadle.models.calling.constrained import ConstrainedModel
+from treadle.models.calling.flat_tools import FlatToolsModel
+from treadle.models.calling.guided import GuidedModel
+from treadle.models.calling.prompted import PromptedModel
+from treadle.models.fallback import FallbackModel
+from treadle.models.media import encode_base64, load_media, media_as_text, to_data_url
+from treadle.models.programs.plain_text import to_plain_prompt
 from treadle.models.providers import Quirks
-from treadle.models.spoken import Spoken
+from treadle.models.wires.anthropic import encode_anthropic_message as encode_for_anthropic
+from treadle.models.wires.chat_media import MODALITIES
 from treadle.stores.blobs import MemoryBlobs
 from wire import WireServer, ask, reply, request
 
@@ -342,9 +342,9 @@ def test_models_behind_each_other_take_what_all_of_them_take():
     def made(*modalities):
         return [lambda known=known: Scripted("x", traits=Traits(modalities=known)) for known in modalities]
 
-    both = Fallback(made(frozenset(("image", "audio/wav")), None, frozenset(("image", "audio"))))
+    both = FallbackModel(made(frozenset(("image", "audio/wav")), None, frozenset(("image", "audio"))))
     assert both.traits.modalities == {"image", "audio/wav"}
-    assert Fallback(made(None, None)).traits.modalities is None
+    assert FallbackModel(made(None, None)).traits.modalities is None
 
 
 @pytest.mark.parametrize(
@@ -358,25 +358,25 @@ def test_models_behind_each_other_take_what_all_of_them_take():
 )
 def test_a_model_that_is_made_to_call_takes_what_it_took(traits, modalities):
     model = Scripted("x", traits=traits)
-    for made in (Spoken(model, auto(strict=False)), Held(model)):
+    for made in (PromptedModel(model, auto_dialect(strict=False)), ConstrainedModel(model)):
         assert (made.traits.modalities, made.traits.native_calls) == (modalities, True)
-    assert Flat(model).traits is model.traits
+    assert FlatToolsModel(model).traits is model.traits
 
 
 def test_a_model_that_is_led_is_asked_in_words_alone():
-    assert Led(Scripted("x"), lambda request: iter(())).traits.modalities == frozenset()
+    assert GuidedModel(Scripted("x"), lambda request: iter(())).traits.modalities == frozenset()
 
 
 def test_a_dialect_in_text_tells_results_with_their_images():
     model = Scripted("Fine.")
-    ask(Spoken(model, auto(strict=False)), request("Go.", *round_with(FIRST, THIRD), blobs=BLOBS.get))
+    ask(PromptedModel(model, auto_dialect(strict=False)), request("Go.", *round_with(FIRST, THIRD), blobs=BLOBS.get))
     last = model.requests[0].history[-1]
     assert (last.role, last.parts[1:]) == ("person", (IMAGE,))
     assert model.requests[0].blobs is not None
 
 
 def test_a_program_is_told_labels():
-    assert "User: What?\n[image a.png]" in prompt_of(request(shows("What?", IMAGE)))
+    assert "User: What?\n[image a.png]" in to_plain_prompt(request(shows("What?", IMAGE)))
 
 
 # What wires have in common
@@ -384,11 +384,11 @@ def test_a_program_is_told_labels():
 
 def test_bytes_and_their_forms():
     asked = request(shows(IMAGE), blobs=BLOBS.get)
-    assert load(asked, IMAGE) == load(BLOBS.get, IMAGE) == png()
-    assert data_url(IMAGE, png()) == f"data:image/png;base64,{base64_of(IMAGE, png())}"
-    assert (text_of_media(asked, TEXT), text_of_media(None, TEXT)) == ("[document a.md]\n# A", "[document a.md]")
-    assert text_of_media(request(), TEXT) == "[document a.md]"
+    assert load_media(asked, IMAGE) == load_media(BLOBS.get, IMAGE) == png()
+    assert to_data_url(IMAGE, png()) == f"data:image/png;base64,{encode_base64(IMAGE, png())}"
+    assert (media_as_text(asked, TEXT), media_as_text(None, TEXT)) == ("[document a.md]\n# A", "[document a.md]")
+    assert media_as_text(request(), TEXT) == "[document a.md]"
     with pytest.raises(MediaMissing, match=r"The bytes of \[image a.png\] aren't at hand"):
-        load(request(), IMAGE)
-    assert sha256(load(asked, IMAGE)).hexdigest() == IMAGE.sha256
+        load_media(request(), IMAGE)
+    assert sha256(load_media(asked, IMAGE)).hexdigest() == IMAGE.sha256
     assert b"[image a.png]" in encode_for_anthropic(shows(IMAGE))

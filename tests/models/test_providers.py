@@ -7,17 +7,17 @@ import pytest
 
 from treadle.core.calls import Call, Opaque, Result
 from treadle.core.errors import MissingKey, SettingsError
-from treadle.core.messages import Message, Thinking, person
+from treadle.core.messages import Message, Thinking, person_message
 from treadle.core.requests import CallDone, Options
-from treadle.models.anthropic import Anthropic
-from treadle.models.factory import Connection, key_of, make_model
-from treadle.models.fallback import EitherWire
+from treadle.models.factory import ProviderConnection, find_key_variable, make_model
+from treadle.models.fallback import EitherWireModel
 from treadle.models.llamacpp.model import LlamaCpp
-from treadle.models.ollama import Ollama
-from treadle.models.openai import OpenAI
 from treadle.models.profiles import DEFAULT_LOCAL_WINDOW, DEFAULT_WINDOW, profile_of
 from treadle.models.providers import PROVIDERS
-from treadle.models.responses import Responses
+from treadle.models.wires.anthropic import Anthropic
+from treadle.models.wires.ollama import Ollama
+from treadle.models.wires.openai import OpenAI
+from treadle.models.wires.responses import Responses
 from wire import ADD, WireServer, ask, calls_in, raw, request, said
 
 NAMED = [
@@ -65,7 +65,7 @@ def test_the_page_names_every_provider_with_its_variables():
 def test_a_chat_provider_takes_its_key_and_its_address_from_its_variables(kind):
     with WireServer(["fine"]) as server:
         said = {f"{kind.upper()}_API_KEY": f"key of {kind}", f"{kind.upper()}_BASE_URL": f"{server.url}/v1/"}
-        model = make_model(kind, "m", Connection(), said)
+        model = make_model(kind, "m", ProviderConnection(), said)
         assert isinstance(model, OpenAI)
         assert model.name == f"{kind}:m"
         ask(model)
@@ -76,43 +76,43 @@ def test_a_chat_provider_takes_its_key_and_its_address_from_its_variables(kind):
 @pytest.mark.parametrize("kind", [kind for kind in CHAT if not PROVIDERS[kind].local] + ["openai", "anthropic"])
 def test_without_a_key_a_sentence_says_which_variable_to_set(kind):
     with pytest.raises(MissingKey, match=rf"^{kind}:m needs a key: set {kind.upper()}_API_KEY\. For a server of your own"):
-        make_model(kind, "m", Connection(), {})
+        make_model(kind, "m", ProviderConnection(), {})
 
 
 @pytest.mark.parametrize("kind", ["vllm", "lmstudio"])
 def test_a_server_of_ones_own_needs_no_key(kind):
-    assert make_model(kind, "qwen", Connection(), {}).traits.context == DEFAULT_LOCAL_WINDOW
+    assert make_model(kind, "qwen", ProviderConnection(), {}).traits.context == DEFAULT_LOCAL_WINDOW
 
 
 def test_the_usual_name_of_a_key_counts_too():
-    assert key_of(PROVIDERS["google"], {"GEMINI_API_KEY": "x"}) == "GEMINI_API_KEY"
-    assert key_of(PROVIDERS["google"], {"GEMINI_API_KEY": " "}) == ""
+    assert find_key_variable(PROVIDERS["google"], {"GEMINI_API_KEY": "x"}) == "GEMINI_API_KEY"
+    assert find_key_variable(PROVIDERS["google"], {"GEMINI_API_KEY": " "}) == ""
 
 
 def test_the_wire_goes_by_the_model():
     said = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
-    assert isinstance(make_model("openai", "gpt-5-mini", Connection(), said)._model, Responses)
-    assert isinstance(make_model("openai", "gpt-4o-mini", Connection(), said)._model, OpenAI)
-    assert type(make_model("openai", "qwen3", Connection(base_url="http://127.0.0.1:1/v1"), {})) is EitherWire
-    assert type(make_model("anthropic", "claude-opus-5-5", Connection(), said)) is Anthropic
-    assert type(make_model("ollama", "qwen3", Connection(), {})) is Ollama
+    assert isinstance(make_model("openai", "gpt-5-mini", ProviderConnection(), said)._model, Responses)
+    assert isinstance(make_model("openai", "gpt-4o-mini", ProviderConnection(), said)._model, OpenAI)
+    assert type(make_model("openai", "qwen3", ProviderConnection(base_url="http://127.0.0.1:1/v1"), {})) is EitherWireModel
+    assert type(make_model("anthropic", "claude-opus-5-5", ProviderConnection(), said)) is Anthropic
+    assert type(make_model("ollama", "qwen3", ProviderConnection(), {})) is Ollama
 
 
 def test_llamacpp_is_a_server_where_one_is_named_and_a_file_otherwise(tmp_path):
-    assert type(make_model("llamacpp", "qwen", Connection(), {"LLAMACPP_BASE_URL": "http://127.0.0.1:1/v1"})) is OpenAI
+    assert type(make_model("llamacpp", "qwen", ProviderConnection(), {"LLAMACPP_BASE_URL": "http://127.0.0.1:1/v1"})) is OpenAI
     (tmp_path / "m.gguf").write_bytes(b"GGUF")
-    model = make_model("llamacpp", str(tmp_path / "m.gguf"), Connection(context=2048), {})
+    model = make_model("llamacpp", str(tmp_path / "m.gguf"), ProviderConnection(context=2048), {})
     assert isinstance(model, LlamaCpp)
     assert model.traits.context == 2048
 
 
 def test_vertex_needs_a_project_and_takes_a_token():
     with pytest.raises(SettingsError, match="vertex:gemini-3-pro needs the project: set GOOGLE_CLOUD_PROJECT"):
-        make_model("vertex", "gemini-3-pro", Connection(), {"VERTEX_API_KEY": "token"})
+        make_model("vertex", "gemini-3-pro", ProviderConnection(), {"VERTEX_API_KEY": "token"})
     with WireServer(["fine", "fine"]) as server:
         said = {"VERTEX_API_KEY": "token", "GOOGLE_CLOUD_PROJECT": "p", "VERTEX_BASE_URL": server.url}
         for name in ("gemini-3-pro", "claude-opus-5-5"):
-            ask(make_model("vertex", name, Connection(location="eu"), said))
+            ask(make_model("vertex", name, ProviderConnection(location="eu"), said))
     google, claude = server.requests
     assert google.path.startswith("/v1/projects/p/locations/eu/publishers/google/models/gemini-3-pro:streamGenerateContent")
     assert claude.path == "/v1/projects/p/locations/eu/publishers/anthropic/models/claude-opus-5-5:streamRawPredict"
@@ -124,23 +124,23 @@ def test_bedrock_takes_a_bearer_key_or_signs():
     keys = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "x" * 40, "AWS_REGION": "eu-central-1"}
     with WireServer(["fine", "fine"]) as server:
         for said in ({"AWS_BEARER_TOKEN_BEDROCK": "token", "AWS_REGION": "eu-central-1"}, keys):
-            ask(make_model("bedrock", "amazon.nova-pro-v1:0", Connection(base_url=server.url), said))
+            ask(make_model("bedrock", "amazon.nova-pro-v1:0", ProviderConnection(base_url=server.url), said))
     bearer, signed = [each.headers["authorization"] for each in server.requests]
     assert bearer == "Bearer token"
     assert signed.startswith("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/")
     with pytest.raises(SettingsError, match="AWS_"):
-        make_model("bedrock", "amazon.nova-pro-v1:0", Connection(), {"AWS_REGION": "eu-central-1", "HOME": "/nowhere"})
+        make_model("bedrock", "amazon.nova-pro-v1:0", ProviderConnection(), {"AWS_REGION": "eu-central-1", "HOME": "/nowhere"})
 
 
 def test_google_takes_its_key_from_either_variable():
     with WireServer(["fine"]) as server:
-        ask(make_model("google", "gemini-3-pro", Connection(), {"GEMINI_API_KEY": "k", "GOOGLE_BASE_URL": server.url}))
+        ask(make_model("google", "gemini-3-pro", ProviderConnection(), {"GEMINI_API_KEY": "k", "GOOGLE_BASE_URL": server.url}))
     assert server.requests[0].headers["x-goog-api-key"] == "k"
 
 
 def azure(server, **said):
     variables = {"AZURE_OPENAI_API_KEY": "key", "AZURE_OPENAI_ENDPOINT": server.url, **said}
-    ask(make_model("azure", "my chat/1", Connection(), variables))
+    ask(make_model("azure", "my chat/1", ProviderConnection(), variables))
     return server.requests[-1]
 
 
@@ -155,9 +155,9 @@ def test_azure_has_a_newer_surface_and_a_classic_one():
 
 def test_azure_says_what_is_missing():
     with pytest.raises(SettingsError, match="set AZURE_OPENAI_ENDPOINT to https://NAME"):
-        make_model("azure", "x", Connection(api_key="k"), {})
+        make_model("azure", "x", ProviderConnection(api_key="k"), {})
     with pytest.raises(MissingKey, match="set AZURE_API_KEY or AZURE_OPENAI_API_KEY"):
-        make_model("azure", "x", Connection(base_url="http://127.0.0.1:1"), {})
+        make_model("azure", "x", ProviderConnection(base_url="http://127.0.0.1:1"), {})
 
 
 # what is known of models
@@ -230,12 +230,12 @@ def test_what_families_of_models_take():
 )
 def test_whether_a_server_takes_the_schema_of_an_answer(model, structured):
     kind, _, name = model.partition(":")
-    made = make_model(kind, name, Connection(api_key="k", region="us-east-1"), {})
+    made = make_model(kind, name, ProviderConnection(api_key="k", region="us-east-1"), {})
     assert made.traits.structured_output == structured
 
 
 def test_an_unknown_server_is_not_thought_to_take_one():
-    made = make_model("openai", "qwen", Connection(base_url="http://127.0.0.1:9/v1"), {})
+    made = make_model("openai", "qwen", ProviderConnection(base_url="http://127.0.0.1:9/v1"), {})
     assert made.traits.structured_output == "no"
 
 
@@ -244,12 +244,12 @@ def test_an_unknown_server_is_not_thought_to_take_one():
 
 def body_of(kind, asked, **connection):
     with WireServer(["fine"]) as server:
-        ask(make_model(kind, "m", Connection(base_url=f"{server.url}/v1", api_key="k", **connection), {}), asked)
+        ask(make_model(kind, "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k", **connection), {}), asked)
     return server.requests[0].body
 
 
 ROUND = (
-    person("Add."),
+    person_message("Add."),
     Message("model", (Thinking("Hm, two."), Call("call_0000000001", "add", {"a": 1}), Call("abcdefghi", "add", {"a": 2}))),
     Message("tools", (Result("call_0000000001", "add", "1"), Result("abcdefghi", "add", "2"))),
 )
@@ -257,7 +257,7 @@ ROUND = (
 
 def test_mistral_takes_short_ids_a_seed_of_its_own_and_no_user_after_results():
     options = Options(seed=7, reasoning="high", max_tokens=9)
-    body = body_of("mistral", request(*ROUND, person("Stop."), options=options, tools=(ADD,)))
+    body = body_of("mistral", request(*ROUND, person_message("Stop."), options=options, tools=(ADD,)))
     assert (body["random_seed"], body["max_tokens"]) == (7, 9)
     assert not {"seed", "stream_options", "reasoning_effort"} & set(body)
     roles = [message["role"] for message in body["messages"]]
@@ -284,7 +284,7 @@ def streamed(kind, *deltas):
     chunks = [{"choices": [{"delta": delta}]} for delta in deltas] + [{"choices": [{"delta": {}, "finish_reason": "stop"}]}]
     pieces = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
     with WireServer([raw(*pieces, b"data: [DONE]\n\n")]) as server:
-        return ask(make_model(kind, "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {}))
+        return ask(make_model(kind, "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k"), {}))
 
 
 def test_reasoning_details_are_gathered_and_go_back_to_the_same_provider_only():
@@ -297,7 +297,11 @@ def test_reasoning_details_are_gathered_and_go_back_to_the_same_provider_only():
     details = [{"type": "reasoning.text", "index": 0, "text": "one two", "signature": "Sg=="}, hidden]
     assert own == Opaque("chat/openrouter", json.dumps({"reasoning_details": details}, separators=(",", ":")))
     assert deltas.index(own) < deltas.index(next(delta for delta in deltas if isinstance(delta, CallDone)))
-    history = (person("Add."), Message("model", (own, Call("c1", "add", {"a": 1}))), Message("tools", (Result("c1", "add", "1"),)))
+    history = (
+        person_message("Add."),
+        Message("model", (own, Call("c1", "add", {"a": 1}))),
+        Message("tools", (Result("c1", "add", "1"),)),
+    )
     assert body_of("openrouter", request(*history))["messages"][2]["reasoning_details"] == details
     assert "reasoning_details" not in str(body_of("groq", request(*history)))
 
@@ -307,7 +311,7 @@ def test_a_thought_signature_goes_back_with_its_call():
     call = {"index": 0, "id": "c1", "function": {"name": "add", "arguments": '{"a": 1}'}, "extra_content": extra}
     for deltas in (streamed("openrouter", {"tool_calls": [call]}), whole("openrouter", {"tool_calls": [call]})):
         (written,) = calls_in(deltas)
-        history = (person("Add."), Message("model", (Call("c1", "add", {"a": 1}, written.opaque),)))
+        history = (person_message("Add."), Message("model", (Call("c1", "add", {"a": 1}, written.opaque),)))
         assert body_of("openrouter", request(*history))["messages"][2]["tool_calls"][0]["extra_content"] == extra
         assert "extra_content" not in str(body_of("vllm", request(*history)))
 
@@ -315,7 +319,7 @@ def test_a_thought_signature_goes_back_with_its_call():
 def whole(kind, message):
     body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
     with WireServer([raw(body, content_type="application/json")]) as server:
-        return ask(make_model(kind, "m", Connection(base_url=f"{server.url}/v1", api_key="k", stream=False), {}))
+        return ask(make_model(kind, "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k", stream=False), {}))
 
 
 def test_options_as_the_chat_wire_has_them():
@@ -331,7 +335,7 @@ def test_options_as_the_chat_wire_has_them():
 
 def test_headers_of_the_settings_and_of_a_request_are_sent():
     with WireServer(["fine", "fine"]) as server:
-        model = make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k", headers={"X-Team": "ops"}), {})
+        model = make_model("groq", "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k", headers={"X-Team": "ops"}), {})
         ask(model, request(options=Options(headers={"X-Run": "7"})))
         ask(model)
     assert [(asked.headers["x-team"], asked.headers.get("x-run")) for asked in server.requests] == [("ops", "7"), ("ops", None)]

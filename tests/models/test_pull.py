@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from treadle.core.errors import PullFailed, SettingsError
-from treadle.models.catalogue import HubFile
-from treadle.models.local import held, partial_path, path_of
-from treadle.models.pull import Progress, pull
+from treadle.models.downloads.catalogue import HubFile
+from treadle.models.downloads.pull import PullProgress, pull_model
+from treadle.models.downloads.storage import find_model_file, lock_model, partial_path
 from wire.files import FileServer
 from wire.index import HUB_PATH, content, tiny
 
@@ -45,13 +45,13 @@ def hub(monkeypatch):
 
 
 def pulled(model=MODEL) -> Path:
-    return asyncio.run(pull(model))
+    return asyncio.run(pull_model(model))
 
 
 def failure(model=MODEL) -> str:
     with pytest.raises(PullFailed) as failed:
         pulled(model)
-    assert path_of(model) is None
+    assert find_model_file(model) is None
     return str(failed.value)
 
 
@@ -71,14 +71,14 @@ def test_a_model_comes_from_the_hub_and_stays(folder, hub):
 
 def test_progress_goes_from_nothing_to_all(hub):
     hub()
-    seen: list[Progress] = []
-    asyncio.run(pull(MODEL, seen.append))
+    seen: list[PullProgress] = []
+    asyncio.run(pull_model(MODEL, seen.append))
     fetching = [progress.done for progress in seen if progress.stage == "fetching"]
     assert fetching == sorted(fetching)
     assert (fetching[0], fetching[-1]) == (0, len(DATA))
     assert len(fetching) > 3
     assert {progress.source for progress in seen if progress.stage == "fetching"} == {"the hub"}
-    assert seen[-1] == Progress("checking", len(DATA), len(DATA))
+    assert seen[-1] == PullProgress("checking", len(DATA), len(DATA))
 
 
 def test_a_connection_that_breaks_off_is_made_again_where_it_broke(hub):
@@ -203,7 +203,7 @@ def test_what_has_come_stays_when_a_pull_is_cancelled(folder, hub):
     hub()
 
     async def interrupted() -> None:
-        task = asyncio.ensure_future(pull(MODEL, lambda progress: progress.done and task.cancel()))
+        task = asyncio.ensure_future(pull_model(MODEL, lambda progress: progress.done and task.cancel()))
         with pytest.raises(asyncio.CancelledError):
             await task
 
@@ -211,16 +211,16 @@ def test_what_has_come_stays_when_a_pull_is_cancelled(folder, hub):
     come = partial_path(MODEL).read_bytes()
     assert come
     assert DATA.startswith(come)
-    assert path_of(MODEL) is None
+    assert find_model_file(MODEL) is None
     assert pulled().read_bytes() == DATA
 
 
 def test_two_pulls_at_once_fetch_once(hub):
     server = hub()
-    seen: list[Progress] = []
+    seen: list[PullProgress] = []
 
     async def both() -> list[Path]:
-        return await asyncio.gather(pull(MODEL), pull(MODEL, seen.append))
+        return await asyncio.gather(pull_model(MODEL), pull_model(MODEL, seen.append))
 
     first, second = asyncio.run(both())
     assert first == second
@@ -231,20 +231,20 @@ def test_two_pulls_at_once_fetch_once(hub):
 def test_a_pull_waits_for_another_process_and_goes_on_when_that_dies(folder, hub):
     hub()
     folder.mkdir()
-    code = "import sys; from treadle.models.local import held; from wire.index import *\n"
-    code += "with held(tiny(b'')): print('held', flush=True); sys.stdin.read()"
+    code = "import sys; from treadle.models.downloads.storage import lock_model; from wire.index import *\n"
+    code += "with lock_model(tiny(b'')): print('held', flush=True); sys.stdin.read()"
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, env=environment) as other:
         assert other.stdout.readline() == b"held\n"
 
-        def end_the_other(progress: Progress) -> None:
+        def end_the_other(progress: PullProgress) -> None:
             if progress.stage == "waiting":
                 other.kill()
 
-        assert asyncio.run(pull(MODEL, end_the_other)).read_bytes() == DATA
+        assert asyncio.run(pull_model(MODEL, end_the_other)).read_bytes() == DATA
         other.communicate()
-    with held(MODEL) as is_held:
+    with lock_model(MODEL) as is_held:
         assert is_held
 
 
@@ -265,12 +265,12 @@ PULL = """
 import asyncio, sys
 from pathlib import Path
 from treadle.core.errors import PullFailed
-from treadle.models.local import models_folder
-from treadle.models.pull import pull
+from treadle.models.downloads.storage import models_folder
+from treadle.models.downloads.pull import pull_model
 from wire.index import content, tiny
 {before}
 try:
-    print(asyncio.run(pull(tiny(content({size})), {watch})))
+    print(asyncio.run(pull_model(tiny(content({size})), {watch})))
 except PullFailed as error:
     print(error)
 """
@@ -289,7 +289,7 @@ def test_a_file_that_may_grow_no_further_is_one_sentence_and_the_pull_can_go_on(
     said = in_a_child(before="import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))")
     assert said.startswith(f"The disk of {folder} is full; make room there")
     assert said.endswith("and pull again: what has come is kept.")
-    assert path_of(MODEL) is None
+    assert find_model_file(MODEL) is None
     assert partial_path(MODEL).read_bytes() == DATA[:400_000]
     assert pulled().read_bytes() == DATA
 

@@ -10,10 +10,10 @@ from treadle.core.calls import Call, Result
 from treadle.core.errors import ModelUnavailable, RecordingDeparted, SettingsError
 from treadle.core.messages import Message, Text
 from treadle.core.requests import Options, ToolSpec, Traits
-from treadle.models.chat_parts import MODALITIES
 from treadle.models.profiles import DEFAULT_WINDOW
 from treadle.models.recorded import Recorded, from_name
-from treadle.models.scripted import Answer, Scripted, calls
+from treadle.models.scripted import Scripted, ScriptedReply, calls
+from treadle.models.wires.chat_media import MODALITIES
 from wire import ADD, WireServer, ask, hear, request, text_in
 
 
@@ -43,7 +43,7 @@ ROUND = (
 
 def test_a_replay_gives_the_same_deltas_in_any_order(file):
     first, second = request("one", tools=(ADD,)), request(*ROUND, note="quick", options=Options(temperature=0.5))
-    answer = Answer(thinking="Hm.", text="so", calls=calls(("add", {"a": 1})).calls)
+    answer = ScriptedReply(thinking="Hm.", text="so", calls=calls(("add", {"a": 1})).calls)
     heard_first, heard_second = record(file, (first, "Hello there."), (second, answer), chunk=3)
     replay = Recorded(file)
     assert ask(replay, second) == heard_second

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from treadle.core.errors import ModelRefused, ToolsRefused
-from treadle.models.http import repair_for
-from treadle.models.refusals import Server, refused
-from treadle.models.request_changes import apply
+from treadle.models.http import find_repair
+from treadle.models.request_changes import apply_repairs
+from treadle.models.server_errors import ServerIdentity, error_from_response
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "refusals_held_out.jsonl").read_text().splitlines()]
 HELLO = {"messages": [{"role": "user", "content": "Hi"}]}
@@ -80,11 +80,11 @@ def holds(expect, error, repair, before, after):
 def outcome(case):
     """The error of a refusal, the repair and the bodies before and after it."""
     before = BODIES[case["wire"]] | case["request"]
-    server = Server(f"{case['provider']}:m", "https://api.example.com/v1")
-    error = refused(server, case["status"], {}, json.dumps(case["reply"]).encode())
+    server = ServerIdentity(f"{case['provider']}:m", "https://api.example.com/v1")
+    error = error_from_response(server, case["status"], {}, json.dumps(case["reply"]).encode())
     body = json.dumps(before).encode()
-    repair = repair_for(error, body)
-    return error, repair, before, json.loads(apply(body, [repair])) if repair else before
+    repair = find_repair(error, body)
+    return error, repair, before, json.loads(apply_repairs(body, [repair])) if repair else before
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["seen"] for case in CASES])

@@ -8,10 +8,10 @@ import pytest
 import wire
 from treadle.core.errors import ModelRefused, ToolsRefused, WrongWire
 from treadle.core.requests import Notice, Options
-from treadle.models.diagnosis import diagnose, find_room
-from treadle.models.factory import Connection, make_model
-from treadle.models.repairs import Memory, Repair, memory
-from treadle.models.request_changes import apply
+from treadle.models.diagnosis import diagnose_refusal, find_token_limit
+from treadle.models.factory import ProviderConnection, make_model
+from treadle.models.repairs import Repair, RepairMemory, repair_memory
+from treadle.models.request_changes import apply_repairs
 from wire import ADD, WireServer, ask, hear, refuse, request, text_in
 
 CHAT = {
@@ -92,7 +92,7 @@ def words_of(said):
 
 @pytest.mark.parametrize(("said", "repair"), CASES, ids=[str(number) for number in range(len(CASES))])
 def test_a_refusal_is_read(said, repair):
-    assert diagnose(words_of(said), said, json.dumps(CHAT).encode()) == repair
+    assert diagnose_refusal(words_of(said), said, json.dumps(CHAT).encode()) == repair
 
 
 def test_there_are_forty_of_them():
@@ -113,12 +113,12 @@ def test_there_are_forty_of_them():
     ],
 )
 def test_what_no_change_would_help_stays_a_refusal(said):
-    assert diagnose(said, {"error": {"message": said, "param": "messages"}}, json.dumps(CHAT).encode()) is None
+    assert diagnose_refusal(said, {"error": {"message": said, "param": "messages"}}, json.dumps(CHAT).encode()) is None
 
 
 def test_what_was_not_sent_is_not_dropped():
-    assert diagnose("Unsupported parameter: 'logit_bias' is not supported.", None, json.dumps(CHAT).encode()) is None
-    assert diagnose("Unsupported parameter: 'seed' is not supported.", None, b"no JSON") is None
+    assert diagnose_refusal("Unsupported parameter: 'logit_bias' is not supported.", None, json.dumps(CHAT).encode()) is None
+    assert diagnose_refusal("Unsupported parameter: 'seed' is not supported.", None, b"no JSON") is None
 
 
 # what is sent instead
@@ -128,9 +128,9 @@ def test_bodies_are_changed_as_the_repair_says():
     body = json.dumps(CHAT).encode()
 
     def after(*repairs):
-        return json.loads(apply(body, repairs))
+        return json.loads(apply_repairs(body, repairs))
 
-    assert apply(body, ()) is body
+    assert apply_repairs(body, ()) is body
     assert "temperature" not in after(Repair("drop", "temperature"))
     assert after(Repair("drop", "generationConfig.topK"))["generationConfig"]["maxOutputTokens"] == 100_000
     assert "topK" not in after(Repair("drop", "generationConfig.topK"))["generationConfig"]
@@ -149,7 +149,7 @@ def test_messages_are_changed_as_the_repair_says():
         {"role": "user", "content": "Go on."},
     ]
     repairs = [Repair("short_ids"), Repair("between"), Repair("reasoning"), Repair("content"), Repair("drop", "**.cache_control")]
-    changed = json.loads(apply(json.dumps({"messages": messages}).encode(), repairs))["messages"]
+    changed = json.loads(apply_repairs(json.dumps({"messages": messages}).encode(), repairs))["messages"]
     assert [message["role"] for message in changed] == ["assistant", "tool", "assistant", "user"]
     assert changed[0]["content"] == changed[0]["reasoning_content"] == ""
     assert changed[0]["tool_calls"][0]["id"] == changed[1]["tool_call_id"]
@@ -159,13 +159,13 @@ def test_messages_are_changed_as_the_repair_says():
 
 @pytest.fixture(autouse=True)
 def fresh():
-    memory.all().clear()
+    repair_memory.all().clear()
     yield
-    memory.all().clear()
+    repair_memory.all().clear()
 
 
 def asked(server, **options):
-    model = make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {})
+    model = make_model("groq", "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k"), {})
     return ask(model, request(options=Options(**options)))
 
 
@@ -195,7 +195,7 @@ def test_several_repairs_may_be_needed():
 def test_a_server_that_is_never_pleased_is_not_asked_for_ever():
     words = [f"Unknown parameter: '{name}'" for name in ("seed", "stop", "temperature", "top_p", "max_tokens", "stream_options")]
     with WireServer([refusal(each) for each in words] + ["never"]) as server:
-        model = make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {})
+        model = make_model("groq", "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k"), {})
         options = Options(seed=1, stop=("x",), temperature=0.5, top_p=0.5, max_tokens=5)
         deltas, error = hear(model, request(options=options))
     assert deltas == []
@@ -207,22 +207,24 @@ def test_the_same_refusal_twice_is_the_end():
     words = refusal("Unknown parameter: 'seed'")
     with WireServer([words, words, "never"]) as server:
         _, error = hear(
-            make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {}), request(options=Options(seed=1))
+            make_model("groq", "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k"), {}),
+            request(options=Options(seed=1)),
         )
     assert isinstance(error, ModelRefused)
     assert len(server.requests) == 2
 
 
 def test_repairs_that_did_not_help_are_not_kept():
-    memory.add("groq:m", "elsewhere", Repair("no_system"))
+    repair_memory.add("groq:m", "elsewhere", Repair("no_system"))
     with WireServer([refusal("Unknown parameter: 'seed'"), refusal("Your request is malformed."), "fine"]) as server:
         _, error = hear(
-            make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {}), request(options=Options(seed=1))
+            make_model("groq", "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k"), {}),
+            request(options=Options(seed=1)),
         )
         assert isinstance(error, ModelRefused)
         assert asked(server, seed=1)
     assert [each.body.get("seed") for each in server.requests] == [1, None, 1]
-    assert list(memory.all().values()) == [(Repair("no_system"),)]
+    assert list(repair_memory.all().values()) == [(Repair("no_system"),)]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,9 @@ def test_repairs_that_did_not_help_are_not_kept():
 )  # fmt: skip
 def test_what_another_wire_or_text_would_solve_is_told_apart(words, kind):
     with WireServer([refusal(words)]) as server:
-        _, error = hear(make_model("groq", "m", Connection(base_url=f"{server.url}/v1", api_key="k"), {}), request(tools=(ADD,)))
+        _, error = hear(
+            make_model("groq", "m", ProviderConnection(base_url=f"{server.url}/v1", api_key="k"), {}), request(tools=(ADD,))
+        )
     assert type(error) is kind
 
 
@@ -288,9 +292,9 @@ def test_fewer_tokens_are_asked_for_where_there_is_room_and_only_this_time():
     ],
 )  # fmt: skip
 def test_room_is_found_where_enough_is_left_for_a_reply(words, room):
-    repair = find_room(words, b'{"max_tokens": 4000}')
+    repair = find_token_limit(words, b'{"max_tokens": 4000}')
     assert (repair and repair.value) == room
-    assert find_room(words, b'{"messages": []}') is None
+    assert find_token_limit(words, b'{"messages": []}') is None
 
 
 @pytest.mark.parametrize(
@@ -310,14 +314,16 @@ def test_what_a_message_or_a_tool_cannot_do_without_is_never_left_out(words, par
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}, picture]}],
         "tools": [{"type": "function", "function": {"name": "add", "parameters": {"properties": {"a": {"type": "string"}}}}}],
     }
-    assert diagnose(words, {"error": {"message": words, "param": param}}, json.dumps(sent).encode()) is None
+    assert diagnose_refusal(words, {"error": {"message": words, "param": param}}, json.dumps(sent).encode()) is None
 
 
 def test_a_property_may_be_called_like_a_keyword_that_is_refused():
     schema = {"type": "object", "properties": {"format": {"type": "string", "format": "uri"}}}
     sent = {"tools": [{"type": "function", "function": {"name": "add", "parameters": schema}}]}
-    repair = diagnose("Unknown parameter: 'tools[0].function.parameters.properties.format.format'", None, json.dumps(sent).encode())
-    (tool,) = json.loads(apply(json.dumps(sent).encode(), [repair]))["tools"]
+    repair = diagnose_refusal(
+        "Unknown parameter: 'tools[0].function.parameters.properties.format.format'", None, json.dumps(sent).encode()
+    )
+    (tool,) = json.loads(apply_repairs(json.dumps(sent).encode(), [repair]))["tools"]
     assert tool["function"]["parameters"] == {"type": "object", "properties": {"format": {"type": "string"}}}
 
 
@@ -326,11 +332,11 @@ def test_a_property_may_be_called_like_a_keyword_that_is_refused():
 
 def test_what_was_learnt_is_kept_by_model_and_address_and_can_be_forgotten():
     kept = {}
-    one = Memory()
+    one = RepairMemory()
     one.load, one.save = lambda: dict(kept), kept.update
     one.add("groq:a", "http://x", Repair("drop", "seed"))
     one.add("groq:a", "http://x", Repair("no_system"))
-    other = Memory()
+    other = RepairMemory()
     other.load = lambda: dict(kept)
     assert other.of("groq:a", "http://x") == (Repair("drop", "seed"), Repair("no_system"))
     assert other.of("groq:a", "http://y") == other.of("groq:b", "http://x") == ()

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from openai.lib._pydantic import to_strict_json_schema
 from pydantic import BaseModel, Field
 
-from treadle.models.schemas import MOST_CHARACTERS, MOST_LEVELS, MOST_PROPERTIES, MOST_VALUES, answer_schema, strict_schema
+from treadle.models.schemas import MAX_CHARACTERS, MAX_LEVELS, MAX_PROPERTIES, MAX_VALUES, to_answer_schema, to_strict_schema
 
 TEXT = {"type": "string"}
 
@@ -26,7 +26,7 @@ def closed(**properties):
 
 def strict_property(schema, **definitions):
     """How a schema is written as a property; None where it can't be."""
-    strict = strict_schema({**of(x=schema), **definitions})
+    strict = to_strict_schema({**of(x=schema), **definitions})
     return strict and strict["properties"]["x"]
 
 
@@ -61,15 +61,15 @@ def test_definitions_stay_where_they_are():
         **closed(x={"$ref": "#/$defs/Node"}),
         "$defs": {"Node": closed(next={"anyOf": [{"$ref": "#/$defs/Node"}, {"type": "null"}]})},
     }
-    assert strict_schema(schema) == schema
+    assert to_strict_schema(schema) == schema
     older = {**closed(x={"$ref": "#/definitions/Text"}), "definitions": {"Text": TEXT}}
-    assert strict_schema(older) == older
+    assert to_strict_schema(older) == older
 
 
 def test_a_schema_is_not_changed_by_asking():
     schema = {**of(x={"type": "string", "default": "a"}), "$defs": {"A": of(y=TEXT)}}
     before = repr(schema)
-    strict_schema(schema)
+    to_strict_schema(schema)
     assert repr(schema) == before
 
 
@@ -98,7 +98,7 @@ def test_what_means_the_same_is_written_for_the_subset(schema, written):
 
 def test_properties_may_be_called_like_keywords():
     schema = closed(default=TEXT, allOf=TEXT, examples=TEXT)
-    assert strict_schema(schema) == schema
+    assert to_strict_schema(schema) == schema
 
 
 # What would mean something else
@@ -155,7 +155,7 @@ def test_what_would_change_its_meaning_is_not_written_for_it(schema):
 
 @pytest.mark.parametrize("schema", [TEXT, {"anyOf": [closed(a=TEXT)]}, {"type": "array", "items": TEXT}, {"$ref": "#"}, {}])
 def test_the_root_is_an_object(schema):
-    assert strict_schema(schema) is None
+    assert to_strict_schema(schema) is None
 
 
 def nested(levels):
@@ -176,11 +176,11 @@ def constant(length):
 
 @pytest.mark.parametrize(
     ("make", "most"),
-    [(nested, MOST_LEVELS), (properties, MOST_PROPERTIES), (values, MOST_VALUES), (constant, MOST_CHARACTERS - len("x"))],
+    [(nested, MAX_LEVELS), (properties, MAX_PROPERTIES), (values, MAX_VALUES), (constant, MAX_CHARACTERS - len("x"))],
 )
 def test_it_has_limits(make, most):
-    assert strict_schema(make(most)) == make(most)
-    assert strict_schema(make(most + 1)) is None
+    assert to_strict_schema(make(most)) == make(most)
+    assert to_strict_schema(make(most + 1)) is None
 
 
 def test_a_schema_of_any_depth_is_no_trouble():
@@ -215,9 +215,9 @@ ANYTHING = st.recursive(
 
 @given(ANYTHING, st.dictionaries(st.just("a"), ANYTHING))
 def test_nothing_that_is_called_a_schema_is_any_trouble(schema, definitions):
-    strict = strict_schema({**of(a=schema), "$defs": definitions})
+    strict = to_strict_schema({**of(a=schema), "$defs": definitions})
     if strict is not None:
-        assert strict_schema(strict) == strict
+        assert to_strict_schema(strict) == strict
 
 
 # Schemas of real models
@@ -261,7 +261,7 @@ GOOD = {"name": None, "pets": [{"kind": "cat", "lives": 9}, {"kind": "dog", "col
 
 
 def test_a_model_without_optional_fields_can_be_strict():
-    strict = strict_schema(Household.model_json_schema())
+    strict = to_strict_schema(Household.model_json_schema())
     assert strict is not None
     assert strict["additionalProperties"] is False
     assert "oneOf" not in repr(strict)
@@ -276,22 +276,22 @@ def test_a_model_without_optional_fields_can_be_strict():
 
 
 def test_it_asks_for_what_the_client_of_openai_asks_for():
-    ours, theirs = strict_schema(Cat.model_json_schema()), to_strict_json_schema(Cat)
+    ours, theirs = to_strict_schema(Cat.model_json_schema()), to_strict_json_schema(Cat)
     assert ours == theirs
 
 
 def test_a_model_with_an_optional_field_cannot():
-    assert strict_schema(Loose.model_json_schema()) is None
+    assert to_strict_schema(Loose.model_json_schema()) is None
 
 
 def test_a_choice_by_a_shared_constant_is_a_choice():
     schema = Twice.model_json_schema()
     assert "oneOf" in schema["properties"]["either"]
-    assert strict_schema(schema) is not None
+    assert to_strict_schema(schema) is not None
     schema["$defs"]["Dog"]["properties"]["kind"]["const"] = "cat"  # now both might fit
-    assert strict_schema(schema) is None
+    assert to_strict_schema(schema) is None
     schema["$defs"]["Dog"]["properties"]["kind"] = {"type": "string"}
-    assert strict_schema(schema) is None
+    assert to_strict_schema(schema) is None
 
 
 # Schemas of answers
@@ -305,7 +305,7 @@ class Item(BaseModel):
 
 
 def test_all_properties_of_an_answer_are_required_and_constraints_are_told():
-    shape = answer_schema(Item.model_json_schema())
+    shape = to_answer_schema(Item.model_json_schema())
     assert shape is not None
     assert (shape["required"], shape["additionalProperties"]) == (["label", "weight", "tags", "home"], False)
     properties = shape["properties"]
@@ -316,11 +316,11 @@ def test_all_properties_of_an_answer_are_required_and_constraints_are_told():
 
 
 def test_what_fits_the_schema_of_an_answer_fits_the_schema_but_for_constraints():
-    shape = answer_schema(Item.model_json_schema())
+    shape = to_answer_schema(Item.model_json_schema())
     full = {"label": "abc", "weight": 2, "tags": [], "home": ""}
     assert Draft202012Validator(shape).is_valid(full)
     assert Draft202012Validator(Item.model_json_schema()).is_valid(full)
-    assert strict_schema(shape) == shape  # so that OpenAI's strict mode takes it too
+    assert to_strict_schema(shape) == shape  # so that OpenAI's strict mode takes it too
 
 
 @pytest.mark.parametrize(
@@ -342,12 +342,12 @@ def test_what_fits_the_schema_of_an_answer_fits_the_schema_but_for_constraints()
     ],
 )
 def test_an_answer_that_servers_cannot_be_held_to_has_no_such_schema(schema):
-    assert answer_schema(schema) is None
+    assert to_answer_schema(schema) is None
 
 
 def test_a_choice_need_not_be_exclusive_in_an_answer():
     one = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
     two = {"type": "object", "properties": {"b": {"type": "string"}}}
-    shape = answer_schema({"type": "object", "properties": {"value": {"oneOf": [one, two]}}})
+    shape = to_answer_schema({"type": "object", "properties": {"value": {"oneOf": [one, two]}}})
     assert shape is not None
     assert len(shape["properties"]["value"]["anyOf"]) == 2

@@ -7,7 +7,7 @@ import pytest
 from treadle.core.calls import Written
 from treadle.core.errors import ModelRefused, ModelUnavailable, SettingsError
 from treadle.core.requests import CallDelta, CallDone, ReplyEnded, TextDelta, ThinkingDelta, Traits, Usage
-from treadle.models.scripted import Answer, Asked, Scripted, calls, from_name
+from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply, calls, from_name
 from wire import ask, calls_in, hear, request, text_in
 
 ENDED = ReplyEnded("done", Usage(requests=1), "scripted")
@@ -40,7 +40,7 @@ def test_calls_are_a_reply():
 
 def test_an_answer_says_everything():
     usage = Usage(requests=1, input_tokens=5)
-    answer = Answer(thinking="Hm.", calls=(Asked("add", '{"a"', id="x"),), usage=usage, finish="length")
+    answer = ScriptedReply(thinking="Hm.", calls=(ScriptedCall("add", '{"a"', id="x"),), usage=usage, finish="length")
     assert ask(Scripted(answer)) == [
         ThinkingDelta("Hm."),
         CallDelta("x", "add"),

@@ -21,9 +21,9 @@ from providers.servers import SERVERS, Server
 from providers.servers.base import KEY, Expected, Session
 from providers.servers.http import serve
 from providers.servers.mock import Mock
-from treadle.assistants.coding.sample import FILES, WHAT, make_sample
-from treadle.assistants.platform.demo import start_demo
+from treadle.assistants.coding.sample import SAMPLE_FILES, SAMPLE_TASK, make_coding_sample
 from treadle.cli.main import main
+from treadle.demo.platform import start_demo
 
 MODELS = ("gpt-5-mini", "gpt-5.6", "claude", "gemini")
 VARIABLES = {"openai": "OPENAI", "anthropic": "ANTHROPIC", "google": "GOOGLE"}
@@ -90,7 +90,7 @@ def platform(home: Path) -> Iterator[Mapping[str, str]]:
 
 @contextmanager
 def cart(home: Path) -> Iterator[Mapping[str, str]]:
-    asyncio.run(make_sample(home, set()))
+    asyncio.run(make_coding_sample(home, set()))
     yield {}
 
 
@@ -98,7 +98,7 @@ def was_mended(home: Path, out: str) -> None:
     job = json.loads(out)
     assert (job["state"], job["output"]["verified"], job["output"]["files"]) == ("completed", True, ["cart.py"])
     assert "for price in prices:" in git(home / "cart", "show", f"{job['output']['branch']}:cart.py")
-    assert git(home / "cart", "show", "main:cart.py") + "\n" == FILES["cart.py"]
+    assert git(home / "cart", "show", "main:cart.py") + "\n" == SAMPLE_FILES["cart.py"]
 
 
 # Guidance and courses: their own samples
@@ -143,8 +143,8 @@ SAMPLES = {
     ),
     "coding": Sample(
         cart,
-        ("debug", WHAT, "-C", "cart", "--json"),
-        WHAT,
+        ("debug", SAMPLE_TASK, "-C", "cart", "--json"),
+        SAMPLE_TASK,
         ("file", "code_edit", "search", "navigate", "test", "bash", "git"),
         [(Ask("file", {"action": "read", "path": "cart.py"}),), (Ask("file", EDIT),), (Ask("test", {}),), (Give(REPORT),)],
         was_mended,

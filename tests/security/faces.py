@@ -14,16 +14,16 @@ import httpx
 
 from server.running import host
 from treadle.assistants.reading import assistant
-from treadle.assistants.reading.tools import toolset
+from treadle.assistants.reading.tools import build_reading_toolset
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem, TreadleError
 from treadle.core.media import Document
 from treadle.files import Workspace, read_named
-from treadle.files.named import head_of
+from treadle.files.named_files import head_of
+from treadle.retrieval.readers import UnreadableDocument
+from treadle.retrieval.source_files import SourceFile, read_source
 from treadle.server.app import create_app
-from treadle.stores.passages.documents import Unreadable
-from treadle.stores.passages.files import File, read
 from treadle.toolsets.workspace.tools import workspace_tools
 
 SECRET = "TOP-SECRET"
@@ -39,7 +39,7 @@ def _problems(face: Callable[[Path, str], bytes | str]) -> Face:
     def asked(folder: Path, path: str) -> str:
         try:
             found = face(folder, path)
-        except (TreadleError, ToolProblem, Unreadable, OSError) as error:
+        except (TreadleError, ToolProblem, UnreadableDocument, OSError) as error:
             return f"problem: {error}"
         return found if isinstance(found, str) else found.decode("utf-8", "replace")
 
@@ -78,14 +78,14 @@ FACES: dict[str, Face] = {
     "workspace without openat2": _problems(lambda folder, path: Workspace(folder, links=False).read_bytes(path)),
     "read_file": _problems(lambda folder, path: _tool(workspace_tools(folder, flat=True), "read_file", path=path)),
     "refer_to_source_code": _problems(
-        lambda folder, path: _tool(toolset(folder), "refer_to_source_code", path=path, start_line=1, end_line=1)
+        lambda folder, path: _tool(build_reading_toolset(folder), "refer_to_source_code", path=path, start_line=1, end_line=1)
     ),
     "reading route": reading_route,
 }
 """Those that take a path in a folder."""
 
 NAMED: dict[str, Face] = {
-    "a document to index": _problems(lambda folder, path: read(File("x", folder, path)).data),
+    "a document to index": _problems(lambda folder, path: read_source(SourceFile("x", folder, path)).data),
     "a file that was typed": _problems(lambda folder, path: read_named(folder / path, MOST)),
     "an attachment": _problems(lambda folder, path: Document.from_path(folder / path).data),
     "a file of settings": _problems(lambda folder, path: head_of(folder / path, MOST)),

@@ -13,12 +13,11 @@ import pytest
 
 from browser import Browser, needs_browser
 from server.running import Serving
-from treadle.cli.people import Person
-from treadle.cli.screen import Screen
-from treadle.cli.unclear import show_one
+from treadle.cli.ui.approval_prompt import ApprovalPrompt, print_settle_commands
+from treadle.cli.ui.screen import Screen
 from treadle.engine.setup import Approval
-from treadle.guard.visible import escaped, visible
-from treadle.server.mcp.asking import question
+from treadle.guard.visible_text import escape_hidden, make_visible
+from treadle.server.mcp.elicitation import format_question
 
 CASES = json.loads(Path(__file__).with_name("visible.json").read_text())
 DECEIVING = [case for case in CASES if case["text"] != case["visible"]]
@@ -44,17 +43,17 @@ def test_nothing_reaches_a_terminal_that_could_deceive(case, monkeypatch):
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)
     screen = Screen()
-    Person(screen)._show(asked(case["text"]))
-    show_one(screen, asked(case["text"]))
+    ApprovalPrompt(screen)._show(asked(case["text"]))
+    print_settle_commands(screen, asked(case["text"]))
     shown = err.getvalue()
-    assert visible(shown) == shown
+    assert make_visible(shown) == shown
     assert case["text"] not in shown
 
 
 @pytest.mark.parametrize("case", DECEIVING, ids=named)
 def test_nothing_reaches_a_client_that_could_deceive(case):
-    shown = question(asked(case["text"]))
-    assert visible(shown) == shown
+    shown = format_question(asked(case["text"]))
+    assert make_visible(shown) == shown
     assert case["text"] not in shown
 
 
@@ -110,7 +109,7 @@ def test_the_page_sees_what_the_terminal_sees(case, by_script):
 @pytest.mark.parametrize("case", DECEIVING, ids=named)
 def test_no_card_has_anything_that_could_deceive(case, cards):
     card, written, unclear = cards[case["name"]]
-    assert (visible(card), visible(unclear), escaped(written)) == (card, unclear, written)
+    assert (make_visible(card), make_visible(unclear), escape_hidden(written)) == (card, unclear, written)
     assert case["text"] not in card
     assert msgspec.json.decode(written)["to"] == case["text"]
 

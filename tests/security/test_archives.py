@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from treadle.app.backup import back_up, restore
-from treadle.app.home import close_home, open_home
+from treadle.admin.backup import create_backup, restore_backup
 from treadle.core.errors import SettingsError
+from treadle.home import close_home, open_home
 
 CONTENT = b"changed"
 
@@ -163,7 +163,7 @@ def test_what_is_no_backup_changes_nothing(what, home, tmp_path):
     path = tmp_path.parent / f"{tmp_path.name}.tar.gz"
     write(path, ARCHIVES[what])
     with pytest.raises(SettingsError, match=r"othing was changed|newer Treadle"):
-        restore(home, path, replace=True)
+        restore_backup(home, path, replace=True)
     assert tree(tmp_path) == before
     assert not Path("/tmp/treadle-never").exists()
 
@@ -171,28 +171,28 @@ def test_what_is_no_backup_changes_nothing(what, home, tmp_path):
 @pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6777, 0o1777, 0o000, 0o777])
 def test_a_file_has_no_rights_but_its_owners(mode, home, tmp_path):
     write(tmp_path / "a.tar.gz", [member("home/x", mode=mode, uid=0, gid=0), listed({"x": hash_of(CONTENT)})])
-    restore(home, tmp_path / "a.tar.gz")
+    restore_backup(home, tmp_path / "a.tar.gz")
     assert (home.folder / "x").stat().st_mode & 0o7777 in (0o600, 0o700)
     assert (home.folder / "x").stat().st_uid == os.geteuid()
 
 
 def test_more_than_the_disk_holds_is_refused_before_anything_is_written(home, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr("treadle.app.archive.shutil.disk_usage", lambda path: usage._replace(free=256 * 1024 * 1024 + 1000))
+    monkeypatch.setattr("treadle.admin.archive.shutil.disk_usage", lambda path: usage._replace(free=256 * 1024 * 1024 + 1000))
     written = []
-    monkeypatch.setattr("treadle.app.archive._write", lambda *given: written.append(given))
+    monkeypatch.setattr("treadle.admin.archive._write_member", lambda *given: written.append(given))
     bomb = bytes(2_000)
     write(tmp_path / "a.tar.gz", [member("home/x", content=bomb), listed({"x": hash_of(bomb)})])
     with pytest.raises(SettingsError, match="it holds more than the 1,000 bytes that are free for it"):
-        restore(home, tmp_path / "a.tar.gz")
+        restore_backup(home, tmp_path / "a.tar.gz")
     assert written == []
 
 
 def test_a_bomb_of_many_files_is_refused(home, tmp_path, monkeypatch):
-    monkeypatch.setattr("treadle.app.archive.MOST_FILES", 10)
+    monkeypatch.setattr("treadle.admin.archive.MAX_FILES", 10)
     write(tmp_path / "a.tar.gz", [member(f"home/{at}", content=b"") for at in range(20)])
     with pytest.raises(SettingsError, match="more than 10 files"):
-        restore(home, tmp_path / "a.tar.gz")
+        restore_backup(home, tmp_path / "a.tar.gz")
 
 
 # what a backup takes
@@ -206,7 +206,7 @@ def test_links_pipes_and_sockets_in_the_home_are_left_out(home, tmp_path):
     (home.folder / "folder").symlink_to(tmp_path)
     os.mkfifo(home.folder / "pipe")
     os.mknod(home.folder / "socket", stat.S_IFSOCK | 0o600)
-    back_up(home, tmp_path / "a.tar.gz")
+    create_backup(home, tmp_path / "a.tar.gz")
     with tarfile.open(tmp_path / "a.tar.gz") as archive:
         assert archive.getnames() == ["home/kept", "backup.json"]
 
@@ -224,8 +224,8 @@ def test_a_folder_that_becomes_a_link_meanwhile_leads_nowhere(home, tmp_path, mo
             (work / "d").symlink_to(tmp_path)
         return opened(name, flags, *rest, **more)
 
-    monkeypatch.setattr("treadle.app.backup.os.open", swapping)
-    back_up(home, tmp_path / "a.tar.gz")
+    monkeypatch.setattr("treadle.admin.backup.os.open", swapping)
+    create_backup(home, tmp_path / "a.tar.gz")
     with tarfile.open(tmp_path / "a.tar.gz") as archive:
         for name in archive.getnames():
             file = archive.extractfile(name)
@@ -238,7 +238,7 @@ def test_a_database_in_a_users_workspace_is_bytes(home, tmp_path):
     work.mkdir(parents=True)
     hostile = b"SQLite format 3\0" + os.urandom(5000)
     (work / "x.db").write_bytes(hostile)
-    back_up(home, tmp_path / "a.tar.gz")
+    create_backup(home, tmp_path / "a.tar.gz")
     with tarfile.open(tmp_path / "a.tar.gz") as archive:
         file = archive.extractfile("home/users/eve/workspace/x.db")
         assert file is not None
@@ -248,7 +248,7 @@ def test_a_database_in_a_users_workspace_is_bytes(home, tmp_path):
 def test_a_pipe_that_nobody_writes_to_does_not_hold_a_backup_up(home, tmp_path):
     home.folder.mkdir()
     os.mkfifo(home.folder / "treadle.db")
-    done = threading.Thread(target=back_up, args=(home, tmp_path / "a.tar.gz"), daemon=True)
+    done = threading.Thread(target=create_backup, args=(home, tmp_path / "a.tar.gz"), daemon=True)
     done.start()
     done.join(20)
     assert not done.is_alive()

@@ -34,19 +34,19 @@ from browser import Browser, needs_browser
 from cli.running import start, treadle
 from server.running import Serving, assistant, host
 from treadle import Agent, RunContext, Scripted, ToolProblem, TreadleError, allow, tool
-from treadle.app.backup import restore
-from treadle.app.home import close_home, open_home
-from treadle.assistants.courses.material.formats.page import read_html
+from treadle.admin.backup import restore_backup
+from treadle.assistants.courses.material.formats.html import read_html
 from treadle.assistants.reading.routes import routes
-from treadle.assistants.reading.tools import toolset
+from treadle.assistants.reading.tools import build_reading_toolset
 from treadle.core.calls import Call
 from treadle.core.entries import Finished, Opened, Said
 from treadle.core.errors import SettingsError
+from treadle.home import close_home, open_home
 from treadle.models.scripted import calls
-from treadle.passages import Unreadable
-from treadle.toolsets.sandbox.run import run
-from treadle.toolsets.sandbox.trial import level
-from treadle.toolsets.sandbox.values import Bounds, Place
+from treadle.passages import UnreadableDocument
+from treadle.sandbox.probe import check_sandbox
+from treadle.sandbox.runner import run_command
+from treadle.sandbox.values import Bounds, SandboxSpec
 from treadle.toolsets.workspace.tools import workspace_tools
 
 SECRET = "zanzibar-4711"
@@ -123,13 +123,13 @@ def test_a_pipe_in_the_folder_keeps_no_request_waiting(work):
 def test_readings_route_and_tools_do_not_show_a_file_of_secrets(work):
     (work / ".env").write_text(f"SAFE={SECRET}\n")
     model = Scripted(calls(("refer_to_source_code", {"path": ".env", "start_line": 1, "end_line": 1})), "Done.")
-    result = Agent(model, toolsets=[toolset(work)], policy=[allow("*")]).run_sync("What is in .env?")
+    result = Agent(model, toolsets=[build_reading_toolset(work)], policy=[allow("*")]).run_sync("What is in .env?")
     shown = [get(work, "/api/reading/file?path=.env")[0].text, *[str(call.result) for call in result.calls]]
     assert [text for text in shown if SECRET in text] == []
 
 
 READS = {
-    "reading": (toolset, "refer_to_source_code", {"path": "a.py", "start_line": 1, "end_line": 1}),
+    "reading": (build_reading_toolset, "refer_to_source_code", {"path": "a.py", "start_line": 1, "end_line": 1}),
     "coding": (partial(workspace_tools, flat=True), "read_file", {"path": "a.py"}),
 }
 
@@ -164,7 +164,7 @@ def lines_run(html):
     sys.settrace(trace)
     try:
         read_html(html.encode())
-    except Unreadable:
+    except UnreadableDocument:
         pass
     finally:
         sys.settrace(before)
@@ -210,7 +210,7 @@ def restored(folder, members):
             archive.addfile(about, io.BytesIO(content))
     home = open_home(folder / "inner" / "home")
     try:
-        restore(home, folder / "a.tar.gz")
+        restore_backup(home, folder / "a.tar.gz")
     finally:
         close_home(home)
 
@@ -338,11 +338,11 @@ def test_an_approval_card_shows_what_would_deceive(tmp_path, case):
 
 def in_sandbox(workspace, source, *given, network=False):
     """What a program prints in the sandbox."""
-    here = asyncio.run(level(workspace))
+    here = asyncio.run(check_sandbox(workspace))
     if not here.sandboxed:
         pytest.skip(here.why)
-    place = Place(workspace, extra_read=(Path(sys.base_prefix),), network=network)
-    return asyncio.run(run([PYTHON, "-I", "-S", "-c", source, *map(str, given)], place, Bounds(seconds=60))).output
+    place = SandboxSpec(workspace, extra_read=(Path(sys.base_prefix),), network=network)
+    return asyncio.run(run_command([PYTHON, "-I", "-S", "-c", source, *map(str, given)], place, Bounds(seconds=60))).output
 
 
 SETUID = """

@@ -15,10 +15,10 @@ import pytest
 
 from treadle.core.calls import Call
 from treadle.core.context import RunContext
+from treadle.sandbox.probe import check_sandbox
+from treadle.sandbox.runner import run_command
+from treadle.sandbox.values import Bounds, SandboxSpec
 from treadle.toolsets.git.tools import git_tools
-from treadle.toolsets.sandbox.run import run
-from treadle.toolsets.sandbox.trial import level
-from treadle.toolsets.sandbox.values import Bounds, Place
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
 
@@ -141,7 +141,7 @@ def marks(*, contained):
         workspace = prepared(folder)
         if contained:
             lines = [f"( {marked(line, folder, name)} ) >/dev/null 2>&1" for name, (line, _) in ATTEMPTS.items()]
-            asyncio.run(run("; ".join(lines), Place(workspace), Bounds(seconds=100)))
+            asyncio.run(run_command("; ".join(lines), SandboxSpec(workspace), Bounds(seconds=100)))
         shutil.copytree(folder, Path(name, "kept"), symlinks=True)
         for attempt, (line, then) in ATTEMPTS.items():
             if not contained:
@@ -165,7 +165,7 @@ def person(line, cwd):
 
 @pytest.fixture(autouse=True)
 def contained(tmp_path):
-    here = asyncio.run(level(tmp_path))
+    here = asyncio.run(check_sandbox(tmp_path))
     if not here.sandboxed:
         pytest.skip(here.why)
 
@@ -183,7 +183,7 @@ def test_the_attempts_are_real():
 
 
 def ran(line, workspace):
-    return asyncio.run(run(line, Place(workspace), Bounds(seconds=30)))
+    return asyncio.run(run_command(line, SandboxSpec(workspace), Bounds(seconds=30)))
 
 
 def test_a_repository_where_there_was_none_is_kept_only_if_it_is_plain(tmp_path):

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from treadle.core.errors import SettingsError
-from treadle.models.llamacpp.header import check_header
+from treadle.models.llamacpp.gguf_header import check_gguf_header
 
 HUGE = 2**64 - 1
 
@@ -79,13 +79,13 @@ def test_a_head_that_claims_what_is_not_there_is_refused(what, tmp_path):
     path = tmp_path / "bad.gguf"
     path.write_bytes(BAD[what])
     with pytest.raises(SettingsError, match=r"bad\.gguf can't be loaded: .* Is it a whole GGUF file\?$"):
-        check_header(str(path))
+        check_gguf_header(str(path))
 
 
 def test_a_head_that_is_right_is_taken(tmp_path):
     path = tmp_path / "right.gguf"
     path.write_bytes(WHOLE)
-    check_header(str(path))
+    check_gguf_header(str(path))
 
 
 def test_what_is_no_file_is_refused_at_once(tmp_path):
@@ -95,7 +95,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path):
     def look():
         for path in (tmp_path / "pipe.gguf", tmp_path, tmp_path / "none.gguf"):
             with pytest.raises(SettingsError, match="can't be loaded"):
-                check_header(str(path))
+                check_gguf_header(str(path))
             done.append(path)
 
     looking = threading.Thread(target=look, daemon=True)
@@ -125,6 +125,6 @@ def test_the_child_that_reads_a_model_sees_no_key(name, tmp_path, monkeypatch):
     monkeypatch.setattr(child, "_check_installed", lambda: None)
     monkeypatch.setattr(subprocess, "Popen", popen)
     with pytest.raises(Stop):
-        child.running(child.Settings(str(path), 512, 1, 1, str(tmp_path / "kept")))
+        child.start_child(child.LlamaSettings(str(path), 512, 1, 1, str(tmp_path / "kept")))
     assert name not in seen
     assert seen["PATH"] == os.environ["PATH"]

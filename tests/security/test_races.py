@@ -12,12 +12,12 @@ import pytest
 
 import treadle.files.workspace
 from security.faces import FACES, INSIDE, SECRET, get
-from treadle.assistants.reading.files import load_from, walk
+from treadle.assistants.reading.source_files import iter_source_files, load_workspace_file
 from treadle.core.errors import TreadleError
-from treadle.core.regular import open_regular
+from treadle.core.regular_files import open_regular
 from treadle.files import Workspace, WorkspaceProblem
-from treadle.stores.passages.documents import Unreadable
-from treadle.stores.passages.files import find, read
+from treadle.retrieval.readers import UnreadableDocument
+from treadle.retrieval.source_files import read_source, scan_folder
 
 TRIES = 1_000
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
@@ -92,9 +92,9 @@ def test_nothing_outside_is_read_however_often_folder_and_link_change_places(wor
     with flipping(lambda: swap(work)):
         for _ in range(TRIES):
             with suppress(TreadleError):
-                assert load_from(workspace, path) == INSIDE.encode()
+                assert load_workspace_file(workspace, path) == INSIDE.encode()
             with suppress(TreadleError):
-                assert not [each for each in walk(workspace) if "outside" in each]
+                assert not [each for each in iter_source_files(workspace) if "outside" in each]
 
 
 def test_no_request_reads_another_persons_file_while_folder_and_link_change_places(work):
@@ -121,19 +121,19 @@ def test_nothing_outside_is_changed_while_folder_and_link_change_places(work, at
 
 
 def test_a_document_whose_folder_became_a_link_after_it_was_found_is_not_read(work):
-    found = [file for file in find("x", work, ["**/*.md"]).files if file.path == "x/a/a.md"]
-    assert read(found[0]).data == INSIDE.encode()
+    found = [file for file in scan_folder("x", work, ["**/*.md"]).files if file.path == "x/a/a.md"]
+    assert read_source(found[0]).data == INSIDE.encode()
     swap(work)
-    with pytest.raises((OSError, Unreadable)):
-        read(found[0])
+    with pytest.raises((OSError, UnreadableDocument)):
+        read_source(found[0])
 
 
 def test_a_document_is_not_looked_for_outside_while_folder_and_link_change_places(work):
     with flipping(lambda: swap(work)):
         for _ in range(300):
-            for file in find("x", work, ["**/*.md"]).files:
-                with suppress(OSError, Unreadable):
-                    assert read(file).data == INSIDE.encode()
+            for file in scan_folder("x", work, ["**/*.md"]).files:
+                with suppress(OSError, UnreadableDocument):
+                    assert read_source(file).data == INSIDE.encode()
 
 
 def test_a_folder_that_was_replaced_by_a_link_is_no_root(work):

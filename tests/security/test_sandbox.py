@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from treadle.toolsets.sandbox.run import run
-from treadle.toolsets.sandbox.seccomp import ARCHITECTURES
-from treadle.toolsets.sandbox.syscalls import NUMBERS
-from treadle.toolsets.sandbox.trial import level
-from treadle.toolsets.sandbox.values import Bounds, Place
+from treadle.sandbox.probe import check_sandbox
+from treadle.sandbox.runner import run_command
+from treadle.sandbox.seccomp import ARCHITECTURES
+from treadle.sandbox.syscalls import NUMBERS
+from treadle.sandbox.values import Bounds, SandboxSpec
 
 PROBE = (Path(__file__).parent / "probe.py").read_text()
 NAMES = re.findall(r'^@attempt\ndef (\w+)|^    \("(\w+)", \d+, socket', PROBE, re.MULTILINE)
@@ -47,7 +47,7 @@ def outcomes(network):
     with TemporaryDirectory(prefix="treadle-test-") as folder, ExitStack() as stack:
         workspace = Path(folder, "work")
         (workspace / "deep" / "er").mkdir(parents=True)
-        here = asyncio.run(level(workspace))
+        here = asyncio.run(check_sandbox(workspace))
         if not here.sandboxed:
             return here.why, []
         listener = stack.enter_context(socket.create_server(("0.0.0.0", 0)))
@@ -60,8 +60,8 @@ def outcomes(network):
             *(str(Path(sys.executable).resolve()), "-I", "-S", "-c", PROBE),
             json.dumps(given | {"port": listener.getsockname()[1]}),
         ]
-        place = Place(workspace, extra_read=(Path(sys.base_prefix),), network=network)
-        ran = asyncio.run(run(command, place, Bounds(seconds=60)))
+        place = SandboxSpec(workspace, extra_read=(Path(sys.base_prefix),), network=network)
+        ran = asyncio.run(run_command(command, place, Bounds(seconds=60)))
         _forgotten(key)
         left = [str(path) for path in workspace.rglob("*") if path.lstat().st_mode & 0o6000]
         return ran.output, left
@@ -118,15 +118,15 @@ for line in json.loads(sys.argv[1]):
 def answers():
     """What the proxy says to each request, and whether anybody came to a listener of this machine."""
     with TemporaryDirectory(prefix="treadle-test-") as folder, socket.create_server(("0.0.0.0", 0)) as listener:
-        here = asyncio.run(level(Path(folder)))
+        here = asyncio.run(check_sandbox(Path(folder)))
         if not here.sandboxed:
             return here.why, False
         hosts = [_own_address() if host == "own" else host for host in HOSTS]
         places = [f"{host}:{listener.getsockname()[1]}" for host in hosts]
         lines = [line for place in places for line in (f"CONNECT {place}", f"GET http://{place}/")]
         command = [str(Path(sys.executable).resolve()), "-I", "-S", "-c", ASK, json.dumps(lines)]
-        place = Place(Path(folder), extra_read=(Path(sys.base_prefix),), network=True)
-        ran = asyncio.run(run(command, place, Bounds(seconds=60)))
+        place = SandboxSpec(Path(folder), extra_read=(Path(sys.base_prefix),), network=True)
+        ran = asyncio.run(run_command(command, place, Bounds(seconds=60)))
         listener.settimeout(0)
         try:
             listener.accept()[0].close()

@@ -11,9 +11,9 @@ from treadle import Agent, Scripted, allow
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
 from treadle.models.scripted import calls
-from treadle.tools.validate import Invalid, Validator
-from treadle.toolsets.mcp.server import Server
-from treadle.toolsets.mcp.told import Told, offers
+from treadle.tools.validate import InvalidArguments, Validator
+from treadle.toolsets.mcp.offers import AdvertisedTool, build_offers
+from treadle.toolsets.mcp.server import McpServer
 from treadle.toolsets.openapi.toolset import openapi_tools
 
 LONG = "a" * 60 + "!"
@@ -46,21 +46,21 @@ def branching(keyword, depth):
 def test_a_catastrophic_pattern_is_matched_in_linear_time(attempt):
     pattern, text = CATASTROPHIC[attempt]
     checked = Validator({"type": "object", "properties": {"x": {"type": "string", "pattern": pattern}}}).check({"x": text})
-    assert isinstance(checked, Invalid) or attempt == "a wide window"
+    assert isinstance(checked, InvalidArguments) or attempt == "a wide window"
 
 
 @pytest.mark.parametrize("attempt", ["nested repeats", "the same twice", "classes that overlap", "many stars"])
 def test_a_catastrophic_pattern_of_names_is_matched_in_linear_time(attempt):
     pattern, text = CATASTROPHIC[attempt]
     schema = {"type": "object", "patternProperties": {pattern: {"type": "integer"}}, "additionalProperties": False}
-    assert isinstance(Validator(schema).check({text: 1}), Invalid)
+    assert isinstance(Validator(schema).check({text: 1}), InvalidArguments)
 
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
 def test_references_that_branch_are_followed_for_a_while_only(keyword):
     validator = Validator(branching(keyword, 60))
     checked = validator.check({"x": "no number"})
-    assert isinstance(checked, Invalid)
+    assert isinstance(checked, InvalidArguments)
     assert checked.issues[0].got == "too many branches of the schema"
     assert not validator.accepts({"x": "no number"})
 
@@ -68,15 +68,15 @@ def test_references_that_branch_are_followed_for_a_while_only(keyword):
 def test_a_check_after_one_that_was_given_up_is_made_in_full():
     schema = branching("anyOf", 12)
     validator = Validator(schema)
-    assert isinstance(validator.check({"x": "no number"}), Invalid)
+    assert isinstance(validator.check({"x": "no number"}), InvalidArguments)
     for _ in range(5000):
         assert validator.accepts({"x": 5})
 
 
 def test_a_pattern_of_an_mcp_server_does_not_hold_the_server_up():
-    told = Told("find", schema={"type": "object", "properties": {"x": {"type": "string", "pattern": "^(a+)+$"}}})
-    [offer] = offers(Server(name="strange", command=["strange"]), [told]).values()
-    assert isinstance(Validator(offer.tool.parameters).check({"x": LONG}), Invalid)
+    told = AdvertisedTool("find", schema={"type": "object", "properties": {"x": {"type": "string", "pattern": "^(a+)+$"}}})
+    [offer] = build_offers(McpServer(name="strange", command=["strange"]), [told]).values()
+    assert isinstance(Validator(offer.tool.parameters).check({"x": LONG}), InvalidArguments)
 
 
 def test_a_pattern_of_an_openapi_document_does_not_hold_the_server_up():
@@ -88,7 +88,7 @@ def test_a_pattern_of_an_openapi_document_does_not_hold_the_server_up():
         "paths": {"/x": {"get": {"operationId": "find", "parameters": [parameter], "responses": {"200": {"description": "x"}}}}},
     }
     [tool] = openapi_tools(document).tools()
-    assert isinstance(Validator(tool.parameters).check({"x": LONG}), Invalid)
+    assert isinstance(Validator(tool.parameters).check({"x": LONG}), InvalidArguments)
 
 
 def test_other_runs_go_on_beside_a_catastrophic_pattern():

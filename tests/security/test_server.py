@@ -15,14 +15,14 @@ import pytest
 
 from browser import Browser, needs_browser
 from server.running import Serving, assistant, host, panel
-from treadle.app.home import close_home, open_home
 from treadle.core.calls import Allow, Call, Result, Written
 from treadle.core.entries import Finished, Judged, Opened, Replied, Returned, Said
 from treadle.core.errors import SettingsError
 from treadle.core.messages import Message, Text
+from treadle.home import close_home, open_home
 from treadle.server.login import COOKIE, SignInLink
-from treadle.server.proxy import address_of
-from treadle.stores.owner import SESSIONS_FILE, TOKEN_FILE, OwnerAccess
+from treadle.server.proxy import parse_forwarded_address
+from treadle.stores.owner_access import SESSIONS_FILE, TOKEN_FILE, OwnerAccess
 from treadle.stores.users import Users
 
 PATIENCE = 20  # seconds
@@ -486,7 +486,7 @@ def test_whoever_is_sent_to_sign_in_comes_back_here(mine, path):
     ],
 )
 def test_what_a_proxy_says_is_an_address_or_nothing(said, address):
-    assert address_of(said) == address
+    assert parse_forwarded_address(said) == address
 
 
 SPOOFED = [

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from security.faces import FACES, INSIDE, NAMED, SECRET, get
-from treadle.app.toml import said_in
-from treadle.assistants.courses.material.formats.markup import DEEPEST
-from treadle.assistants.courses.material.formats.page import read_html
-from treadle.assistants.courses.material.formats.word import read_docx
+from treadle.assistants.courses.material.formats.docx import read_docx
+from treadle.assistants.courses.material.formats.html import read_html
+from treadle.assistants.courses.material.formats.html_to_markdown import MAX_NESTING
+from treadle.checkpoints import Checkpoints
 from treadle.core.errors import SettingsError
 from treadle.files import Workspace
-from treadle.passages import Unreadable
-from treadle.stores.passages.files import find
-from treadle.toolsets.checkpoints import Checkpoints
+from treadle.passages import UnreadableDocument
+from treadle.retrieval.source_files import scan_folder
+from treadle.settings.toml import read_settings_file
 
 IS_ROOT = os.geteuid() == 0
 EVERY = {**FACES, **NAMED}
@@ -118,7 +118,7 @@ def test_a_checkpoint_waits_for_nothing(work, kind):
 @pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
 def test_documents_are_found_without_opening_what_is_none(work, kind):
     MAKE[kind](work / "x.md")
-    for file in find("x", work, ["**/*.md"]).files:
+    for file in scan_folder("x", work, ["**/*.md"]).files:
         assert NAMED["a document to index"](work, file.path).startswith("problem: ")
 
 
@@ -126,7 +126,7 @@ def test_documents_are_found_without_opening_what_is_none(work, kind):
 def test_settings_are_read_from_files_alone(work, kind):
     MAKE[kind](work / "treadle.toml")
     with pytest.raises(SettingsError, match="it is no regular file"):
-        list(said_in(work / "treadle.toml"))
+        list(read_settings_file(work / "treadle.toml"))
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def nested(work):
 def test_folders_nested_beyond_what_a_path_can_say_are_left_out(nested):
     (nested / "a.py").write_text(INSIDE)
     assert list(Workspace(nested).files()) == ["a.py"]
-    found = find("x", nested, ["**/*.py"])
+    found = scan_folder("x", nested, ["**/*.py"])
     assert [file.path for file in found.files] == ["a.py"]
     assert [each.reason for each in found.skipped] == ["its folders are nested too deeply"]
 
@@ -168,7 +168,7 @@ def lines_run(html: str) -> int:
     sys.settrace(trace)
     try:
         read_html(html.encode())
-    except Unreadable:
+    except UnreadableDocument:
         pass
     finally:
         sys.settrace(before)
@@ -208,12 +208,12 @@ def test_a_megabyte_of_blanks_is_read(blank):
 
 @pytest.mark.parametrize("tag", ["div", "b", "ul", "blockquote", "table", "a", "nav", "span"])
 def test_elements_nested_too_deeply_are_said_so(tag):
-    with pytest.raises(Unreadable, match="nested too deeply"):
+    with pytest.raises(UnreadableDocument, match="nested too deeply"):
         read_html(f"<{tag}>".encode() * 100_000)
 
 
 def test_elements_nested_as_people_do_are_read():
-    deep = DEEPEST - 5
+    deep = MAX_NESTING - 5
     assert read_html(("<div>" * deep + "said" + "</div>" * deep).encode()).text == "said"
 
 
@@ -224,5 +224,5 @@ def test_an_archive_that_unpacks_to_more_than_it_may_is_refused():
     packed = BytesIO()
     with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b"<a>" * 17_000_000)
-    with pytest.raises(Unreadable, match="too large when unpacked"):
+    with pytest.raises(UnreadableDocument, match="too large when unpacked"):
         read_docx(packed.getvalue())

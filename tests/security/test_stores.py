@@ -8,22 +8,22 @@ import asyncio
 import pytest
 
 from stores.places import place_of
-from treadle.app.home import close_home, home_of_person, open_home, users_in
-from treadle.app.workers.order import Order, is_workers, order_of
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.seams import AuditRecord
-from treadle.stores.audit import DatabaseAudit, Sought
+from treadle.home import close_home, open_home, open_user_home, open_users
+from treadle.stores.audit import AuditQuery, DatabaseAudit
 from treadle.stores.cache import DatabaseCache
-from treadle.stores.journal import DatabaseJournal, Wanted
+from treadle.stores.journal import DatabaseJournal, JournalQuery
 from treadle.stores.leases import Leases
-from treadle.stores.postgres.address import quoted, schema_of
-from treadle.stores.queue import Ceilings, Place, Queue
+from treadle.stores.postgres.address import quote_identifier, schema_name
+from treadle.stores.queue import QueuePosition, RunCeilings, RunQueue
 from treadle.stores.results import DatabaseResults
 from treadle.stores.schedules import Schedule, Schedules
 from treadle.stores.stats.store import DatabaseStats
-from treadle.stores.stats.values import Question
-from treadle.stores.users import Users, is_name
+from treadle.stores.stats.values import StatsQuery
+from treadle.stores.users import Users, is_user_name
+from treadle.workers.run_spec import RunSpec, is_worker_run, run_spec_of
 
 HOSTILE = [
     "' OR '1'='1",
@@ -68,7 +68,7 @@ def test_words_are_values_to_every_store(place, word):
     database = place.open()
     kept = word.replace("\0", "\ufffd") if place.kind == "postgres" else word
     journal, audit, cache, results = (kind(database) for kind in (DatabaseJournal, DatabaseAudit, DatabaseCache, DatabaseResults))
-    queue, leases = Queue(database), Leases(database)
+    queue, leases = RunQueue(database), Leases(database)
     schedules = Schedules(database, queue)
 
     async def work():
@@ -82,26 +82,26 @@ def test_words_are_values_to_every_store(place, word):
         await results.keep(word, word, word)
         assert await schedules.add(Schedule("other", "* * * * *", "UTC", "{}", 9e9))
         assert await schedules.add(Schedule(word, word, word, word, 9e9))
-        await queue.open(Place("queued", "other", "m"), opened("queued", "other"))
-        await queue.add(Place(word, word, word))
+        await queue.open(QueuePosition("queued", "other", "m"), opened("queued", "other"))
+        await queue.add(QueuePosition(word, word, word))
         lease = await leases.take(word, word, 100)
         assert lease is not None
 
         # what is asked for by such a word is what has that word, and nothing else
         assert [type(entry) for entry in await journal.read(word)] == [Opened, Said]
         assert (await journal.info(word)).agent == kept
-        assert {run.run_id for run in await journal.listed(Wanted(agent=word))} == {kept}
-        assert {run.run_id for run in await journal.listed(Wanted(search=word))} <= {kept, "mine", "queued"}
-        assert {run.run_id for run in await journal.listed(Wanted(status=word))} == set()
+        assert {run.run_id for run in await journal.listed(JournalQuery(agent=word))} == {kept}
+        assert {run.run_id for run in await journal.listed(JournalQuery(search=word))} <= {kept, "mine", "queued"}
+        assert {run.run_id for run in await journal.listed(JournalQuery(status=word))} == set()
         assert await journal.runs(50, word) == []
         assert await journal.children(word) == []
         if "\0" not in word and "\\u0000" not in word:  # databases can't look for these in JSON; nobody else's are found
-            assert [link.record.run_id for link in await audit.listed(Sought(run_id=word))] == [word]
-            assert [link.record.run_id for link in await audit.listed(Sought(user=word))] == [word]
-            found = {link.record.run_id for link in await audit.listed(Sought(tool=word))}
+            assert [link.record.run_id for link in await audit.listed(AuditQuery(run_id=word))] == [word]
+            assert [link.record.run_id for link in await audit.listed(AuditQuery(user=word))] == [word]
+            found = {link.record.run_id for link in await audit.listed(AuditQuery(tool=word))}
             assert word in found
             assert found == {word} or set(word) & set("*?")
-        for sought in (Sought(run_id=word), Sought(user=word)):
+        for sought in (AuditQuery(run_id=word), AuditQuery(user=word)):
             assert {link.record.run_id for link in await audit.listed(sought)} <= {word}
         assert (await audit.verify()).broken_at is None
         assert await cache.get(word, 0.0) in (word, kept)
@@ -113,10 +113,10 @@ def test_words_are_values_to_every_store(place, word):
         assert {each.name for each in await schedules.all()} == {kept, "other"}
         assert await schedules.remove(word)
         assert [each.name for each in await schedules.all()] == ["other"]
-        assert {sent.run_id for sent in await queue.admit(Ceilings(per_user=5), 10)} == {"queued", kept}
+        assert {sent.run_id for sent in await queue.admit(RunCeilings(per_user=5), 10)} == {"queued", kept}
         assert await leases.renew(lease)
         await leases.give_up(lease)
-        for question in (Question(tool=word), Question(user=word), Question(model=word), Question(assistant=word)):
+        for question in (StatsQuery(tool=word), StatsQuery(user=word), StatsQuery(model=word), StatsQuery(assistant=word)):
             await DatabaseStats(database).ask(question)
 
     asyncio.run(work())
@@ -127,7 +127,7 @@ def test_words_are_values_to_every_store(place, word):
 
 @pytest.mark.parametrize("word", [*HOSTILE, "", "..", "../x", "a/b", "A", "a b", "-x", ".x", "x" * 41, "local", "ä", "a\n"])
 def test_no_user_is_called_so_and_no_token_or_session_is_theirs(place, word, tmp_path):
-    users = Users(tmp_path / "users.db") if place.kind == "sqlite" else users_in(open_home(tmp_path / "home", database=place.url))
+    users = Users(tmp_path / "users.db") if place.kind == "sqlite" else open_users(open_home(tmp_path / "home", database=place.url))
     anna = users.add(f"anna{abs(hash(word)) % 10**9}")
     with pytest.raises(SettingsError):
         users.add(word)
@@ -143,19 +143,19 @@ def test_no_user_is_called_so_and_no_token_or_session_is_theirs(place, word, tmp
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_schema_is_a_name_whatever_is_in_it(name):
     """Users can't be called so; a program that opens a database by itself may try."""
-    assert not is_name(name)
+    assert not is_user_name(name)
     try:
-        schema = schema_of(name)
+        schema = schema_name(name)
     except SettingsError:
         return
-    inside = quoted(schema)[1:-1]
+    inside = quote_identifier(schema)[1:-1]
     assert inside.replace('""', "").count('"') == 0
 
 
 def test_nobody_has_the_runs_of_another_in_postgresql(request, tmp_path):
     """Homes are schemas of one database: what one asks for by its name is looked for in its own."""
     home = open_home(tmp_path / "data", database=request.getfixturevalue("postgres"))
-    anna, bob = home_of_person(home, "anna"), home_of_person(home, "bob")
+    anna, bob = open_user_home(home, "anna"), open_user_home(home, "bob")
 
     async def work():
         for each, name in ((home, "owner"), (anna, "anna"), (bob, "bob")):
@@ -166,14 +166,14 @@ def test_nobody_has_the_runs_of_another_in_postgresql(request, tmp_path):
         seen = {}
         for each, name in ((home, "owner"), (anna, "anna"), (bob, "bob")):
             others = {"owner", "anna", "bob"} - {name}
-            seen[name] = {run.run_id for run in await each.journal.listed(Wanted())}
+            seen[name] = {run.run_id for run in await each.journal.listed(JournalQuery())}
             for other in others:
                 with pytest.raises(RunNotFound):
                     await each.journal.read(f"run-{other}")
                 with pytest.raises(RunNotFound):
                     await each.journal.info(f'treadle_{other}"."run-{other}')
                 assert await each.results.fetch("run", other) is None
-                assert await each.audit.listed(Sought(run_id=f"run-{other}")) == []
+                assert await each.audit.listed(AuditQuery(run_id=f"run-{other}")) == []
             assert await each.cache.get("key", 0.0) == f"secret of {name}"
         return seen
 
@@ -203,12 +203,12 @@ def test_nobody_has_the_runs_of_another_in_postgresql(request, tmp_path):
 )
 def test_a_worker_takes_nothing_that_was_not_submitted_to_workers(origin):
     with pytest.raises(SettingsError):
-        order_of("run-1", Opened(agent="x", model="m", origin=origin, at=0.0))
+        run_spec_of("run-1", Opened(agent="x", model="m", origin=origin, at=0.0))
 
 
 def test_what_is_submitted_says_nothing_else_than_an_order():
-    order = order_of(
-        "run-1", Opened(agent="x", model="m", origin={**Order("coding", "m").origin, "yes": True, "policy": "allow"}, at=0.0)
+    order = run_spec_of(
+        "run-1", Opened(agent="x", model="m", origin={**RunSpec("coding", "m").origin, "yes": True, "policy": "allow"}, at=0.0)
     )
-    assert order == Order("coding", "m")
-    assert not is_workers(None)
+    assert order == RunSpec("coding", "m")
+    assert not is_worker_run(None)

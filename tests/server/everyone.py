@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from assistants.courses.stage import SAILING, add, write
-from assistants.platform.stage import SPEC
+from assistants.courses.course_setup import SAILING, add, write
+from assistants.platform.platform_setup import SPEC
 from server.running import Serving, host
-from treadle.app.home import open_home
-from treadle.app.jobs import Jobs
 from treadle.assistants import coding, courses, guidance, platform, reading
-from treadle.assistants.courses.sessions import Exchange, Sessions
-from treadle.assistants.guidance.command import make_sample
-from treadle.assistants.guidance.projects import user_of
+from treadle.assistants.courses.session_store import CourseExchange, CourseSessionStore
+from treadle.assistants.guidance.command import make_sample_project
+from treadle.assistants.guidance.projects import project_user_of
 from treadle.assistants.guidance.store import open_store
-from treadle.assistants.platform.demo import start_demo
 from treadle.core.entries import Finished, Opened, Said
 from treadle.core.requests import ReplyEnded, Request, TextDelta, Traits, Usage
+from treadle.demo.platform import start_demo
+from treadle.home import open_home
+from treadle.jobs.store import Jobs
 
 ASSISTANTS = [each.assistant for each in (reading, platform, guidance, courses, coding)]
 SETTINGS = '[assistants.courses]\nembeddings = "none"\n[assistants.platform]\nembeddings = "none"\n'
@@ -69,18 +69,18 @@ def everyone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Se
 
 async def _made(lent: Any) -> Known:
     projects, talks = await _projects(lent)
-    sessions = Sessions(lent.home.folder)
+    sessions = CourseSessionStore(lent.home.folder)
     session = await sessions.begin(lent.user)
-    await sessions.keep(session, Exchange("What is a keel?", "A fin."))
+    await sessions.keep(session, CourseExchange("What is a keel?", "A fin."))
     return Known(await runs(lent.home.folder), jobs(lent.home.folder), [*projects, "nothing"], [*talks, session, "nothing"])
 
 
 async def _projects(lent: Any) -> tuple[list[str], list[str]]:
     """Some, since they can be removed."""
-    user = user_of(lent)
+    user = project_user_of(lent)
     lent.home.folder.mkdir(parents=True, exist_ok=True)
     async with await open_store(str(lent.home.folder / "guidance.db")) as store:
-        made = [(await make_sample(store, user)).id for _ in range(4)]
+        made = [(await make_sample_project(store, user)).id for _ in range(4)]
         talks = [each.id for project in made for each in await store.list_chat_sessions(user, project)]
         await store.add_message(user, talks[0], "user", "What comes next?")
     return made, talks

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from treadle.app.assistant import Assistant, Host, Panel
-from treadle.app.home import open_home
 from treadle.core.seams import Model
+from treadle.home import open_home
 from treadle.models.scripted import Scripted
+from treadle.plugins.assistant import Assistant, Host, Panel
 from treadle.server.app import create_app
-from treadle.server.connection import Patience
-from treadle.server.serving import Server, hosts_of, listen, url_of
+from treadle.server.http_protocol import ConnectionLimits
+from treadle.server.uvicorn_server import TreadleServer, allowed_hosts, listen, server_url
 
 PATIENCE = 20  # seconds
 
@@ -51,16 +51,16 @@ class Serving:
         model: Model | None = None,
         lent: Host | None = None,
         around: Callable[[Any], Any] | None = None,
-        patient: Patience | None = None,
+        patient: ConnectionLimits | None = None,
         **more: Any,
     ) -> None:
         self._listening = listen(port=0)
-        app = create_app(assistants, lent or host(folder, model), hosts=hosts_of(self._listening), **more)
+        app = create_app(assistants, lent or host(folder, model), hosts=allowed_hosts(self._listening), **more)
         app = around(app) if around else app
         self._up = threading.Event()
-        self._server = Server(app, self._listening, lambda url: self._up.set(), patient=patient)
+        self._server = TreadleServer(app, self._listening, lambda url: self._up.set(), patient=patient)
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self.url = url_of(self._listening).rstrip("/")
+        self.url = server_url(self._listening).rstrip("/")
         self.port: int = self._listening.getsockname()[1]
 
     def __enter__(self) -> Self:

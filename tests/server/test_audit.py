@@ -7,8 +7,8 @@ import pytest
 
 from server.running import Serving
 from server.runs.asking import with_server
-from treadle.app.home import close_home, open_home
 from treadle.core.seams import AuditRecord
+from treadle.home import close_home, open_home
 from treadle.stores.audit import NO_ANCHORS
 
 RECORDS = [("r1", "read_file", ""), ("r1", "write_file", "ada"), ("r2", "read_file", "ada"), ("r2", "read[1]", "")]

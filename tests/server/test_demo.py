@@ -16,15 +16,15 @@ import pytest
 from browser import Browser, needs_browser
 from cli.running import environment, start
 from server.running import Serving, host
-from treadle.app.home import open_home
 from treadle.core.entries import Finished, Opened, Said
 from treadle.core.errors import JournalDamaged
+from treadle.home import open_home
 from treadle.loop.state import replay
 from treadle.server.demo import letterbox, recordings, samples
-from treadle.server.demo.model import Fetcher, model_here
-from treadle.server.demo.platform import platform
-from treadle.server.models import Fetching
-from treadle.server.runs.begun import begun_of
+from treadle.server.demo.model import DemoModelFetcher, find_demo_model
+from treadle.server.demo.platform import demo_platform
+from treadle.server.models import DownloadTracker
+from treadle.server.runs.origin import load_run_origin
 from wire.files import FileServer
 from wire.index import HUB_PATH, content, tiny
 
@@ -81,7 +81,7 @@ def until(look):
 def filled(home):
     """Wait until every sample is made."""
     folder = home / "data" / "demo"
-    until(lambda: len(samples.made_in(folder)) == len(samples.SAMPLES))
+    until(lambda: len(samples.created_samples(folder)) == len(samples.SAMPLES))
     return folder
 
 
@@ -170,7 +170,7 @@ def test_what_isnt_installed_is_named_and_the_rest_is_there_at_another_port_if_n
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with served(home, port=str(port), PYTHONPATH=str(home)) as (server, url):
-            until(lambda: len(samples.made_in(home / "data" / "demo")) == len(samples.SAMPLES) - 1)
+            until(lambda: len(samples.created_samples(home / "data" / "demo")) == len(samples.SAMPLES) - 1)
             assert not url.endswith(f":{port}")
             assert len(told(f"{url}/api/courses")["course_titles"]) == 8
             assert told(f"{url}/api/models")["fetching"] is None
@@ -212,7 +212,7 @@ def nothing(tmp_path, monkeypatch):
 
 def test_the_model_is_what_was_named_else_settled_else_keyed_and_else_there_is_none(nothing, monkeypatch):
     def found(*words):
-        return asyncio.run(model_here(*words))
+        return asyncio.run(find_demo_model(*words))
 
     assert found() == ("", "")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "x")
@@ -231,8 +231,8 @@ def test_a_model_that_didnt_come_comes_when_it_is_asked_for_again(nothing, monke
     shown = []
 
     async def fetch():
-        fetching, over = Fetching(), asyncio.Queue()
-        fetcher = Fetcher(tiny(data), fetching, shown.append, over.put_nowait)
+        fetching, over = DownloadTracker(), asyncio.Queue()
+        fetcher = DemoModelFetcher(tiny(data), fetching, shown.append, over.put_nowait)
         await fetcher.close()  # nothing was begun
         fetcher.begin()
         await over.get()
@@ -254,20 +254,21 @@ def test_a_model_that_didnt_come_comes_when_it_is_asked_for_again(nothing, monke
 
 
 def test_a_project_without_its_world_is_made_anew_and_another_of_the_same_name_isnt_touched(tmp_path):
-    from treadle.assistants.guidance.projects import open_projects, user_of
-    from treadle.assistants.guidance.sample import TITLE
+    from treadle.assistants.guidance.projects import open_projects, project_user_of
+    from treadle.assistants.guidance.sample import SAMPLE_TITLE
 
     lent = host(tmp_path)
 
     async def projects():
         async with open_projects(lent) as store:
             return {
-                each.id: await store.get_world_model(user_of(lent), each.id) for each in await store.list_projects(user_of(lent))
+                each.id: await store.get_world_model(project_user_of(lent), each.id)
+                for each in await store.list_projects(project_user_of(lent))
             }
 
     async def half():
         async with open_projects(lent) as store:
-            return (await store.create_project(user_of(lent), TITLE)).id
+            return (await store.create_project(project_user_of(lent), SAMPLE_TITLE)).id
 
     broken = asyncio.run(half())
     asyncio.run(samples.SAMPLES["guidance"](lent))
@@ -281,8 +282,8 @@ def test_a_project_without_its_world_is_made_anew_and_another_of_the_same_name_i
 def test_samples_that_were_made_are_left_alone(tmp_path):
     lent = host(tmp_path)
     lent.home.folder.mkdir(parents=True)
-    (lent.home.folder / samples.MADE).write_text(json.dumps([*samples.SAMPLES]))
-    assert asyncio.run(samples.fill(lent)) == []
+    (lent.home.folder / samples.CREATED_FILE).write_text(json.dumps([*samples.SAMPLES]))
+    assert asyncio.run(samples.create_demo_samples(lent)) == []
     assert not (lent.home.folder / "courses.json").exists()
 
 
@@ -290,10 +291,10 @@ def test_what_breaks_is_named_and_tried_again_the_next_time(tmp_path):
     lent = host(tmp_path)
     folder = lent.home.folder
     folder.mkdir(parents=True)
-    (folder / samples.MADE).write_text("[]broken")
+    (folder / samples.CREATED_FILE).write_text("[]broken")
     (folder / "letterbox").touch()  # where a folder has to be
     (folder / "courses.json").write_text("broken")
-    problems = asyncio.run(samples.fill(lent))
+    problems = asyncio.run(samples.create_demo_samples(lent))
     assert [problem.partition(": ")[0] for problem in problems] == [
         "There is no sample of reading",
         "There is no sample of courses",
@@ -302,15 +303,15 @@ def test_what_breaks_is_named_and_tried_again_the_next_time(tmp_path):
     assert "can't be read" in problems[1]
     (folder / "letterbox").unlink()
     (folder / "courses.json").unlink()
-    assert asyncio.run(samples.fill(lent)) == []
-    assert sorted(samples.made_in(folder)) == sorted(samples.SAMPLES)
+    assert asyncio.run(samples.create_demo_samples(lent)) == []
+    assert sorted(samples.created_samples(folder)) == sorted(samples.SAMPLES)
 
 
 def test_a_file_that_somebody_changed_stays_as_it_is(tmp_path):
-    letterbox.write(tmp_path)
+    letterbox.write_letterbox(tmp_path)
     (tmp_path / "main.py").write_text("mine")
     (tmp_path / "server.go").unlink()
-    letterbox.write(tmp_path)
+    letterbox.write_letterbox(tmp_path)
     assert (tmp_path / "main.py").read_text() == "mine"
     assert {each.name for each in tmp_path.iterdir()} == letterbox.FILES.keys()
 
@@ -320,7 +321,7 @@ def test_the_platform_is_where_it_was_unless_somebody_else_is_there_now(tmp_path
         monkeypatch.setenv(name, "before")
 
     def where():
-        with platform(tmp_path) as problem:
+        with demo_platform(tmp_path) as problem:
             assert problem == ""
             return os.environ["TREADLE_PLATFORM_SERVER"]
 
@@ -334,7 +335,7 @@ def test_a_platform_that_cant_be_started_is_nobodys(tmp_path, monkeypatch):
     for name in ("TREADLE_PLATFORM_SERVER", "TREADLE_PLATFORM_TOKEN"):
         monkeypatch.setenv(name, "mine")
     (tmp_path / "platform-demo.db").mkdir()
-    with platform(tmp_path) as problem:
+    with demo_platform(tmp_path) as problem:
         assert problem.startswith("There is no platform to try: ")
         assert "mine" not in (os.environ["TREADLE_PLATFORM_SERVER"], os.environ["TREADLE_PLATFORM_TOKEN"])
 
@@ -343,8 +344,8 @@ def test_a_platform_that_cant_be_started_is_nobodys(tmp_path, monkeypatch):
 
 
 def test_there_is_one_of_each_assistant_and_it_says_what_it_is():
-    assert [each.assistant for each in recordings.recordings()] == ASSISTANTS
-    for each in recordings.recordings():
+    assert [each.assistant for each in recordings.load_recordings()] == ASSISTANTS
+    for each in recordings.load_recordings():
         assert each.model == "llamacpp:qwen2.5-coder-1.5b"
         assert time.strptime(each.recorded, "%Y-%m-%d")
         assert each.title
@@ -352,7 +353,7 @@ def test_there_is_one_of_each_assistant_and_it_says_what_it_is():
 
 @pytest.mark.parametrize("name", ASSISTANTS)
 def test_a_recording_is_a_whole_run_that_shows_calls_and_ends_with_an_answer(name):
-    entries = next(entries for each, entries in recordings.recordings().items() if each.assistant == name)
+    entries = next(entries for each, entries in recordings.load_recordings().items() if each.assistant == name)
     state = replay(entries)
     assert isinstance(entries[0], Opened)
     assert entries[0].at == 0
@@ -360,7 +361,7 @@ def test_a_recording_is_a_whole_run_that_shows_calls_and_ends_with_an_answer(nam
     assert isinstance(entries[-1], Finished)
     assert len(entries[-1].text) > 40 or entries[-1].output
     assert state.finished == entries[-1]
-    assert begun_of("x", entries[0], [name]).assistant == name  # so that it can be gone on with
+    assert load_run_origin("x", entries[0], [name]).assistant == name  # so that it can be gone on with
 
 
 @pytest.mark.parametrize("path", sorted(recordings.FOLDER.glob("*.jsonl")), ids=lambda path: path.stem)
@@ -375,15 +376,15 @@ def test_brought_twice_they_are_there_once_and_have_just_ended(tmp_path):
     home = open_home(tmp_path / "data")
 
     async def bring():
-        assert await recordings.brought(home) == []
+        assert await recordings.list_recordings(home) == []
         await home.journal.append("other", 0, [Opened(), Said(text="hello")])
-        assert await recordings.brought(home) == []
-        await recordings.bring(home)
-        await recordings.bring(home)
-        return await recordings.brought(home), await home.journal.runs()
+        assert await recordings.list_recordings(home) == []
+        await recordings.import_recordings(home)
+        await recordings.import_recordings(home)
+        return await recordings.list_recordings(home), await home.journal.runs()
 
     brought, runs = asyncio.run(bring())
-    assert brought == [*recordings.recordings()]
+    assert brought == [*recordings.load_recordings()]
     assert {each.run_id for each in runs} == IDS | {"other"}
     assert all(abs(each.updated_at - time.time()) < 60 for each in runs if each.run_id in IDS)
 
@@ -391,7 +392,7 @@ def test_brought_twice_they_are_there_once_and_have_just_ended(tmp_path):
 def test_a_server_without_them_has_none_to_play(tmp_path):
     with Serving(tmp_path) as server:
         assert told(f"{server.url}/api/demonstrations") == []
-        asyncio.run(recordings.bring(open_home(tmp_path / "data")))
+        asyncio.run(recordings.import_recordings(open_home(tmp_path / "data")))
         assert {each["run_id"] for each in told(f"{server.url}/api/demonstrations")} == IDS
 
 

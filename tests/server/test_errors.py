@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from server.running import Serving, assistant
 from treadle.core.errors import MissingKey
 from treadle.routes import get, post, routes_of
-from treadle.stores.people import Allowance
+from treadle.stores.accounts import Allowance
 from treadle.stores.users import Users
 
 JSON = "application/json"

@@ -12,13 +12,13 @@ from starlette.routing import Route
 
 from server.running import Serving, assistant
 from server.runs.asking import with_server
-from treadle.app.home import open_home
-from treadle.app.jobs import Jobs
-from treadle.app.work import Done, Work
 from treadle.core.calls import Ask, Call, Written
 from treadle.core.entries import Finished, Judged, Opened, Replied, Said
-from treadle.server.app import Known
-from treadle.stores.people import Person
+from treadle.home import open_home
+from treadle.jobs.execution import JobKind, JobResult
+from treadle.jobs.store import Jobs
+from treadle.server.app import UserMiddleware
+from treadle.stores.accounts import User
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -30,9 +30,9 @@ class Digging(Struct):
 def digger(run=None, **more):
     async def dug(desk, given):
         model = await desk.host.model()
-        return Done("completed", {"depth": given.depth, "model": model.name})
+        return JobResult("completed", {"depth": given.depth, "model": model.name})
 
-    return assistant("digger", work=lambda: [Work("dig", "dig", Digging, run or dug)], **more)
+    return assistant("digger", work=lambda: [JobKind("dig", "dig", Digging, run or dug)], **more)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_with_users_only_the_assistants_own_routes_go_on_with_jobs(tmp_path, job
     job = jobs.create("digger", "dig", "Dig")
 
     def around(app):
-        app.user_middleware.append(Middleware(Known, person=Person("ada")))
+        app.user_middleware.append(Middleware(UserMiddleware, person=User("ada")))
         return app
 
     status, said = asked(tmp_path, lambda ask: ask("POST", f"/api/jobs/{job.id}/resume"), around=around)

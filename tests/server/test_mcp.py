@@ -13,13 +13,27 @@ from mcp import Client, StdioServerParameters, types
 
 from attachments import PDF, png, wav
 from cli.forkserver import launched
-from treadle import Agent, Audio, Document, Functions, Image, RunContext, Scripted, ToolResult, allow, ask, deny, open_home, tool
-from treadle.app.home import close_home
+from treadle import (
+    Agent,
+    Audio,
+    Document,
+    FunctionToolset,
+    Image,
+    RunContext,
+    Scripted,
+    ToolResult,
+    allow,
+    ask,
+    deny,
+    open_home,
+    tool,
+)
 from treadle.engine.setup import Answer
-from treadle.guard.trust import as_data
+from treadle.guard.trust import wrap_untrusted
+from treadle.home import close_home
 from treadle.models.scripted import calls
 from treadle.server.mcp.offering import Offering
-from treadle.server.mcp.serving import make_server
+from treadle.server.mcp.server import make_mcp_server
 
 HERE = Path(__file__).parent
 TOOLS, STRANGER = str(HERE / "offered.py"), str(HERE / "stranger.py")
@@ -50,7 +64,7 @@ def over_stdio(folder, *words, **how):
 
 
 def offering(*tools, **more):
-    return Offering([Functions(tools)], **more)
+    return Offering([FunctionToolset(tools)], **more)
 
 
 def run(work):
@@ -65,7 +79,7 @@ def called(offered, name, arguments=None, **how):
     """What a client in this process gets."""
 
     async def work():
-        async with Client(make_server(offered), **how) as client:
+        async with Client(make_mcp_server(offered), **how) as client:
             return await client.call_tool(name, arguments or {})
 
     return run(work())
@@ -108,7 +122,7 @@ def show() -> list[object]:
         ({"a": 1}, '{"a":1}', {"a": 1}),
         ([1, 2], "[1,2]", {"result": [1, 2]}),
         (ToolResult("one", {"a": 1}), "one", {"a": 1}),
-        ("words", as_data("words", "look"), None),
+        ("words", wrap_untrusted("words", "look"), None),
     ],
 )
 def test_data_of_a_result_is_structured_content_and_untrusted_text_without_data_has_marks(value, words, structured):
@@ -156,7 +170,7 @@ def test_tools_are_told_with_their_schemas_and_what_they_do_to_the_world(era):
         return ""
 
     async def work():
-        async with Client(make_server(offering(stock, pay, wipe, policy=[deny("pay")])), mode=era) as client:
+        async with Client(make_mcp_server(offering(stock, pay, wipe, policy=[deny("pay")])), mode=era) as client:
             return (await client.list_tools()).tools
 
     looked, wiped = run(work())
@@ -250,7 +264,7 @@ def yes_to(asked):
 
 def test_a_yes_holds_for_the_very_call_that_was_shown_and_only_once():
     async def work():
-        async with Client(make_server(offering(pay)), elicitation_callback=person("accept")) as client:
+        async with Client(make_mcp_server(offering(pay)), elicitation_callback=person("accept")) as client:
             call = client.session.call_tool
             first = await call("pay", {"amount": 1}, allow_input_required=True)
             assert isinstance(first, types.InputRequiredResult)
@@ -293,7 +307,7 @@ def test_questions_of_agents_that_are_tools_are_asked_too(era):
         """Buy twice."""
         return [await ctx.call(buyer.name, prompt="Buy.") for buyer in buyers]
 
-    offered = Offering([Functions([both]), *[buyer.as_tool() for buyer in buyers]])
+    offered = Offering([FunctionToolset([both]), *[buyer.as_tool() for buyer in buyers]])
     asked = person("accept", {"approve": True})
     assert text(called(offered, "both", mode=era, elicitation_callback=asked)) == '["bought for 5","bought for 6"]'
     assert paid == [5, 6]
@@ -309,7 +323,7 @@ def test_what_cannot_be_seen_is_written_out_in_a_question():
             """Say."""
             return words
 
-        async with Client(make_server(offering(say)), elicitation_callback=asked) as client:
+        async with Client(make_mcp_server(offering(say)), elicitation_callback=asked) as client:
             await client.call_tool("say", {"words": "safe\u202egnihtyreve eteled"})
         return asked.questions[0]
 
@@ -424,7 +438,7 @@ def test_calls_run_at_the_same_time(tmp_path):
 
 
 def test_a_toolset_that_cannot_be_entered_is_said_to_the_client():
-    class Broken(Functions):
+    class Broken(FunctionToolset):
         async def __aenter__(self):
             raise RuntimeError("no such place")
 
@@ -435,7 +449,7 @@ def test_a_toolset_that_cannot_be_entered_is_said_to_the_client():
 def test_toolsets_are_entered_once_for_all_calls_and_left_at_the_end():
     inside = []
 
-    class Counted(Functions):
+    class Counted(FunctionToolset):
         async def __aenter__(self):
             inside.append(1)
             return await super().__aenter__()
@@ -448,7 +462,7 @@ def test_toolsets_are_entered_once_for_all_calls_and_left_at_the_end():
         """Look."""
         return len(inside)
 
-    assert text(called(Offering([Counted([look]), Functions([stock])]), "look")) == "2"  # for the server, and for the run
+    assert text(called(Offering([Counted([look]), FunctionToolset([stock])]), "look")) == "2"  # for the server, and for the run
     assert inside == []
 
 

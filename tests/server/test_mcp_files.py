@@ -6,7 +6,7 @@ from mcp import Client, types
 
 from treadle.assistants.coding import assistant
 from treadle.server.mcp.offering import Offering
-from treadle.server.mcp.serving import make_server
+from treadle.server.mcp.server import make_mcp_server
 from treadle.toolsets.workspace.tools import workspace_tools
 
 
@@ -20,7 +20,7 @@ def session(folder, *calls, approve=True):
 
     async def work():
         offered = Offering([workspace_tools(folder)], policy=assistant.policy)
-        async with asyncio.timeout(60), Client(make_server(offered), elicitation_callback=asked) as client:
+        async with asyncio.timeout(60), Client(make_mcp_server(offered), elicitation_callback=asked) as client:
             tools = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
             return tools, [(await client.call_tool(name, arguments)).content[0].text for name, arguments in calls]
 

@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from server.running import Serving, assistant
 from server.test_mcp import ENV, ERAS, STRANGER, person, text
-from treadle import Functions, RunContext, allow, deny, open_home, tool
-from treadle.app.home import close_home
-from treadle.app.work import Work
-from treadle.server.mcp.http import Place
-from treadle.stores.people import Allowance
+from treadle import FunctionToolset, RunContext, allow, deny, open_home, tool
+from treadle.home import close_home
+from treadle.jobs.execution import JobKind
+from treadle.server.mcp.http import McpEndpoint
+from treadle.stores.accounts import Allowance
 from treadle.stores.users import Users
 
 PATIENCE = 60  # seconds
@@ -46,7 +46,7 @@ def offered(paid):
         """Wipe."""
         return "wiped"
 
-    return Functions([count, pay, wipe])
+    return FunctionToolset([count, pay, wipe])
 
 
 def rivers(paid, **more):
@@ -140,7 +140,7 @@ def test_the_work_of_assistants_is_offered_too(tmp_path):
     class Given(Struct):
         river: str
 
-    work = Work("survey", "survey a river", Given, None)
+    work = JobKind("survey", "survey a river", Given, None)
     made = rivers([], work=lambda: [work])
     with Serving(tmp_path, [made]) as server:
         names = talking(f"{server.url}/mcp/rivers", listed)
@@ -152,9 +152,9 @@ WITHOUT = """
 import asyncio, sys
 sys.modules["mcp"] = None
 from starlette.exceptions import HTTPException
-from treadle.server.mcp.http import Place
+from treadle.server.mcp.http import McpEndpoint
 try:
-    asyncio.run(Place(None).hear())
+    asyncio.run(McpEndpoint(None).hear())
 except HTTPException as refused:
     print(refused.status_code, refused.detail)
 """
@@ -167,7 +167,7 @@ def test_without_its_package_it_says_how_to_get_it():
 
 
 def test_a_place_that_nobody_came_to_is_closed_easily():
-    asyncio.run(Place(lambda: pytest.fail("nobody came")).close())
+    asyncio.run(McpEndpoint(lambda: pytest.fail("nobody came")).close())
 
 
 def status_of(server, path, headers):
@@ -197,7 +197,7 @@ def test_people_are_known_by_their_tokens(tmp_path):
         who.append(ctx.user)
         return ctx.user
 
-    made = assistant("rivers", toolsets=lambda host: [Functions([me])])
+    made = assistant("rivers", toolsets=lambda host: [FunctionToolset([me])])
     with Serving(tmp_path, [made], users=users) as server:
 
         async def talk():
@@ -224,7 +224,7 @@ def test_calls_count_as_runs_under_way_and_in_the_figures(tmp_path):
         await asyncio.to_thread(gate.wait, PATIENCE)
         return "held"
 
-    made = assistant("rivers", toolsets=lambda host: [Functions([hold])])
+    made = assistant("rivers", toolsets=lambda host: [FunctionToolset([hold])])
     with Serving(tmp_path, [made], users=users) as server:
 
         async def talk():

@@ -10,10 +10,10 @@ from server.runs.asking import Gate, rivers, with_server
 from treadle import AssistantSession
 from treadle.core.errors import ModelRefused
 from treadle.core.requests import Usage
-from treadle.models.scripted import Answer, Asked, Scripted, calls
+from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply, calls
 from treadle.routes import post, routes_of
-from treadle.server.metrics import Metric, text_of
-from treadle.stores.people import Person
+from treadle.server.metrics import Metric, format_prometheus
+from treadle.stores.accounts import User
 
 
 class Question(Struct):
@@ -39,9 +39,9 @@ def test_runs_calls_and_readers_are_counted(tmp_path):
     used = Usage(requests=1, input_tokens=10, output_tokens=2)
     replies = (
         replace(calls(("wait", {}), ("nothing", {})), usage=used),
-        Answer(text="Done.", usage=used),
-        Answer(calls=(Asked("dam", {"river": "Elbe"}),), usage=used),
-        Answer(text="Dammed.", usage=used),
+        ScriptedReply(text="Done.", usage=used),
+        ScriptedReply(calls=(ScriptedCall("dam", {"river": "Elbe"}),), usage=used),
+        ScriptedReply(text="Dammed.", usage=used),
     )
 
     async def work(ask):
@@ -102,7 +102,7 @@ def test_turns_on_the_wires_are_counted_like_any_other(tmp_path):
 
 def test_turns_on_an_assistants_own_routes_are_counted_like_any_other(tmp_path):
     used = Usage(requests=1, input_tokens=10, output_tokens=2)
-    replies = [replace(calls(("depth", {"river": "Elbe"})), usage=used), replace(Answer("Four."), usage=used)]
+    replies = [replace(calls(("depth", {"river": "Elbe"})), usage=used), replace(ScriptedReply("Four."), usage=used)]
 
     def routes(host):
         @post("/api/rivers/asked")
@@ -119,7 +119,7 @@ def test_turns_on_an_assistants_own_routes_are_counted_like_any_other(tmp_path):
         failed = await ask("POST", "/api/rivers/asked", {"question": "And then?", "run_id": run_id})
         return failed[0], await figures(ask)
 
-    model = Scripted(*replies, replace(Answer("Five."), usage=used), ModelRefused("No.", status=400))
+    model = Scripted(*replies, replace(ScriptedReply("Five."), usage=used), ModelRefused("No.", status=400))
     with Serving(tmp_path, [rivers(routes=routes)], model) as server:
         _, after = with_server(server, work)
     assert after['treadle_turns_started_total{assistant="rivers"}'] == 3
@@ -136,7 +136,7 @@ def test_they_are_for_those_who_see_to_the_server(tmp_path):
         async def known(scope, receive, send):
             await app(scope, receive, send)
 
-        app.user_middleware.append(_as(Person("ada", "user")))
+        app.user_middleware.append(_as(User("ada", "user")))
         return known
 
     async def work(ask):
@@ -151,11 +151,11 @@ def test_they_are_for_those_who_see_to_the_server(tmp_path):
 def _as(person):
     from starlette.middleware import Middleware
 
-    from treadle.server.app import Known
+    from treadle.server.app import UserMiddleware
 
-    return Middleware(Known, person=person)
+    return Middleware(UserMiddleware, person=person)
 
 
 def test_labels_are_written_so_that_they_can_be_read():
     odd = Metric("odd", "gauge", "Odd.", {(("name", 'a"b\\c\nd'),): 1})
-    assert text_of([odd]) == '# HELP odd Odd.\n# TYPE odd gauge\nodd{name="a\\"b\\\\c\\nd"} 1\n'
+    assert format_prometheus([odd]) == '# HELP odd Odd.\n# TYPE odd gauge\nodd{name="a\\"b\\\\c\\nd"} 1\n'

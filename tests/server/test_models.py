@@ -11,9 +11,9 @@ from cli.running import script
 from server.running import Serving, host
 from server.runs.asking import rivers, with_server, words
 from treadle.core.errors import UnknownModel
-from treadle.models.catalogue import ENTRIES
+from treadle.models.downloads.catalogue import ENTRIES
 from treadle.models.scripted import Scripted
-from treadle.server.models import Fetched, Fetching, Models, Offered
+from treadle.server.models import DownloadTracker, ModelCatalog, ModelDownload, OfferedModel
 from wire.server import WireServer
 
 
@@ -46,7 +46,7 @@ def test_without_a_model_it_is_said_what_to_do(tmp_path):
     async def none():
         raise UnknownModel("Pull one first; your key is ghp_abcdefghijklmnopqrstuvwxyz0123456789.")
 
-    choice = chosen(Models(replace(host(tmp_path), model=none), is_local=True))
+    choice = chosen(ModelCatalog(replace(host(tmp_path), model=none), is_local=True))
     assert choice.default == ""
     assert choice.problem.startswith("Pull one first")
     assert "[redacted" in choice.problem
@@ -65,18 +65,18 @@ def test_those_of_the_settings_may_be_chosen_by_everybody(tmp_path, monkeypatch)
         told, again, (_, said) = with_server(server, work)
     assert (words(told), words(again)) == ("I am the other one.", "And still am.")
     assert said["models"] == [{"name": other, "title": other, "note": ""}]
-    assert [each.name for each in chosen(Models(host(tmp_path), is_local=False)).models] == [other]
+    assert [each.name for each in chosen(ModelCatalog(host(tmp_path), is_local=False)).models] == [other]
 
 
 def test_a_projects_file_offers_nothing(tmp_path, monkeypatch):
     (tmp_path / "treadle.toml").write_text('[server]\nmodels = ["command:rm"]\n')
     monkeypatch.chdir(tmp_path)
-    assert chosen(Models(host(tmp_path), is_local=True)).models == ()
+    assert chosen(ModelCatalog(host(tmp_path), is_local=True)).models == ()
 
 
 def test_settings_that_cannot_be_read_are_a_problem_and_the_default_is_still_there(tmp_path, monkeypatch):
     listed(tmp_path, monkeypatch, "nonsense")
-    choice = chosen(Models(host(tmp_path), is_local=True))
+    choice = chosen(ModelCatalog(host(tmp_path), is_local=True))
     assert (choice.default, choice.models) == ("scripted", ())
     assert "server.models" in choice.problem
 
@@ -89,15 +89,15 @@ def test_whoever_started_the_server_may_choose_what_is_on_their_machine(tmp_path
     with WireServer() as ollama:
         ollama.tags = {"models": [{"name": "qwen3:8b"}]}
         monkeypatch.setenv("OLLAMA_HOST", ollama.url)
-        own, others = chosen(Models(host(tmp_path), is_local=True)), chosen(Models(host(tmp_path), is_local=False))
+        own, others = chosen(ModelCatalog(host(tmp_path), is_local=True)), chosen(ModelCatalog(host(tmp_path), is_local=False))
     assert (f"llamacpp:{model.name}", model.title) in [(each.name, each.title) for each in own.models]
-    assert own.models[-1] == Offered("ollama:qwen3:8b", "qwen3:8b", "in Ollama")
+    assert own.models[-1] == OfferedModel("ollama:qwen3:8b", "qwen3:8b", "in Ollama")
     assert others.models == ()
 
 
 def test_what_is_here_is_not_looked_for_all_the_time(tmp_path, monkeypatch):
     async def twice():
-        models = Models(host(tmp_path), is_local=True)
+        models = ModelCatalog(host(tmp_path), is_local=True)
         first = await models.offered()
         listed(tmp_path, monkeypatch, "openai:later")
         return first, await models.offered()
@@ -107,7 +107,7 @@ def test_what_is_here_is_not_looked_for_all_the_time(tmp_path, monkeypatch):
 
 def test_no_other_name_is_taken(tmp_path):
     async def naming():
-        models = Models(host(tmp_path), is_local=True)
+        models = ModelCatalog(host(tmp_path), is_local=True)
         with pytest.raises(UnknownModel, match="isn't offered here"):
             await models.named("command:rm")
         with pytest.raises(HTTPException):
@@ -118,8 +118,8 @@ def test_no_other_name_is_taken(tmp_path):
 
 
 def test_a_model_on_its_way_is_told_of(tmp_path):
-    fetching = Fetching()
-    models = Models(host(tmp_path), is_local=True, fetching=fetching)
+    fetching = DownloadTracker()
+    models = ModelCatalog(host(tmp_path), is_local=True, fetching=fetching)
     seen = []
     fetching.progress(1, 2)
     fetching.fail("Nothing is on its way.")
@@ -132,4 +132,10 @@ def test_a_model_on_its_way_is_told_of(tmp_path):
         seen.append(chosen(models).fetching)
         step()
     seen.append(chosen(models).fetching)
-    assert seen == [None, Fetched("small", 0, 10), Fetched("small", 5, 10), Fetched("small", 5, 10, "No room."), None]
+    assert seen == [
+        None,
+        ModelDownload("small", 0, 10),
+        ModelDownload("small", 5, 10),
+        ModelDownload("small", 5, 10, "No room."),
+        None,
+    ]

@@ -19,7 +19,7 @@ from server.runs.asking import rivers, with_server
 from treadle.routes import HandlerRoute, get, routes_of
 from treadle.server.app import create_app
 from treadle.server.pages import PAGES
-from treadle.server.runs.events import Told
+from treadle.server.runs.events import StreamEvent
 
 JSON = "application/json"
 CHECKS = """
@@ -67,7 +67,7 @@ def test_the_document_names_the_assistants(tmp_path):
     with Serving(tmp_path, [rivers()]) as server:
         made = document(server)
     assert made["openapi"] == "3.1.0"
-    assert made["components"]["schemas"]["TurnAsked"]["properties"]["assistant"]["enum"] == ["", "rivers"]
+    assert made["components"]["schemas"]["TurnRequest"]["properties"]["assistant"]["enum"] == ["", "rivers"]
 
 
 def test_the_document_is_valid_and_every_route_but_the_pages_is_in_it(tmp_path, monkeypatch):
@@ -126,7 +126,7 @@ def test_the_page_lists_what_can_be_asked_and_runs_nothing(tmp_path):
     with Serving(tmp_path, [rivers()]) as server:
         kind, page = with_server(server, work)
     assert kind == "text/html"
-    for words in ("<code>POST /api/runs</code>", "<code>GET /metrics</code>", "<code>TurnAsked</code>", "<code>search</code>"):
+    for words in ("<code>POST /api/runs</code>", "<code>GET /metrics</code>", "<code>TurnRequest</code>", "<code>search</code>"):
         assert words in page
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
@@ -238,5 +238,5 @@ def test_every_request_and_every_event_is_in_the_documentation(tmp_path):
     short = page.replace("…/resume", "/api/jobs/{job_id}/resume")
     asked = [f"{method.upper()} {path}" for path, methods in made["paths"].items() for method in methods if path not in elsewhere]
     assert [each for each in asked if each not in short and each.partition(" ")[2] not in short] == []
-    events = [event.__struct_config__.tag for event in get_args(Told)]
+    events = [event.__struct_config__.tag for event in get_args(StreamEvent)]
     assert [event for event in events if f"`{event}`" not in page] == []

@@ -10,8 +10,8 @@ from starlette.routing import Route
 
 from browser import Browser, needs_browser
 from server.running import Serving, assistant, panel
-from treadle.app.assistant import Panel
 from treadle.core.errors import BadPrompt
+from treadle.plugins.assistant import Panel
 
 DOCS = Path(__file__).parents[2] / "docs" / "server.md"
 

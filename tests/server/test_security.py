@@ -11,14 +11,14 @@ from server.running import Serving, assistant
 from server.test_app import ask, raw
 from treadle.models.scripted import Scripted
 from treadle.routes import post, routes_of
-from treadle.server.security import USUAL, Gate
+from treadle.server.security import DEFAULT_BODY_LIMIT, SecurityMiddleware
 
 
 async def size(request):
     return JSONResponse({"size": len(await request.body())})
 
 
-@post("/api/large", most=900 * USUAL)
+@post("/api/large", most=900 * DEFAULT_BODY_LIMIT)
 async def large(body: str) -> dict[str, int]:
     """How large the body is."""
     return {"size": len(body)}
@@ -190,21 +190,25 @@ def test_four_megabytes_are_taken_and_more_only_where_a_route_asks_for_it(tmp_pa
             return {
                 (path, size): [await status(session, path, size, chunked=chunked) for chunked in (False, True)]
                 for path in ("/api/size", "/api/large", "/api/runs", "/v1/chat/completions", "/v1/messages", "/form", "/mcp")
-                for size in (USUAL - 2, USUAL - 1)
+                for size in (DEFAULT_BODY_LIMIT - 2, DEFAULT_BODY_LIMIT - 1)
             }
 
-    with Serving(tmp_path, [RIVERS], Scripted(), body_limit=USUAL + 10) as server:
+    with Serving(tmp_path, [RIVERS], Scripted(), body_limit=DEFAULT_BODY_LIMIT + 10) as server:
         told = asyncio.run(statuses(server))
-    fits = {path: told[path, USUAL - 2] for path, _ in told}
+    fits = {path: told[path, DEFAULT_BODY_LIMIT - 2] for path, _ in told}
     assert fits["/api/size"] == fits["/api/large"] == fits["/form"] == [200, 200]
     assert all(413 not in each for each in fits.values())
-    assert {path for path, size in told if size == USUAL - 1 and told[path, size] == [413, 413]} == set(fits) - {"/api/large"}
-    assert told["/api/large", USUAL - 1] == [200, 200]
+    assert {path for path, size in told if size == DEFAULT_BODY_LIMIT - 1 and told[path, size] == [413, 413]} == set(fits) - {
+        "/api/large"
+    }
+    assert told["/api/large", DEFAULT_BODY_LIMIT - 1] == [200, 200]
 
 
 def test_a_route_may_not_ask_for_more_than_is_taken_anywhere(tmp_path):
-    with Serving(tmp_path, [RIVERS], body_limit=USUAL + 10) as server:
-        status, _, body = ask(server, "/api/large", "POST", data=BytesIO(b'"' + b"x" * (USUAL + 9) + b'"'), headers=JSON)
+    with Serving(tmp_path, [RIVERS], body_limit=DEFAULT_BODY_LIMIT + 10) as server:
+        status, _, body = ask(
+            server, "/api/large", "POST", data=BytesIO(b'"' + b"x" * (DEFAULT_BODY_LIMIT + 9) + b'"'), headers=JSON
+        )
     assert (status, json.loads(body)["error"]) == (413, "This is more than the 4,194,314 bytes that are taken at once.")
 
 
@@ -219,7 +223,7 @@ def test_a_websocket_is_let_in_by_the_same_rules():
             said.append(message["type"])
 
         scope = {"type": "websocket", "path": "/live", "headers": [(k.encode(), v.encode()) for k, v in headers.items()]}
-        await Gate(inside, hosts=["localhost"], body_limit=10)(scope, None, send)
+        await SecurityMiddleware(inside, hosts=["localhost"], body_limit=10)(scope, None, send)
         return said
 
     assert asyncio.run(told(host="localhost:1", origin="http://localhost:1")) == ["inside"]

@@ -19,9 +19,7 @@ from starlette.routing import Route
 
 from browser import Browser, needs_browser
 from server.running import Serving, assistant, host
-from treadle.app.agent import Agent
-from treadle.app.home import open_home
-from treadle.app.jobs import Jobs
+from treadle.agent.agent import Agent
 from treadle.assistants.courses import assistant as courses
 from treadle.assistants.guidance import assistant as guidance
 from treadle.assistants.platform import assistant as platform
@@ -29,16 +27,18 @@ from treadle.assistants.reading import assistant as reading
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import SettingsError
 from treadle.core.requests import Usage
-from treadle.models.scripted import Answer, Scripted
+from treadle.home import open_home
+from treadle.jobs.store import Jobs
+from treadle.models.scripted import Scripted, ScriptedReply
 from treadle.routes import get, post, routes_of, streamed
 from treadle.server import tenants
 from treadle.server.app import create_app
-from treadle.server.doorman import Doorman
+from treadle.server.auth import AuthMiddleware
 from treadle.server.login import COOKIE
-from treadle.server.serving import let_in, listen, url_of
-from treadle.server.tenants import Tenants, folder_of
-from treadle.stores.people import Allowance, Person
-from treadle.stores.users import FILE, Users
+from treadle.server.tenants import TenantRouter, user_folder
+from treadle.server.uvicorn_server import check_access, listen, server_url
+from treadle.stores.accounts import Allowance, User
+from treadle.stores.users import USERS_FILE, Users
 
 JSON = {"accept": "application/json"}
 PAGE = {"accept": "text/html,application/xhtml+xml"}
@@ -126,7 +126,7 @@ class House:
 
 @contextmanager
 def house(folder, assistants=(DESK,), model=None, **more):
-    users = Users(folder / "data" / FILE)
+    users = Users(folder / "data" / USERS_FILE)
     with Serving(folder, assistants, model or Scripted(*["hello"] * 20), users=users, **more) as server:
         yield House(server, users)
 
@@ -260,7 +260,7 @@ def test_a_file_of_users_that_cannot_be_read_lets_nobody_in(tmp_path):
 def test_what_is_wrong_with_the_assistants_is_told_before_anybody_comes(tmp_path):
     both = [assistant("one", routes=desk), assistant("two", routes=desk)]
     with pytest.raises(SettingsError, match="The assistants one and two both want"):
-        create_app(both, host(tmp_path), hosts=["localhost"], users=Users(tmp_path / FILE))
+        create_app(both, host(tmp_path), hosts=["localhost"], users=Users(tmp_path / USERS_FILE))
 
 
 def test_what_assistants_have_opened_for_each_person_is_closed_at_the_end(tmp_path):
@@ -428,10 +428,10 @@ def test_an_answer_that_is_still_being_sent_ends_when_its_user_is_removed(tmp_pa
 
         return [Route("/api/live", lambda request: streamed(told()))]
 
-    users = Users(tmp_path / "data" / FILE)
+    users = Users(tmp_path / "data" / USERS_FILE)
     token = users.add("anna")
     app = create_app([assistant("x", routes=routes)], host(tmp_path), hosts=["localhost"], users=users)
-    door = next(each for each in app.user_middleware if each.cls is Doorman)
+    door = next(each for each in app.user_middleware if each.cls is AuthMiddleware)
     door.kwargs["clock"] = clock
 
     async def listen():
@@ -476,7 +476,7 @@ def test_more_requests_than_one_may_are_told_when_to_come_again(tmp_path):
 
 
 def test_a_budget_that_is_used_up_ends_a_run_with_a_sentence_and_is_each_persons_own(tmp_path):
-    reply = Answer(text="hello", usage=Usage(requests=1, input_tokens=100))
+    reply = ScriptedReply(text="hello", usage=Usage(requests=1, input_tokens=100))
     model = Scripted(reply, reply)
     with house(tmp_path, model=model) as home:
         anna, ben = home.users.add("anna", allowance=Allowance(tokens=100)), home.users.add("ben")
@@ -492,14 +492,14 @@ def test_a_budget_that_is_used_up_ends_a_run_with_a_sentence_and_is_each_persons
 
 def test_what_a_person_left_under_way_goes_on_when_the_server_starts_whether_they_come_or_not(tmp_path):
     origin = {"face": "server", "assistant": "desk", "model": "", "instructions": ""}
-    Users(tmp_path / "data" / FILE).add("anna")
+    Users(tmp_path / "data" / USERS_FILE).add("anna")
 
     async def left():
-        journal = open_home(folder_of(tmp_path / "data", "anna")).journal
+        journal = open_home(user_folder(tmp_path / "data", "anna")).journal
         await journal.append("r1", 0, [Opened(agent="desk", user="anna", origin=origin), Said(text="Go on.")])
 
     async def status():
-        home = open_home(folder_of(tmp_path / "data", "anna"))
+        home = open_home(user_folder(tmp_path / "data", "anna"))
         while (info := await home.journal.info("r1")).status == "open":  # noqa: ASYNC110 - it is another thread's to end
             await asyncio.sleep(0.02)
         return info.status
@@ -520,13 +520,13 @@ def test_what_the_owner_has_is_not_touched_by_a_server_for_users(tmp_path):
     with house(tmp_path, [assistant("desk", routes=routes)]) as home:
         home.told("/api/me", token=home.users.add("anna"))
     assert tmp_path / "data" not in seen
-    assert seen[1] == folder_of(tmp_path / "data", "anna")
+    assert seen[1] == user_folder(tmp_path / "data", "anna")
     assert not seen[0].exists()  # it was made only to see whether the routes can be
 
 
 def test_one_whose_things_cannot_be_opened_keeps_nobody_else_from_theirs(tmp_path, caplog):
     async def run():
-        made, people = [], [Person("anna"), Person("ben")]
+        made, people = [], [User("anna"), User("ben")]
 
         def make(person):
             made.append(person.name)
@@ -540,7 +540,7 @@ def test_one_whose_things_cannot_be_opened_keeps_nobody_else_from_theirs(tmp_pat
         async def everyone_awaited(person):
             return True
 
-        tenants = Tenants(make, everybody, everyone_awaited)
+        tenants = TenantRouter(make, everybody, everyone_awaited)
         async with asyncio.timeout(20), tenants.lifespan(Starlette()):
             while len(made) < 2:  # noqa: ASYNC110 - it is a task of its own
                 await asyncio.sleep(0.01)
@@ -551,7 +551,7 @@ def test_one_whose_things_cannot_be_opened_keeps_nobody_else_from_theirs(tmp_pat
 
 
 def test_what_somebody_has_under_way_ends_with_their_being_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(tenants, "LOOKS", 0.05)
+    monkeypatch.setattr(tenants, "POLL_SECONDS", 0.05)
     ended = threading.Event()
 
     def routes(lent):
@@ -842,7 +842,7 @@ def test_a_token_is_in_no_file_and_in_no_log(tmp_path, caplog):
 
 
 def test_a_websocket_is_for_those_who_are_known(tmp_path):
-    users = Users(tmp_path / FILE)
+    users = Users(tmp_path / USERS_FILE)
     token, reader = users.add("anna"), users.add("rita", "reader")
     session = users.begin_session("anna")
 
@@ -856,11 +856,11 @@ def test_a_websocket_is_for_those_who_are_known(tmp_path):
             said.append(message["type"])
 
         scope = {"type": "websocket", "path": "/live", "headers": [(k.encode(), v.encode()) for k, v in headers.items()]}
-        await Doorman(inside, users=users)(scope, None, send)
+        await AuthMiddleware(inside, users=users)(scope, None, send)
         return said
 
-    assert asyncio.run(told(authorization=f"Bearer {token}")) == [Person("anna")]
-    assert asyncio.run(told(cookie=f"{COOKIE}={session}", origin="http://localhost")) == [Person("anna")]
+    assert asyncio.run(told(authorization=f"Bearer {token}")) == [User("anna")]
+    assert asyncio.run(told(cookie=f"{COOKIE}={session}", origin="http://localhost")) == [User("anna")]
     for headers in (
         {},
         {"authorization": "Bearer treadle_x"},
@@ -878,7 +878,7 @@ def test_it_may_listen_anywhere_and_says_how_a_browser_here_gets_to_it(address, 
     if address == "::" and not has_ipv6():
         pytest.skip("no IPv6 on this machine")
     with listen(address, 0, anywhere=True) as listening:
-        assert url_of(listening) == f"http://{named}:{listening.getsockname()[1]}/"
+        assert server_url(listening) == f"http://{named}:{listening.getsockname()[1]}/"
 
 
 @pytest.mark.parametrize("address", ["example.org", "", "127.1"])
@@ -911,18 +911,18 @@ def has_ipv6():
     ],
 )
 def test_without_users_only_this_machine_is_served_unless_one_says_so(tmp_path, address, how, is_served):
-    users = Users(tmp_path / FILE)
+    users = Users(tmp_path / USERS_FILE)
     if is_served:
-        assert let_in(users, address, **how) is None
+        assert check_access(users, address, **how) is None
     else:
         with pytest.raises(SettingsError, match=r"Others can reach .*, and there are no users yet\."):
-            let_in(users, address, **how)
+            check_access(users, address, **how)
     users.add("anna")
     if "anyone" in how:
         with pytest.raises(SettingsError, match="There are users, so that not anyone is let in"):
-            let_in(users, address, **how)
+            check_access(users, address, **how)
     else:
-        assert let_in(users, address, **how) is users
+        assert check_access(users, address, **how) is users
 
 
 # the page, in a real browser

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from uuid import uuid4
 
-from treadle.stores.database import Database, Words
+from treadle.stores.database import Database, SqlDialect
 from treadle.stores.postgres.database import PostgresDatabase
 from treadle.stores.sqlite import SqliteDatabase
 
@@ -25,7 +25,7 @@ class Place:
         return self._opened[0] if self._opened else self.open()
 
     @property
-    def words(self) -> Words:
+    def words(self) -> SqlDialect:
         return self.one.words
 
     def open(self, **how: float) -> Database:

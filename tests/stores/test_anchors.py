@@ -6,8 +6,8 @@ import pytest
 
 from stores.test_audit import chain, head, record
 from treadle.core.entries import Finished, Opened, Resumed, Said
-from treadle.stores.anchors import Anchor, Anchors, anchors_of
-from treadle.stores.audit import NO_ANCHOR_YET, NO_ANCHORS, DatabaseAudit, link, verify
+from treadle.stores.anchors import Anchor, Anchors, open_anchors
+from treadle.stores.audit import NO_ANCHOR_YET, NO_ANCHORS, DatabaseAudit, chain_record, verify_chain
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.sqlite import SqliteDatabase
 
@@ -18,12 +18,12 @@ def anchor(links, seq):
 
 def test_a_chain_that_was_only_added_to_holds_with_its_anchors():
     links = chain(5)
-    assert verify(links, head(links), [anchor(links, 2), anchor(links, 5)]).broken_at is None
+    assert verify_chain(links, head(links), [anchor(links, 2), anchor(links, 5)]).broken_at is None
 
 
 def test_a_chain_that_was_cut_short_is_found_by_the_first_record_that_is_gone():
     links = chain(5)
-    found = verify(links[:3], head(links[:3]), [anchor(links, 2), anchor(links, 4), anchor(links, 5)])
+    found = verify_chain(links[:3], head(links[:3]), [anchor(links, 2), anchor(links, 4), anchor(links, 5)])
     assert (found.records, found.broken_at) == (3, 4)
     assert found.reason == "the chain ends at record 3, but record 4 was there when run run4 ended"
 
@@ -32,10 +32,10 @@ def test_a_chain_that_was_made_anew_is_found_where_it_is_anchored():
     links, previous = chain(4), "0" * 64
     anew = []
     for each in links:
-        anew.append(link(each.seq, previous, each.line.replace(b"ann", b"bob")))
+        anew.append(chain_record(each.seq, previous, each.line.replace(b"ann", b"bob")))
         previous = anew[-1].hash
-    assert verify(anew, head(anew)).broken_at is None  # by itself it holds
-    found = verify(anew, head(anew), [anchor(links, 3)])
+    assert verify_chain(anew, head(anew)).broken_at is None  # by itself it holds
+    found = verify_chain(anew, head(anew), [anchor(links, 3)])
     assert (found.broken_at, found.reason) == (3, "record 3 is not what it was when run run3 ended")
 
 
@@ -69,9 +69,9 @@ def test_a_line_that_was_cut_short_counts_for_nothing_and_the_next_one_does(tmp_
 
 
 def test_they_may_be_kept_elsewhere_each_home_with_a_file_of_its_own(tmp_path, monkeypatch):
-    assert anchors_of(tmp_path).path == tmp_path / "audit.anchors"
+    assert open_anchors(tmp_path).path == tmp_path / "audit.anchors"
     monkeypatch.setenv("TREADLE_ANCHORS", str(tmp_path / "safe"))
-    one, other = anchors_of(tmp_path / "a").path, anchors_of(tmp_path / "b").path
+    one, other = open_anchors(tmp_path / "a").path, open_anchors(tmp_path / "b").path
     assert one != other
     assert one.parent == other.parent == tmp_path / "safe"
 

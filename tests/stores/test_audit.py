@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from treadle.core.seams import AuditRecord
-from treadle.stores.audit import GENESIS, DatabaseAudit, Link, MemoryAudit, Sought, verify
+from treadle.stores.audit import GENESIS, AuditLink, AuditQuery, DatabaseAudit, MemoryAudit, verify_chain
 
 
 def record(number: int, run_id: str = "r1") -> AuditRecord:
@@ -17,7 +17,7 @@ def record(number: int, run_id: str = "r1") -> AuditRecord:
     )
 
 
-def chain(count: int) -> list[Link]:
+def chain(count: int) -> list[AuditLink]:
     audit = MemoryAudit()
     for number in range(count):
         asyncio.run(wait(audit.record(record(number))))
@@ -28,15 +28,15 @@ async def wait(ticket):
     await ticket
 
 
-def head(links: list[Link]) -> tuple[int, str]:
+def head(links: list[AuditLink]) -> tuple[int, str]:
     return (links[-1].seq, links[-1].hash) if links else (0, GENESIS)
 
 
 def test_an_untouched_chain_holds():
     for count in (0, 1, 5):
         links = chain(count)
-        assert verify(links, head(links)).records == count
-        assert verify(links, head(links)).broken_at is None
+        assert verify_chain(links, head(links)).records == count
+        assert verify_chain(links, head(links)).broken_at is None
 
 
 @given(st.integers(0, 9), st.integers(0, 200))
@@ -45,8 +45,8 @@ def test_any_changed_byte_is_found_where_it_is(index, place):
     found = links[index]
     place %= len(found.line)
     changed = found.line[:place] + bytes([found.line[place] ^ 1]) + found.line[place + 1 :]
-    links[index] = Link(found.seq, found.previous, changed, found.hash)
-    assert verify(links, head(chain(10))).broken_at == index + 1
+    links[index] = AuditLink(found.seq, found.previous, changed, found.hash)
+    assert verify_chain(links, head(chain(10))).broken_at == index + 1
 
 
 @given(st.integers(0, 9))
@@ -54,21 +54,21 @@ def test_a_removed_record_is_found(index):
     links = chain(10)
     end = head(links)
     del links[index]
-    assert verify(links, end).broken_at == index + 1
+    assert verify_chain(links, end).broken_at == index + 1
 
 
 @given(st.permutations(range(6)))
 def test_reordered_records_are_found(order):
     links = chain(6)
-    assert (verify([links[index] for index in order], head(links)).broken_at is None) == (list(order) == list(range(6)))
+    assert (verify_chain([links[index] for index in order], head(links)).broken_at is None) == (list(order) == list(range(6)))
 
 
 def test_a_record_forged_with_a_fitting_hash_breaks_the_one_after_it():
-    from treadle.stores.audit import link
+    from treadle.stores.audit import chain_record
 
     links = chain(3)
-    links[1] = link(2, links[0].hash, b'{"forged": true}')
-    assert verify(links, head(links)).broken_at == 3
+    links[1] = chain_record(2, links[0].hash, b'{"forged": true}')
+    assert verify_chain(links, head(links)).broken_at == 3
 
 
 def test_records_are_kept_and_can_be_asked_for_by_run(database):
@@ -156,7 +156,7 @@ def test_nothing_recorded_is_a_chain_that_holds(database):
 def test_records_are_found_by_run_tool_and_user(place):
     async def story():
         audit = DatabaseAudit(place.open())
-        assert await audit.listed(Sought()) == []
+        assert await audit.listed(AuditQuery()) == []
         assert place.kind == "postgres" or not place.path.exists()
         for number, (tool, user) in enumerate(
             [("read_file", "ann"), ("read\0\\u0000", "b'ob"), ("Read_file", "ann"), ("pay%_!", "ann")]
@@ -169,15 +169,15 @@ def test_records_are_found_by_run_tool_and_user(place):
 
 
 SOUGHT = [
-    (Sought(), [4, 3, 2, 1]),
-    (Sought(limit=2), [4, 3]),
-    (Sought(before=3), [2, 1]),
-    (Sought(run_id="r1"), [2]),
-    (Sought(user="b'ob"), [2]),
-    (Sought(user="ann", before=4), [3, 1]),
-    (Sought(tool="read*"), [2, 1]),
-    (Sought(tool="?ead_file"), [3, 1]),
-    (Sought(tool="pay%_!"), [4]),
-    (Sought(tool="[rp]*"), []),
-    (Sought(tool="%"), []),
+    (AuditQuery(), [4, 3, 2, 1]),
+    (AuditQuery(limit=2), [4, 3]),
+    (AuditQuery(before=3), [2, 1]),
+    (AuditQuery(run_id="r1"), [2]),
+    (AuditQuery(user="b'ob"), [2]),
+    (AuditQuery(user="ann", before=4), [3, 1]),
+    (AuditQuery(tool="read*"), [2, 1]),
+    (AuditQuery(tool="?ead_file"), [3, 1]),
+    (AuditQuery(tool="pay%_!"), [4]),
+    (AuditQuery(tool="[rp]*"), []),
+    (AuditQuery(tool="%"), []),
 ]

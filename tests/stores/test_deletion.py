@@ -9,11 +9,11 @@ from treadle.core.entries import Finished, Opened, Said
 from treadle.core.errors import RunNotFound
 from treadle.core.seams import AuditRecord
 from treadle.stores.anchors import Anchors
-from treadle.stores.audit import DatabaseAudit, Link, erase, verify
+from treadle.stores.audit import AuditLink, DatabaseAudit, erase_records, verify_chain
 from treadle.stores.cache import DatabaseCache
 from treadle.stores.deletion import delete_runs
 from treadle.stores.journal import DatabaseJournal
-from treadle.stores.queue import Place, Queue
+from treadle.stores.queue import QueuePosition, RunQueue
 from treadle.stores.results import DatabaseResults
 
 OPENED = Opened(agent="clerk", model="m", user="ann", at=1.0)
@@ -41,11 +41,11 @@ def test_a_run_is_deleted_with_those_inside_of_it_and_nothing_else(database):
 
 def test_what_is_kept_for_a_run_that_is_deleted_goes_with_it(place):
     database = place.open()
-    results, queue, cache = DatabaseResults(database), Queue(database), DatabaseCache(database)
+    results, queue, cache = DatabaseResults(database), RunQueue(database), DatabaseCache(database)
 
     async def story():
         for run_id in ("a", "b"):
-            await queue.open(Place(run_id, "ann", "m", 0.0), [OPENED])
+            await queue.open(QueuePosition(run_id, "ann", "m", 0.0), [OPENED])
             await results.keep(run_id, "large", "x" * 100)
         await cache.put("key", "group", SECRET, 10**12)
         await delete_runs(database, ["a"], DELETION, None)
@@ -87,17 +87,17 @@ def test_the_audit_holds_without_what_was_said_in_the_calls_of_the_run(database,
 def test_a_tombstone_that_no_deletion_names_breaks_the_chain(database, tmp_path):
     links, _, _ = audited(database, tmp_path)
     forged = [links[0], erased_by_hand(links[1]), links[2]]
-    found = verify(forged, (3, links[2].hash))
+    found = verify_chain(forged, (3, links[2].hash))
     assert (found.broken_at, found.reason) == (2, "record 2 was erased, and no deletion on record names it")
 
 
 def test_a_tombstone_that_was_changed_breaks_the_chain(database, tmp_path):
     links, _, _ = audited(database, tmp_path)
     changed = replace(links[0], line=links[0].line.replace(b'"user":"ann"', b'"user":"bob"'))
-    assert verify([changed, *links[1:]], (3, links[2].hash)).broken_at == 1
+    assert verify_chain([changed, *links[1:]], (3, links[2].hash)).broken_at == 1
 
 
-def erased_by_hand(link: Link) -> Link:
+def erased_by_hand(link: AuditLink) -> AuditLink:
     return replace(link, line=link.line.replace(SECRET.encode(), b"").replace(b'"stage":"ended"', b'"stage":"erased"'))
 
 
@@ -107,7 +107,7 @@ def test_a_run_by_the_same_name_is_deleted_again(database, tmp_path):
 
     async def story():
         await audit.record(CALL)
-        await audit.erase(lambda connection: erase(connection, database.words, ["a"], DELETION), "a")
+        await audit.erase(lambda connection: erase_records(connection, database.words, ["a"], DELETION), "a")
         return [each.record.stage for each in await audit.records()], await audit.verify()
 
     stages, verified = asyncio.run(story())

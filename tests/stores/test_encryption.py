@@ -13,7 +13,7 @@ from treadle.core.errors import JournalDamaged, WrongKey
 from treadle.guard.redaction import Redactor
 from treadle.stores.encryption import BEGIN, Cipher
 from treadle.stores.journal import DatabaseJournal
-from treadle.stores.journal_key import NAME, VARIABLE, kept_key
+from treadle.stores.journal_key import NAME, VARIABLE, load_key_file
 
 SECRET = BY_LOOKS[0][1]
 LINE = encode(Said(text=f"it is {SECRET}"))
@@ -90,8 +90,8 @@ def test_the_key_in_the_environment_is_used_and_the_one_in_the_file_still_reads(
     before = Cipher(tmp_path).safe(LINE, "r1")
     monkeypatch.setenv(VARIABLE, b64encode(bytes(32)).decode())
     after = Cipher(tmp_path).safe(LINE, "r1")
-    assert kept_key(tmp_path).id.encode() in before
-    assert kept_key(tmp_path).id.encode() not in after
+    assert load_key_file(tmp_path).id.encode() in before
+    assert load_key_file(tmp_path).id.encode() not in after
     assert [Cipher(tmp_path).read(line, "r1") for line in (before, after)] == [LINE, LINE]
 
 

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from cli.running import treadle
 from treadle import Agent, Answer, Runs, Scripted, ask, open_home, tool
-from treadle.app.home import close_home
-from treadle.app.jobs import Jobs
 from treadle.core.entries import Said
+from treadle.home import close_home
+from treadle.jobs.store import Jobs
 from treadle.loop.state import replay
 from treadle.stores.migration import format_of, migrations_of
-from treadle.stores.queue import Queue
+from treadle.stores.queue import RunQueue
 from treadle.stores.schedules import Schedules
-from treadle.stores.sqlite import SCHEMA_VERSION, open_database
+from treadle.stores.sqlite import SCHEMA_VERSION, open_sqlite
 
 FORMATS = Path(__file__).parent / "formats"
 HOMES = sorted(path.parent.name for path in FORMATS.glob("*/treadle.sql"))
@@ -101,8 +101,8 @@ def test_every_format_that_there_has_been_is_here():
 
 def test_opening_a_home_migrates_it_and_says_so(folder, tmp_path):
     before = number_of(folder)
-    open_database(folder / "treadle.db").close()
-    open_database(tmp_path / "new.db").close()
+    open_sqlite(folder / "treadle.db").close()
+    open_sqlite(tmp_path / "new.db").close()
     assert tables(folder / "treadle.db") == tables(tmp_path / "new.db")
     _, number, migrations = dump(folder)
     assert number == SCHEMA_VERSION
@@ -110,9 +110,9 @@ def test_opening_a_home_migrates_it_and_says_so(folder, tmp_path):
 
 
 def test_opening_it_again_changes_nothing(folder):
-    open_database(folder / "treadle.db").close()
+    open_sqlite(folder / "treadle.db").close()
     once = dump(folder)
-    open_database(folder / "treadle.db").close()
+    open_sqlite(folder / "treadle.db").close()
     assert dump(folder) == once
 
 
@@ -184,7 +184,7 @@ def test_the_audit_holds_and_is_added_to(home):
 def test_jobs_and_schedules_are_kept(name, home):
     jobs = Jobs(home.folder).all()
     assert [(job.kind, job.title) for job in jobs] == [("debug", "Find the bug")] * (FORMATS / name / "jobs").exists()
-    schedules = asyncio.run(Schedules(home.database, Queue(home.database)).all())
+    schedules = asyncio.run(Schedules(home.database, RunQueue(home.database)).all())
     has_schedules = "CREATE TABLE schedules" in (FORMATS / name / "treadle.sql").read_text()
     assert [each.cron for each in schedules] == ["0 7 * * *"] * has_schedules
 

@@ -8,7 +8,7 @@ import pytest
 from cli.forkserver import Forked
 from treadle.core.entries import Finished, Opened, Resumed, Said
 from treadle.core.errors import RunNotFound, RunTaken
-from treadle.stores.journal import DatabaseJournal, MemoryJournal, Wanted, place_of
+from treadle.stores.journal import DatabaseJournal, JournalQuery, MemoryJournal, cursor_of
 
 OPENED = Opened(agent="clerk", model="m", user="ann", at=1.0)
 
@@ -239,21 +239,21 @@ RUNS = {
 }  # the last two that a person started were changed at the same time
 
 LISTS = [
-    (Wanted(), "aedcb"),
-    (Wanted(limit=2), "ae"),
-    (Wanted(status="open"), "edc"),
-    (Wanted(agent="seas"), "b"),
-    (Wanted(search="deep how"), "ab"),
-    (Wanted(search="50%"), "a"),
-    (Wanted(search="elbe_x"), "c"),
-    (Wanted(search="elbe!x"), "d"),
-    (Wanted(search="elbe", agent="rivers", status="open"), "edc"),
-    (Wanted(search="b"), "aedcb"),
-    (Wanted(search="  "), "aedcb"),
-    (Wanted(search=" ".join(["deep"] * 5000)), "ab"),
-    (Wanted(before=(5.0, "e")), "dcb"),
-    (Wanted(before=(5.0, "d")), "cb"),
-    (Wanted(before=(2.0, "b")), ""),
+    (JournalQuery(), "aedcb"),
+    (JournalQuery(limit=2), "ae"),
+    (JournalQuery(status="open"), "edc"),
+    (JournalQuery(agent="seas"), "b"),
+    (JournalQuery(search="deep how"), "ab"),
+    (JournalQuery(search="50%"), "a"),
+    (JournalQuery(search="elbe_x"), "c"),
+    (JournalQuery(search="elbe!x"), "d"),
+    (JournalQuery(search="elbe", agent="rivers", status="open"), "edc"),
+    (JournalQuery(search="b"), "aedcb"),
+    (JournalQuery(search="  "), "aedcb"),
+    (JournalQuery(search=" ".join(["deep"] * 5000)), "ab"),
+    (JournalQuery(before=(5.0, "e")), "dcb"),
+    (JournalQuery(before=(5.0, "d")), "cb"),
+    (JournalQuery(before=(2.0, "b")), ""),
 ]
 
 
@@ -264,15 +264,15 @@ def test_runs_are_listed_by_time_and_id_and_by_what_is_wanted(database):
             await journal.append(run_id, 0, entries)
         for wanted, ids in LISTS:
             assert "".join([run.run_id for run in await journal.listed(wanted)]) == ids, wanted
-        first = await journal.listed(Wanted(limit=2))
-        rest = await journal.listed(Wanted(before=place_of(first[-1])))
+        first = await journal.listed(JournalQuery(limit=2))
+        rest = await journal.listed(JournalQuery(before=cursor_of(first[-1])))
         return [run.run_id for run in (*first, *rest)]
 
     assert asyncio.run(story()) == [*"aedcb"]
 
 
 def test_where_nothing_was_ever_written_a_list_is_empty_and_makes_no_file(place):
-    assert asyncio.run(DatabaseJournal(place.open()).listed(Wanted())) == []
+    assert asyncio.run(DatabaseJournal(place.open()).listed(JournalQuery())) == []
     assert not place.path.parent.exists()
 
 
@@ -281,6 +281,6 @@ def test_ids_are_ordered_by_their_bytes(database):
         journal = DatabaseJournal(database)
         for run_id in ("b", "B", "a", "_", "ä"):
             await journal.append(run_id, 0, [Opened(at=1.0)])
-        return "".join([run.run_id for run in await journal.listed(Wanted())])
+        return "".join([run.run_id for run in await journal.listed(JournalQuery())])
 
     assert asyncio.run(story()) == "äba_B"

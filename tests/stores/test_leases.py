@@ -12,7 +12,7 @@ from cli.forkserver import Forked
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunTaken
 from treadle.stores.journal import DatabaseJournal
-from treadle.stores.leases import Fenced, Lease, Leases
+from treadle.stores.leases import FencedJournal, Lease, Leases
 
 
 @pytest.fixture
@@ -108,12 +108,12 @@ def test_time_is_the_databases(place, leases):
 def test_whoever_has_lost_a_lease_writes_nothing(place, leases):
     async def story():
         journal = DatabaseJournal(place.open())
-        mine = Fenced(journal, await leases.take("r1", "me", 30))
+        mine = FencedJournal(journal, await leases.take("r1", "me", 30))
         await mine.append("r1", 0, [Opened()])
         await mine.append("r1.c1", 0, [Opened(parent="r1")])
         over(place)
         await mine.append("r1", 1, [Said(text="nobody has taken it yet")])
-        theirs = Fenced(journal, await leases.take("r1", "them", 30))
+        theirs = FencedJournal(journal, await leases.take("r1", "them", 30))
         for run_id, position in (("r1", 2), ("r1.c1", 1), ("r1.c2", 0)):
             with pytest.raises(RunTaken, match="Another worker carries run r1 on by now, since me was silent"):
                 await mine.append(run_id, position, [Said(text="mine")])
@@ -125,7 +125,7 @@ def test_whoever_has_lost_a_lease_writes_nothing(place, leases):
 
 def test_whoever_has_given_a_lease_up_writes_nothing(leases, database):
     async def story():
-        mine = Fenced(DatabaseJournal(database), await leases.take("r1", "me", 30))
+        mine = FencedJournal(DatabaseJournal(database), await leases.take("r1", "me", 30))
         await leases.give_up(mine.lease)
         with pytest.raises(RunTaken):
             await mine.append("r1", 0, [Opened()])
@@ -136,8 +136,8 @@ def test_whoever_has_given_a_lease_up_writes_nothing(leases, database):
 def test_writes_under_different_leases_are_never_one_write(leases, database):
     async def story():
         journal = DatabaseJournal(database)
-        mine = Fenced(journal, await leases.take("r1", "me", 30))
-        lost = Fenced(journal, Lease("r1", "me", 0, 30))
+        mine = FencedJournal(journal, await leases.take("r1", "me", 30))
+        lost = FencedJournal(journal, Lease("r1", "me", 0, 30))
         first = mine.append("r1", 0, [Opened()])
         assert mine.append("r1", 1, [Said(text="a")]) is first
         with pytest.raises(RunTaken):
@@ -176,13 +176,13 @@ from pathlib import Path
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunTaken
 from treadle.stores.journal import DatabaseJournal
-from treadle.stores.leases import Fenced, Leases
+from treadle.stores.leases import FencedJournal, Leases
 from treadle.stores.postgres.database import PostgresDatabase
 from treadle.stores.sqlite import SqliteDatabase
 kind, where, schema = sys.argv[1:]
 async def work():
     database = PostgresDatabase(where, schema) if kind == "postgres" else SqliteDatabase(Path(where))
-    journal = Fenced(DatabaseJournal(database), await Leases(database).take("r1", "frozen", 0.3))
+    journal = FencedJournal(DatabaseJournal(database), await Leases(database).take("r1", "frozen", 0.3))
     await journal.append("r1", 0, [Opened(), Said(text="frozen")])
     print("under way", flush=True)
     sys.stdin.readline()
@@ -205,7 +205,7 @@ def test_a_process_that_was_frozen_and_wakes_is_fenced_off(place):
         leases, journal = Leases(database), DatabaseJournal(database)
         while not await leases.expired():  # noqa: ASYNC110 - time passes in the database
             await asyncio.sleep(0.02)
-        fenced = Fenced(journal, await leases.take("r1", "next", 30))
+        fenced = FencedJournal(journal, await leases.take("r1", "next", 30))
         assert len(await fenced.read("r1")) == 2
         os.kill(worker.pid, signal.SIGCONT)
         said = await asyncio.to_thread(worker.communicate, "go on\n", timeout=60)

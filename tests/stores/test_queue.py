@@ -11,14 +11,14 @@ from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunTaken
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.leases import Leases
-from treadle.stores.queue import Ceilings, Place, Queue, Taken, allowed
+from treadle.stores.queue import CeilingUsage, QueuePosition, RunCeilings, RunQueue, select_allowed
 
-FREE = Ceilings()
+FREE = RunCeilings()
 
 
 @pytest.fixture
 def queue(database):
-    return Queue(database)
+    return RunQueue(database)
 
 
 def names(sent):
@@ -33,7 +33,7 @@ def passes(place, seconds, table="queue", column="sent_at"):
 def test_runs_begin_in_the_order_they_came_and_once(queue):
     async def story():
         for run_id in ("r2", "r1", "r3"):
-            await queue.add(Place(run_id))
+            await queue.add(QueuePosition(run_id))
         return [names(await queue.admit(FREE, most)) for most in (2, 0, 2, 2)]
 
     assert asyncio.run(story()) == [["r2", "r1"], [], ["r3"], []]
@@ -41,9 +41,9 @@ def test_runs_begin_in_the_order_they_came_and_once(queue):
 
 def test_a_run_is_written_down_and_queued_or_neither(queue, database):
     async def story():
-        await queue.open(Place("r1", "anna"), [Opened(user="anna"), Said(text="hello")])
+        await queue.open(QueuePosition("r1", "anna"), [Opened(user="anna"), Said(text="hello")])
         with pytest.raises(RunTaken):
-            await queue.open(Place("r1", "eve"), [Opened(user="eve")])
+            await queue.open(QueuePosition("r1", "eve"), [Opened(user="eve")])
         return await queue.size(), [type(entry) for entry in await DatabaseJournal(database).read("r1")]
 
     assert asyncio.run(story()) == ((1, 0), [Opened, Said])
@@ -54,8 +54,8 @@ def test_a_run_does_not_begin_before_its_time(queue, place):
         return names(await queue.admit(FREE, 5))
 
     async def story():
-        await queue.add(Place("later", at=4e9))
-        await queue.add(Place("now"))
+        await queue.add(QueuePosition("later", at=4e9))
+        await queue.add(QueuePosition("now"))
 
     asyncio.run(story())
     assert asyncio.run(begun()) == ["now"]
@@ -65,26 +65,26 @@ def test_a_run_does_not_begin_before_its_time(queue, place):
 
 def test_ceilings_hold_over_all_that_share_a_database_and_others_overtake(place):
     async def story():
-        one, other = Queue(place.open()), Queue(place.open())
+        one, other = RunQueue(place.open()), RunQueue(place.open())
         for number in range(3):
-            await one.add(Place(f"a{number}", "anna", "small"))
-        await one.add(Place("b0", "ben", "small"))
-        await one.add(Place("c0", "carl", "large"))
-        first = await one.admit(Ceilings(per_user=2, per_model=2), 9)
-        second = await other.admit(Ceilings(per_user=2, per_model=3), 9)
+            await one.add(QueuePosition(f"a{number}", "anna", "small"))
+        await one.add(QueuePosition("b0", "ben", "small"))
+        await one.add(QueuePosition("c0", "carl", "large"))
+        first = await one.admit(RunCeilings(per_user=2, per_model=2), 9)
+        second = await other.admit(RunCeilings(per_user=2, per_model=3), 9)
         await one.over(first[0])
-        third = await other.admit(Ceilings(per_user=2, per_model=3), 9)
+        third = await other.admit(RunCeilings(per_user=2, per_model=3), 9)
         return [[sent.run_id for sent in each] for each in (first, second, third)]
 
     assert asyncio.run(story()) == [["a0", "a1", "c0"], ["b0"], ["a2"]]
 
 
 def test_so_many_begin_in_a_minute_for_a_user(queue, place):
-    ceilings = Ceilings(per_minute=2)
+    ceilings = RunCeilings(per_minute=2)
 
     async def story(*run_ids):
         for run_id in run_ids:
-            await queue.add(Place(run_id, run_id[0]))
+            await queue.add(QueuePosition(run_id, run_id[0]))
         begun = await queue.admit(ceilings, 9)
         for sent in begun:
             await queue.over(sent)
@@ -98,9 +98,9 @@ def test_so_many_begin_in_a_minute_for_a_user(queue, place):
 
 def test_of_many_who_admit_at_once_one_has_each_run(place):
     async def story():
-        every = [Queue(place.open()) for _ in range(4)]
+        every = [RunQueue(place.open()) for _ in range(4)]
         for number in range(12):
-            await every[0].add(Place(f"r{number}"))
+            await every[0].add(QueuePosition(f"r{number}"))
         begun = []
         while len(begun) < 12:
             for found in await asyncio.gather(*[each.admit(FREE, 3) for each in every]):
@@ -113,7 +113,7 @@ def test_of_many_who_admit_at_once_one_has_each_run(place):
 def test_what_was_sent_and_has_no_living_lease_was_left_behind(queue, place, database):
     async def story():
         for run_id in ("dead", "alive", "never", "fresh"):
-            await queue.add(Place(run_id))
+            await queue.add(QueuePosition(run_id))
         await queue.admit(FREE, 3)
         leases = Leases(database)
         await leases.take("dead", "w1", 30)
@@ -134,7 +134,7 @@ def test_what_was_sent_and_has_no_living_lease_was_left_behind(queue, place, dat
 def test_runs_of_workers_that_died_are_not_hidden_behind_those_that_wait_for_room(queue, place, database):
     async def story():
         for run_id in ("waits 1", "waits 2", "died"):
-            await queue.add(Place(run_id))
+            await queue.add(QueuePosition(run_id))
         await queue.admit(FREE, 3)
         await Leases(database).take("died", "w1", 30)
 
@@ -150,7 +150,7 @@ def test_runs_of_workers_that_died_are_not_hidden_behind_those_that_wait_for_roo
 
 def test_a_run_is_sent_again_by_one_and_whoever_had_it_before_changes_nothing(queue):
     async def story():
-        await queue.add(Place("r1"))
+        await queue.add(QueuePosition("r1"))
         (first,) = await queue.admit(FREE, 1)
         again = await queue.send_again(first)
         assert await queue.send_again(first) is None
@@ -166,7 +166,7 @@ def test_a_run_is_sent_again_by_one_and_whoever_had_it_before_changes_nothing(qu
 
 def test_what_is_put_back_begins_again_after_a_while(queue, place):
     async def story():
-        await queue.add(Place("r1"))
+        await queue.add(QueuePosition("r1"))
         (sent,) = await queue.admit(FREE, 1)
         await queue.put_back(sent)
         (sent,) = await queue.admit(FREE, 1)
@@ -183,9 +183,9 @@ def test_what_is_put_back_begins_again_after_a_while(queue, place):
 
 def test_a_run_that_is_queued_again_while_it_is_under_way_has_another_turn(queue):
     async def story():
-        await queue.add(Place("r1"))
+        await queue.add(QueuePosition("r1"))
         (sent,) = await queue.admit(FREE, 1)
-        await queue.add(Place("r1"))
+        await queue.add(QueuePosition("r1"))
         assert await queue.admit(FREE, 1) == []
         await queue.over(sent)
         (again,) = await queue.admit(FREE, 1)
@@ -199,10 +199,10 @@ def test_a_turn_of_a_run_that_left_the_queue_and_came_back_is_another_one(queue)
     async def story():
         turns = []
         for _ in range(2):
-            await queue.add(Place("r1"))
+            await queue.add(QueuePosition("r1"))
             turns += await queue.admit(FREE, 1)
             await queue.over(turns[-1])
-        await queue.add(Place("r1"))
+        await queue.add(QueuePosition("r1"))
         await queue.admit(FREE, 1)
         await queue.over(turns[0])  # whoever was frozen since then
         return turns[0].turn != turns[1].turn, await queue.size()
@@ -212,12 +212,12 @@ def test_a_turn_of_a_run_that_left_the_queue_and_came_back_is_another_one(queue)
 
 def test_thousands_of_one_user_do_not_hide_the_others(queue, place):
     async def story():
-        await queue.add(Place("a", "anna"))
+        await queue.add(QueuePosition("a", "anna"))
         await queue.admit(FREE, 1)
         for number in range(300):
-            queue._database.submit(lambda connection, number=number: queue._put(connection, Place(f"a{number}", "anna")))
-        await queue.add(Place("b", "ben"))
-        return names(await queue.admit(Ceilings(per_user=1), 9))
+            queue._database.submit(lambda connection, number=number: queue._put(connection, QueuePosition(f"a{number}", "anna")))
+        await queue.add(QueuePosition("b", "ben"))
+        return names(await queue.admit(RunCeilings(per_user=1), 9))
 
     assert asyncio.run(story()) == ["b"]
 
@@ -228,13 +228,13 @@ COUNTS = st.dictionaries(NAMES, st.integers(0, 3)).map(Counter)
 
 
 @given(
-    st.lists(st.builds(Place, st.uuids().map(str), NAMES, NAMES), max_size=12),
-    st.builds(Taken, COUNTS, COUNTS, COUNTS),
-    st.builds(Ceilings, SOME, SOME, SOME),
+    st.lists(st.builds(QueuePosition, st.uuids().map(str), NAMES, NAMES), max_size=12),
+    st.builds(CeilingUsage, COUNTS, COUNTS, COUNTS),
+    st.builds(RunCeilings, SOME, SOME, SOME),
     st.integers(0, 5),
 )
 def test_no_more_are_allowed_than_ceilings_leave_and_nobody_waits_for_nothing(places, taken, ceilings, most):
-    chosen = allowed(places, taken, ceilings, most)
+    chosen = select_allowed(places, taken, ceilings, most)
     assert [place for place in places if place in chosen] == chosen
     assert len(chosen) <= most
     users = taken.users + Counter([place.user for place in chosen])

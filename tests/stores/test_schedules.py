@@ -6,14 +6,14 @@ import pytest
 
 from treadle.core.entries import Opened
 from treadle.core.errors import RunTaken
-from treadle.stores.queue import Place, Queue
+from treadle.stores.queue import QueuePosition, RunQueue
 from treadle.stores.schedules import Schedule, Schedules
 
 DAILY = Schedule("daily", "0 7 * * *", "UTC", '{"message": "hello\\u0000"}', 100.0)
 
 
 def schedules_in(database):
-    return Schedules(database, Queue(database))
+    return Schedules(database, RunQueue(database))
 
 
 def test_they_are_kept_under_their_names_until_they_are_removed(database):
@@ -47,9 +47,9 @@ def test_of_many_who_begin_a_due_run_one_does(place):
     async def story():
         every = [schedules_in(place.open()) for _ in range(4)]
         await every[0].add(DAILY)
-        begun = await asyncio.gather(*[each.begin(DAILY, 200.0, Place("daily-1"), [Opened()]) for each in every])
-        begun += [await every[0].begin(DAILY, 200.0, Place("daily-1"), [Opened()])]
-        return begun, await every[0].all(), await Queue(place.one).size()
+        begun = await asyncio.gather(*[each.begin(DAILY, 200.0, QueuePosition("daily-1"), [Opened()]) for each in every])
+        begun += [await every[0].begin(DAILY, 200.0, QueuePosition("daily-1"), [Opened()])]
+        return begun, await every[0].all(), await RunQueue(place.one).size()
 
     begun, (schedule,), size = asyncio.run(story())
     assert sorted(begun) == [False, False, False, False, True]
@@ -61,11 +61,11 @@ def test_a_run_that_was_begun_before_is_not_begun_again_and_the_schedule_goes_on
     async def story():
         schedules = schedules_in(database)
         await schedules.add(DAILY)
-        await schedules.begin(DAILY, 200.0, Place("daily-1"), [Opened()])
+        await schedules.begin(DAILY, 200.0, QueuePosition("daily-1"), [Opened()])
         await schedules.remove("daily")
         await schedules.add(DAILY)
         with pytest.raises(RunTaken):
-            await schedules.begin(DAILY, 200.0, Place("daily-1"), [Opened()])
+            await schedules.begin(DAILY, 200.0, QueuePosition("daily-1"), [Opened()])
         return await schedules.all()
 
     assert asyncio.run(story())[0].at == 200.0

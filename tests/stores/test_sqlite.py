@@ -9,7 +9,7 @@ import pytest
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import JournalDamaged, JournalError
 from treadle.stores.journal import DatabaseJournal
-from treadle.stores.sqlite import SCHEMA_VERSION, SqliteDatabase, open_database
+from treadle.stores.sqlite import SCHEMA_VERSION, SqliteDatabase, open_sqlite
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def test_a_full_disk_fails_the_write_and_the_run_can_go_on_once_there_is_room(da
 
 
 def test_opening_an_existing_file_keeps_what_is_in_it(tmp_path):
-    open_database(tmp_path / "t.db").close()
-    connection = open_database(tmp_path / "t.db")
+    open_sqlite(tmp_path / "t.db").close()
+    connection = open_sqlite(tmp_path / "t.db")
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
     assert connection.execute("PRAGMA synchronous").fetchone()[0] == 2
     connection.close()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from treadle.core.errors import SettingsError
 from treadle.guard.redaction import Redactor
-from treadle.stores.people import Allowance, Person
+from treadle.stores.accounts import Allowance, User
 from treadle.stores.postgres.database import PostgresDatabase
-from treadle.stores.postgres.users import UsersSchema
-from treadle.stores.users import FILE, LASTS, SESSIONS, Users, is_name
-from treadle.stores.users_file import UsersError
+from treadle.stores.postgres.users import PostgresUserStore
+from treadle.stores.sqlite_users import UsersError
+from treadle.stores.users import MAX_SESSIONS, SESSION_SECONDS, USERS_FILE, Users, is_user_name
 
 
 class Clock:
@@ -32,13 +32,13 @@ class Kept:
 
     def __init__(self, place):
         self.place = place
-        self.path = place.path.parent / FILE
+        self.path = place.path.parent / USERS_FILE
         self._opened = []
 
     def open(self, **how):
         if self.place.kind == "sqlite":
             return Users(self.path, **how)
-        self._opened.append(UsersSchema(self.place.open()))
+        self._opened.append(PostgresUserStore(self.place.open()))
         return Users(self._opened[-1], **how)
 
     def sessions(self):
@@ -78,10 +78,10 @@ def bytes_in(folder):
 
 def test_a_token_says_whose_it_is(users):
     anna, ben = users.add("anna"), users.add("ben", "reader", Allowance(tokens=5))
-    assert users.person_of(anna) == Person("anna")
-    assert users.person_of(ben) == Person("ben", "reader", Allowance(tokens=5))
-    assert users.all() == [Person("anna"), Person("ben", "reader", Allowance(tokens=5))]
-    assert users.get("anna") == Person("anna")
+    assert users.person_of(anna) == User("anna")
+    assert users.person_of(ben) == User("ben", "reader", Allowance(tokens=5))
+    assert users.all() == [User("anna"), User("ben", "reader", Allowance(tokens=5))]
+    assert users.get("anna") == User("anna")
 
 
 def test_a_token_has_the_name_in_it_and_no_two_are_the_same(users):
@@ -111,7 +111,7 @@ def test_any_other_token_is_nobodys(users, change):
     token = users.add("anna")
     users.add("ben")
     assert users.person_of(change(token)) is None
-    assert users.person_of(token) == Person("anna")
+    assert users.person_of(token) == User("anna")
 
 
 def test_the_same_comparison_is_made_whether_there_is_such_a_user_or_not(kept, tmp_path):
@@ -125,7 +125,7 @@ def test_the_same_comparison_is_made_whether_there_is_such_a_user_or_not(kept, t
     token = users.add("anna")
     for shown in (token, token.replace("anna", "nobody"), "garbage", ""):
         users.person_of(shown)
-    Users(tmp_path / "nowhere" / FILE, same=same).person_of(token)
+    Users(tmp_path / "nowhere" / USERS_FILE, same=same).person_of(token)
     assert compared == [(32, 32)] * 5
 
 
@@ -140,7 +140,7 @@ def test_a_new_token_ends_the_old_one_and_every_session(users):
     session = users.begin_session("anna")
     new = users.renew("anna")
     assert (users.person_of(old), users.person_of_session(session)) == (None, None)
-    assert users.person_of(new) == Person("anna")
+    assert users.person_of(new) == User("anna")
 
 
 def test_nothing_that_lets_somebody_in_is_kept(in_file):
@@ -164,7 +164,7 @@ def test_a_token_is_masked_wherever_it_turns_up(users):
 
 @pytest.mark.parametrize("name", ["a", "0", "anna", "anna.b", "a-b_c", "x" * 40, "con", "a.b.c"])
 def test_a_name_is_small_and_plain(users, name):
-    assert users.person_of(users.add(name)) == Person(name)
+    assert users.person_of(users.add(name)) == User(name)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_name_that_could_be_a_path_is_none(in_file, name):
 
 @given(st.text())
 def test_no_name_leads_out_of_a_folder(name):
-    if is_name(name):
+    if is_user_name(name):
         assert "/" not in name
         assert name not in (".", "..")
 
@@ -212,7 +212,7 @@ def test_a_name_is_given_once(users):
     token = users.add("anna")
     with pytest.raises(SettingsError, match="There is a user anna already; `treadle users token anna`"):
         users.add("anna")
-    assert users.person_of(token) == Person("anna")
+    assert users.person_of(token) == User("anna")
 
 
 @pytest.mark.parametrize("act", ["renew", "remove", "change", "get", "begin_session"])
@@ -232,10 +232,10 @@ def test_a_role_that_is_none_is_told(users):
 def test_what_is_changed_counts_at_once_for_whoever_else_has_the_file_open(users, kept):
     token, other = users.add("anna"), kept.open()
     session = users.begin_session("anna")
-    assert other.change("anna", role="reader") == Person("anna", "reader")
-    assert users.person_of(token) == users.person_of_session(session) == Person("anna", "reader")
+    assert other.change("anna", role="reader") == User("anna", "reader")
+    assert users.person_of(token) == users.person_of_session(session) == User("anna", "reader")
     other.change("anna", allowance=Allowance(runs=1))
-    assert users.person_of(token) == Person("anna", "reader", Allowance(runs=1))
+    assert users.person_of(token) == User("anna", "reader", Allowance(runs=1))
 
 
 def test_who_is_removed_is_gone_at_once_and_may_come_back_as_somebody_new(users):
@@ -252,9 +252,9 @@ def test_who_is_removed_is_gone_at_once_and_may_come_back_as_somebody_new(users)
 def test_a_session_stands_for_its_user_until_it_ends(users):
     users.add("anna")
     first, second = users.begin_session("anna"), users.begin_session("anna")
-    assert users.person_of_session(first) == users.person_of_session(second) == Person("anna")
+    assert users.person_of_session(first) == users.person_of_session(second) == User("anna")
     users.end_session(first)
-    assert (users.person_of_session(first), users.person_of_session(second)) == (None, Person("anna"))
+    assert (users.person_of_session(first), users.person_of_session(second)) == (None, User("anna"))
     assert users.person_of_session("") is None
     assert users.person_of(second) is None
 
@@ -264,8 +264,8 @@ def test_a_session_lasts_thirty_days_and_is_then_forgotten(kept):
     users = kept.open(clock=clock)
     users.add("anna")
     session = users.begin_session("anna")
-    clock.now += LASTS - 1
-    assert users.person_of_session(session) == Person("anna")
+    clock.now += SESSION_SECONDS - 1
+    assert users.person_of_session(session) == User("anna")
     clock.now += 1
     assert users.person_of_session(session) is None
     users.begin_session("anna")
@@ -278,11 +278,11 @@ def test_a_person_has_twenty_sessions_and_the_oldest_end_first(kept):
     users.add("anna")
     users.add("ben")
     of_ben, sessions = users.begin_session("ben"), []
-    for _ in range(SESSIONS + 2):
+    for _ in range(MAX_SESSIONS + 2):
         clock.now += 1
         sessions.append(users.begin_session("anna"))
-    assert [users.person_of_session(each) is None for each in sessions] == [True, True, *[False] * SESSIONS]
-    assert users.person_of_session(of_ben) == Person("ben")
+    assert [users.person_of_session(each) is None for each in sessions] == [True, True, *[False] * MAX_SESSIONS]
+    assert users.person_of_session(of_ben) == User("ben")
 
 
 # the file
@@ -336,7 +336,7 @@ def test_a_change_that_fails_changes_nothing(users):
     token = users.add("anna")
     with pytest.raises(SettingsError):
         users.change("anna", role="king")
-    assert users.person_of(token) == Person("anna")
+    assert users.person_of(token) == User("anna")
 
 
 def test_a_name_that_two_give_at_once_is_given_once(users, kept):
@@ -364,12 +364,12 @@ def test_users_are_known_again_after_the_server_ended_every_connection(in_postgr
     in_postgres.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'treadle'"
     )
-    assert users.person_of(token) == Person("anna")
+    assert users.person_of(token) == User("anna")
     kept.close()
 
 
 def test_users_that_cannot_be_reached_let_nobody_in(tmp_path):
-    users = Users(UsersSchema(PostgresDatabase("postgresql://anna:hidden@127.0.0.1:1/x", wait=0)))
+    users = Users(PostgresUserStore(PostgresDatabase("postgresql://anna:hidden@127.0.0.1:1/x", wait=0)))
     with pytest.raises(UsersError, match=r"Users can't be read or changed: postgresql://127.0.0.1:1/x can't be used") as caught:
         users.person_of("x")
     assert "hidden" not in str(caught.value)

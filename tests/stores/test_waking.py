@@ -8,7 +8,7 @@ import pytest
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import RunTaken
 from treadle.stores.journal import DatabaseJournal
-from treadle.stores.leases import Fenced, Leases
+from treadle.stores.leases import FencedJournal, Leases
 
 LEASE = 0.3
 
@@ -26,10 +26,10 @@ async def frozen_after(database, ticket):
 def test_one_whose_run_was_taken_meanwhile_is_refused_although_its_write_is_on_the_disk(database):
     async def story():
         leases, journal = Leases(database), DatabaseJournal(database)
-        mine = Fenced(journal, await leases.take("r", "me", LEASE))
+        mine = FencedJournal(journal, await leases.take("r", "me", LEASE))
         ticket = await frozen_after(database, mine.append("r", 0, [Opened()]))
         theirs = await leases.take("r", "them", 30)
-        await Fenced(journal, theirs).append("r", 1, [Said(text="mine now")])
+        await FencedJournal(journal, theirs).append("r", 1, [Said(text="mine now")])
         with pytest.raises(RunTaken, match="Another worker carries run r on"):
             await ticket
         return len(await journal.read("r"))
@@ -40,7 +40,7 @@ def test_one_whose_run_was_taken_meanwhile_is_refused_although_its_write_is_on_t
 def test_one_whose_run_nobody_took_goes_on(database):
     async def story():
         leases, journal = Leases(database), DatabaseJournal(database)
-        mine = Fenced(journal, await leases.take("r", "me", LEASE))
+        mine = FencedJournal(journal, await leases.take("r", "me", LEASE))
         await (await frozen_after(database, mine.append("r", 0, [Opened()])))
         await mine.append("r", 1, [Said(text="still mine")])
         return len(await journal.read("r"))
@@ -51,7 +51,7 @@ def test_one_whose_run_nobody_took_goes_on(database):
 def test_entries_that_are_written_together_are_waited_for_together(database):
     async def story():
         leases = Leases(database)
-        mine = Fenced(DatabaseJournal(database), await leases.take("r", "me", 30))
+        mine = FencedJournal(DatabaseJournal(database), await leases.take("r", "me", 30))
         first, second = mine.append("r", 0, [Opened()]), mine.append("r", 1, [Said(text="x")])
         await second
         return first is second

@@ -18,10 +18,10 @@ from typing_extensions import TypeAliasType
 
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
-from treadle.tools.convert import binder
-from treadle.tools.schema import reader_of, schema_of, type_schema
-from treadle.tools.text import plain
-from treadle.tools.validate import Valid, validate
+from treadle.tools.convert import make_binder
+from treadle.tools.schema import make_reader, read_signature, type_schema
+from treadle.tools.text import to_json_value
+from treadle.tools.validate import ValidArguments, validate_tool_arguments
 
 DAY = datetime.date(2030, 1, 31)
 Json = TypeAliasType("Json", "str | list[Json]")
@@ -139,7 +139,7 @@ READINGS: list[tuple[Any, Any, Any]] = [
 
 @pytest.mark.parametrize(("annotation", "json", "wanted"), READINGS, ids=[str(number) for number in range(len(READINGS))])
 def test_json_becomes_what_the_annotation_wants(annotation: Any, json: Any, wanted: Any):
-    found = reader_of(annotation)(json)
+    found = make_reader(annotation)(json)
     assert found == wanted
     assert type(found) is type(wanted)
 
@@ -161,7 +161,7 @@ UNTOUCHED: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("annotation", "json"), UNTOUCHED, ids=[str(number) for number in range(len(UNTOUCHED))])
 def test_what_fits_already_is_not_even_copied(annotation: Any, json: Any):
-    assert reader_of(annotation)(json) is json
+    assert make_reader(annotation)(json) is json
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_what_fits_already_is_not_even_copied(annotation: Any, json: Any):
 )
 def test_what_can_not_be_made_is_a_problem_that_names_the_field(annotation: Any, json: Any, words: str):
     with pytest.raises(ToolProblem) as caught:
-        reader_of(annotation)(json)
+        make_reader(annotation)(json)
     assert words in str(caught.value)
 
 
@@ -205,7 +205,7 @@ def test_a_class_that_fails_in_its_own_way_is_a_problem_too():
             raise OSError("no disk")
 
     with pytest.raises(ToolProblem, match=r"expected what Odd allows \(no disk\)"):
-        reader_of(Odd)({})
+        make_reader(Odd)({})
 
 
 def test_a_value_nested_too_deeply_to_be_made_is_a_problem():
@@ -215,7 +215,7 @@ def test_a_value_nested_too_deeply_to_be_made_is_a_problem():
     with pytest.raises(
         ToolProblem, match="- arguments: expected a value that is nested less deeply; got an object with value, kids"
     ):
-        reader_of(Node)(deep)
+        make_reader(Node)(deep)
 
 
 # Calls
@@ -223,10 +223,10 @@ def test_a_value_nested_too_deeply_to_be_made_is_a_problem():
 
 def bound(function: Callable[..., Any], arguments: dict[str, Any], context: Any = None) -> Any:
     """What the function returns when it is called with JSON arguments."""
-    signature = schema_of(function)
-    checked = validate(arguments, signature.parameters)
-    assert isinstance(checked, Valid), checked
-    args, kwargs = binder(signature)(checked.arguments, context)
+    signature = read_signature(function)
+    checked = validate_tool_arguments(arguments, signature.parameters)
+    assert isinstance(checked, ValidArguments), checked
+    args, kwargs = make_binder(signature)(checked.arguments, context)
     return function(*args, **kwargs)
 
 
@@ -239,7 +239,7 @@ def test_a_function_whose_arguments_need_nothing_gets_them_as_they_are():
         return a + b
 
     arguments = {"a": 1}
-    args, kwargs = binder(schema_of(add))(arguments, CONTEXT)
+    args, kwargs = make_binder(read_signature(add))(arguments, CONTEXT)
     assert args == ()
     assert kwargs is arguments
     assert bound(add, {"a": "1", "b": 5}) == 6
@@ -306,7 +306,7 @@ def test_an_argument_that_is_missing_after_all_is_pythons_business():
     def function(a: int, b: int, /) -> Any:
         """Do."""
 
-    assert binder(schema_of(function))({"b": 1}, None) == ((1,), {})
+    assert make_binder(read_signature(function))({"b": 1}, None) == ((1,), {})
 
 
 def test_every_argument_that_can_not_be_made_is_named():
@@ -328,8 +328,8 @@ def test_every_argument_that_can_not_be_made_is_named():
     | st.builds(Machine, parts=st.lists(st.integers(1)))
 )
 def test_a_value_told_as_json_fits_its_schema_and_comes_back_as_it_was(value: Any):
-    told = value._asdict() | {"color": value.color.value} if isinstance(value, Spot) else plain(value)
+    told = value._asdict() | {"color": value.color.value} if isinstance(value, Spot) else to_json_value(value)
     schema = type_schema(type(value))
-    checked = validate({"value": told}, {"properties": {"value": schema}, "$defs": schema.get("$defs", {})})
-    assert isinstance(checked, Valid)
-    assert reader_of(type(value))(checked.arguments["value"]) == value
+    checked = validate_tool_arguments({"value": told}, {"properties": {"value": schema}, "$defs": schema.get("$defs", {})})
+    assert isinstance(checked, ValidArguments)
+    assert make_reader(type(value))(checked.arguments["value"]) == value

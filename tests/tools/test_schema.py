@@ -35,7 +35,7 @@ from tools import written_as_text
 from treadle.core.context import RunContext
 from treadle.core.errors import BadTool
 from treadle.core.requests import ToolSpec
-from treadle.tools.schema import schema_of, to_anthropic, to_openai, type_schema
+from treadle.tools.schema import read_signature, to_anthropic, to_openai, type_schema
 
 T = TypeVar("T")
 Bound = TypeVar("Bound", bound=int)
@@ -164,7 +164,7 @@ def schema(annotation: Any) -> dict[str, Any]:
         pass
 
     function.__annotations__ = {"x": annotation}
-    return schema_of(function).parameters["properties"]["x"]
+    return read_signature(function).parameters["properties"]["x"]
 
 
 TYPES: list[tuple[Any, dict[str, Any]]] = [
@@ -330,7 +330,7 @@ def test_a_type_that_contains_itself_is_told_by_reference():
     def plant(tree: Node, other: Node) -> None:
         """Plant."""
 
-    told = schema_of(plant).parameters
+    told = read_signature(plant).parameters
     nothing = {"type": "null"}
     either = {"anyOf": [{"$ref": "#/$defs/Node"}, nothing], "default": None}
     assert told["properties"] == {"tree": {"$ref": "#/$defs/Node"}, "other": {"$ref": "#/$defs/Node"}}
@@ -356,7 +356,7 @@ def test_two_types_of_one_name_get_two_names():
         """Plant."""
 
     plant.__annotations__ |= {"b": local(), "c": local()}
-    assert list(schema_of(plant).parameters["$defs"]) == ["Node", "Leaf", "Leaf2"]
+    assert list(read_signature(plant).parameters["$defs"]) == ["Node", "Leaf", "Leaf2"]
 
 
 def test_an_alias_that_mentions_itself_is_told_by_reference():
@@ -372,7 +372,7 @@ def test_a_pydantic_model_brings_its_own_schema_without_its_noise():
         :param machine: which one
         """
 
-    told = schema_of(build).parameters
+    told = read_signature(build).parameters
     assert told["properties"]["machine"] == {"$ref": "#/$defs/Machine", "description": "which one"}
     assert told["properties"]["again"] == {"$ref": "#/$defs/Machine"}
     machine = told["$defs"]["Machine"]
@@ -419,7 +419,7 @@ def test_a_function_with_descriptions_and_defaults():
         """
         return 5
 
-    signature = schema_of(stock)
+    signature = read_signature(stock)
     assert signature.name == "stock"
     assert signature.description == "How many of an item are on the shelf.\n\nOnly what is unpacked."
     assert signature.context is None
@@ -447,7 +447,7 @@ def test_what_annotated_says_counts_for_more_than_the_docstring():
         """
         return a + b
 
-    told = schema_of(add).parameters["properties"]
+    told = read_signature(add).parameters["properties"]
     assert (told["a"]["description"], told["b"]["description"]) == ("the first", "the second")
 
 
@@ -455,7 +455,7 @@ def test_a_default_that_json_has_no_word_for_is_not_told():
     def function(a: Any = object(), b: float = float("nan"), c: Odd = Odd.ONE, d: str = "\ud800", e: bytes = b"\xff") -> None:  # noqa: B008
         """Do."""
 
-    told = schema_of(function).parameters
+    told = read_signature(function).parameters
     assert all("default" not in schema for schema in told["properties"].values())
     assert told["required"] == []
 
@@ -464,7 +464,7 @@ def test_a_parameter_whose_default_is_none_takes_null():
     def function(a: int = None, b: Annotated[str, "words"] = None) -> None:  # noqa: RUF013  as people write it
         """Do."""
 
-    told = schema_of(function).parameters["properties"]
+    told = read_signature(function).parameters["properties"]
     assert told["a"]["anyOf"] == [{"type": "integer"}, {"type": "null"}]
     assert told["b"] == {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "words", "default": None}
 
@@ -473,7 +473,7 @@ def test_a_parameter_without_a_type_takes_that_of_its_default():
     def function(a=5, b=Color.RED) -> None:
         """Do."""
 
-    assert schema_of(function).parameters["properties"] == {
+    assert read_signature(function).parameters["properties"] == {
         "a": {"type": "integer", "default": 5},
         "b": {"type": "string", "enum": ["red", "blue"], "default": "red"},
     }
@@ -487,9 +487,9 @@ def test_a_parameter_without_any_type_is_refused_in_a_sentence():
         """Do."""
 
     with pytest.raises(BadTool, match=r"The parameter item of order has no type; write one, as in `item: str`\."):
-        schema_of(order)
+        read_signature(order)
     with pytest.raises(BadTool, match="The parameter item of maybe has no type"):
-        schema_of(maybe)
+        read_signature(maybe)
 
 
 def test_what_is_no_type_is_refused_whatever_its_default():
@@ -497,7 +497,7 @@ def test_what_is_no_type_is_refused_whatever_its_default():
         """Do."""
 
     with pytest.raises(BadTool, match="The parameter items of order has a type that no model can be told"):
-        schema_of(order)
+        read_signature(order)
 
 
 def test_a_field_as_a_default_is_refused_in_a_sentence():
@@ -505,7 +505,7 @@ def test_a_field_as_a_default_is_refused_in_a_sentence():
         """Do."""
 
     with pytest.raises(BadTool, match=r"The default of count of order is a pydantic Field.*write `count: Annotated\[\.\.\., Field"):
-        schema_of(order)
+        read_signature(order)
 
 
 @pytest.mark.parametrize("annotation", [RunContext, RunContext[int], RunContext[int] | None, Annotated[RunContext[int], "run"]])
@@ -514,7 +514,7 @@ def test_the_context_is_left_out_wherever_it_stands(annotation: Any):
         """Do."""
 
     function.__annotations__["ctx"] = annotation
-    signature = schema_of(function)
+    signature = read_signature(function)
     assert signature.context == "ctx"
     assert list(signature.parameters["properties"]) == ["a"]
     assert list(signature.annotations) == ["a"]
@@ -525,7 +525,7 @@ def test_the_context_is_taken_once():
         """Do."""
 
     with pytest.raises(BadTool, match="function takes the run twice, as one and other"):
-        schema_of(function)
+        read_signature(function)
 
 
 def test_star_arguments_are_a_list_and_double_star_lets_others_through():
@@ -535,7 +535,7 @@ def test_star_arguments_are_a_list_and_double_star_lets_others_through():
         :param rest: more of it
         """
 
-    told = schema_of(function).parameters
+    told = read_signature(function).parameters
     assert told["properties"]["rest"] == {"type": "array", "items": {"type": "string"}, "description": "more of it"}
     assert told["required"] == ["a"]
     assert told["additionalProperties"] == {"type": "integer"}
@@ -545,11 +545,11 @@ def test_double_star_of_any_type_lets_anything_through():
     def function(**others: Any) -> None:
         """Do."""
 
-    assert schema_of(function).parameters["additionalProperties"] is True
+    assert read_signature(function).parameters["additionalProperties"] is True
 
 
 def test_annotations_that_are_text_are_looked_up():
-    signature = schema_of(written_as_text.everything)
+    signature = read_signature(written_as_text.everything)
     assert signature.context == "ctx"
     told = signature.parameters
     assert told["properties"]["node"] == {"$ref": "#/$defs/Node"}
@@ -560,7 +560,7 @@ def test_annotations_that_are_text_are_looked_up():
 @pytest.mark.parametrize("function", [written_as_text.hidden, written_as_text.hidden_context, written_as_text.no_type])
 def test_annotations_that_can_not_be_looked_up_are_refused_in_a_sentence(function: Any):
     with pytest.raises(BadTool, match=f"The annotations of {function.__name__} can't be read"):
-        schema_of(function)
+        read_signature(function)
 
 
 # Whatever can be called
@@ -618,24 +618,24 @@ def add(a: int, b: int = 2) -> int:
     ],
 )
 def test_anything_that_can_be_called(function: Any, name: str, description: str, properties: list[str]):
-    signature = schema_of(function)
+    signature = read_signature(function)
     assert (signature.name, signature.description) == (name, description)
     assert list(signature.parameters["properties"]) == properties
 
 
 def test_a_method_without_its_object_is_refused_in_a_sentence():
     with pytest.raises(BadTool, match=r"price is a method without its object; offer it from an instance, as in `thing\.price`\."):
-        schema_of(Shop.price)
+        read_signature(Shop.price)
 
 
 def test_a_function_without_a_readable_signature_is_refused_in_a_sentence():
     with pytest.raises(BadTool, match="Python doesn't know its parameters"):
-        schema_of(iter)
+        read_signature(iter)
 
 
 def test_a_builtin_whose_parameters_have_no_types_is_refused():
     with pytest.raises(BadTool, match="The parameter obj of len has no type"):
-        schema_of(len)
+        read_signature(len)
 
 
 # Wires

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.requests import ToolSpec
-from treadle.tools.search import best
+from treadle.tools.search import rank_tools
 
 
 def spec(name, description="", *fields):
@@ -20,7 +20,7 @@ SHOP = [
 
 
 def names(query, most=8):
-    return [found.name for found in best(query, SHOP, most)]
+    return [found.name for found in rank_tools(query, SHOP, most)]
 
 
 def test_words_of_names_count_most():

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from attachments import png
 from treadle import Image
 from treadle.tools.convert import to_text
-from treadle.tools.text import json_of, plain, to_data
+from treadle.tools.text import to_data, to_json_value, try_parse_json
 
 
 class Color(enum.Enum):
@@ -214,11 +214,11 @@ def test_there_is_text_for_anything(value: Any):
 
 
 def test_a_value_as_the_json_that_stands_for_it():
-    assert plain({"a": (1, Color.RED), "b": Point(1)}) == {"a": [1, "red"], "b": {"x": 1, "y": None}}
-    assert plain(b"text") == "text"
-    assert plain(Model(when=datetime.date(2030, 1, 31))) == {"when": "2030-01-31", "items": []}
+    assert to_json_value({"a": (1, Color.RED), "b": Point(1)}) == {"a": [1, "red"], "b": {"x": 1, "y": None}}
+    assert to_json_value(b"text") == "text"
+    assert to_json_value(Model(when=datetime.date(2030, 1, 31))) == {"when": "2030-01-31", "items": []}
     with pytest.raises(TypeError):
-        plain(Silent())
+        to_json_value(Silent())
 
 
 @pytest.mark.parametrize(
@@ -238,4 +238,4 @@ def test_data_is_plain_json_or_none(value, data):
 
 
 def test_json_of_a_text_that_is_none_or_too_deep_is_none():
-    assert (json_of("[1]"), json_of("no"), json_of("[" * 100_000)) == ([1], None, None)
+    assert (try_parse_json("[1]"), try_parse_json("no"), try_parse_json("[" * 100_000)) == ([1], None, None)

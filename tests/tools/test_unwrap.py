@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.tools.validate import Unwrapped, unwrap
+from treadle.tools.validate import UnwrappedCall, unwrap_call
 
 STOCK = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"], "additionalProperties": False}
 RUN = {"type": "object", "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}}, "required": ["name"]}
@@ -36,14 +36,14 @@ GOOD = {"item": "A-113"}
     ],
 )
 def test_a_call_with_one_reading_is_put_right(name: str, arguments: Any):
-    found = unwrap(name, arguments, KNOWN)
+    found = unwrap_call(name, arguments, KNOWN)
     assert found is not None
     assert (found.name, found.arguments) == ("stock", GOOD)
     assert found.what
 
 
 def test_what_was_put_right_is_said():
-    assert unwrap("x", '[{"name": "stock", "arguments": {"item": "A"}}]', KNOWN) == Unwrapped(
+    assert unwrap_call("x", '[{"name": "stock", "arguments": {"item": "A"}}]', KNOWN) == UnwrappedCall(
         "stock",
         {"item": "A"},
         "the arguments were encoded twice; the call was wrapped in a list; the arguments were wrapped in a call",
@@ -51,7 +51,7 @@ def test_what_was_put_right_is_said():
 
 
 def test_a_call_without_arguments_has_none():
-    found = unwrap("x", {"name": "stock", "arguments": None}, KNOWN)
+    found = unwrap_call("x", {"name": "stock", "arguments": None}, KNOWN)
     assert found is not None
     assert found.arguments == {}
 
@@ -89,14 +89,14 @@ def test_a_call_without_arguments_has_none():
     ],
 )
 def test_a_call_that_is_right_or_has_no_certain_reading_is_left(name: str, arguments: Any):
-    assert unwrap(name, arguments, KNOWN) is None
+    assert unwrap_call(name, arguments, KNOWN) is None
 
 
 def test_wrappings_without_end_are_given_up():
     arguments: Any = GOOD
     for _ in range(20):
         arguments = {"arguments": arguments}
-    found = unwrap("stock", arguments, KNOWN)
+    found = unwrap_call("stock", arguments, KNOWN)
     assert found is None or "arguments" in found.arguments
 
 
@@ -112,5 +112,5 @@ JSON = st.recursive(
 
 @given(st.sampled_from(["stock", "run", "x", '{"item": "A"}']), JSON)
 def test_whatever_comes_out_is_a_known_tool_with_an_object(name: str, arguments: Any):
-    found = unwrap(name, arguments, KNOWN)
+    found = unwrap_call(name, arguments, KNOWN)
     assert found is None or (found.name in KNOWN and isinstance(found.arguments, dict))

@@ -7,24 +7,24 @@ from hypothesis import strategies as st
 
 from properties import examples
 from treadle.core.errors import BadTool
-from treadle.tools.issues import Issue
-from treadle.tools.validate import Invalid, Valid, Validator, validate, word
+from treadle.tools.issues import ArgumentIssue
+from treadle.tools.validate import InvalidArguments, ValidArguments, Validator, format_issues, validate_tool_arguments
 
 
-def of(schema: Any, value: Any, **more: Any) -> Valid | Invalid:
+def of(schema: Any, value: Any, **more: Any) -> ValidArguments | InvalidArguments:
     """The verdict on one argument, `x`."""
-    return validate({"x": value}, {"type": "object", "properties": {"x": schema}, "required": ["x"], **more})
+    return validate_tool_arguments({"x": value}, {"type": "object", "properties": {"x": schema}, "required": ["x"], **more})
 
 
 def became(schema: Any, value: Any, **more: Any) -> Any:
     result = of(schema, value, **more)
-    assert isinstance(result, Valid), result
+    assert isinstance(result, ValidArguments), result
     return result.arguments["x"]
 
 
-def refused(schema: Any, value: Any, **more: Any) -> tuple[Issue, ...]:
+def refused(schema: Any, value: Any, **more: Any) -> tuple[ArgumentIssue, ...]:
     result = of(schema, value, **more)
-    assert isinstance(result, Invalid), result
+    assert isinstance(result, InvalidArguments), result
     return result.issues
 
 
@@ -34,14 +34,16 @@ def refused(schema: Any, value: Any, **more: Any) -> tuple[Issue, ...]:
 def test_arguments_that_fit_are_handed_on_untouched():
     arguments = {"a": 1, "b": "x"}
     schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]}
-    result = validate(arguments, schema)
-    assert isinstance(result, Valid)
+    result = validate_tool_arguments(arguments, schema)
+    assert isinstance(result, ValidArguments)
     assert result.arguments is arguments
     assert result.converted == ()
 
 
 def test_defaults_are_not_filled_in():
-    assert validate({}, {"type": "object", "properties": {"a": {"type": "integer", "default": 5}}}) == Valid({})
+    assert validate_tool_arguments(
+        {}, {"type": "object", "properties": {"a": {"type": "integer", "default": 5}}}
+    ) == ValidArguments({})
 
 
 @pytest.mark.parametrize(
@@ -106,14 +108,14 @@ def test_defaults_are_not_filled_in():
 )
 def test_values_that_fit_stay_as_they_are(schema: Any, value: Any):
     arguments = {"x": value}
-    result = validate(arguments, {"properties": {"x": schema}})
-    assert isinstance(result, Valid)
+    result = validate_tool_arguments(arguments, {"properties": {"x": schema}})
+    assert isinstance(result, ValidArguments)
     assert result.arguments is arguments
 
 
 def test_a_tool_without_a_usable_schema_takes_anything():
-    assert validate({"a": 1}, {}) == Valid({"a": 1})
-    assert validate({"a": 1}, None) == Valid({"a": 1})  # pyright: ignore[reportArgumentType] - a server's mistake
+    assert validate_tool_arguments({"a": 1}, {}) == ValidArguments({"a": 1})
+    assert validate_tool_arguments({"a": 1}, None) == ValidArguments({"a": 1})  # pyright: ignore[reportArgumentType] - a server's mistake
 
 
 # Certain conversions
@@ -228,12 +230,12 @@ def test_a_union_in_which_two_branches_read_the_value_differently_is_an_issue():
 
 
 def test_a_conversion_that_then_breaks_another_rule_is_an_issue():
-    assert refused({"type": "integer", "minimum": 10}, "5") == (Issue("x", "a number of at least 10", "5"),)
+    assert refused({"type": "integer", "minimum": 10}, "5") == (ArgumentIssue("x", "a number of at least 10", "5"),)
 
 
 def test_a_schema_that_nothing_fits_refuses_whatever_is_converted():
     assert refused({"allOf": [{"type": "string"}, {"type": "integer"}]}, 5) == (
-        Issue("", "arguments that fit the whole schema", "an object with x"),
+        ArgumentIssue("", "arguments that fit the whole schema", "an object with x"),
     )
 
 
@@ -245,16 +247,20 @@ def test_what_was_converted_is_named():
             "same": {"type": "string"},
         }
     }
-    result = validate({"count": "5", "rows": [{"a": 1}, {"a": "2"}], "same": "x"}, schema)
-    assert result == Valid({"count": 5, "rows": [{"a": 1}, {"a": 2}], "same": "x"}, ("count", "rows[1].a"))
+    result = validate_tool_arguments({"count": "5", "rows": [{"a": 1}, {"a": "2"}], "same": "x"}, schema)
+    assert result == ValidArguments({"count": 5, "rows": [{"a": 1}, {"a": 2}], "same": "x"}, ("count", "rows[1].a"))
 
 
 def test_arguments_that_are_text_are_decoded():
-    assert validate('{"a": 1}', {"properties": {"a": {"type": "integer"}}}) == Valid({"a": 1}, ("arguments",))
+    assert validate_tool_arguments('{"a": 1}', {"properties": {"a": {"type": "integer"}}}) == ValidArguments(
+        {"a": 1}, ("arguments",)
+    )
 
 
 def test_arguments_that_are_no_object_are_an_issue():
-    assert validate([1], {"properties": {"a": {}}, "required": ["a"]}) == Invalid((Issue("", "an object with a", "a list of 1"),))
+    assert validate_tool_arguments([1], {"properties": {"a": {}}, "required": ["a"]}) == InvalidArguments(
+        (ArgumentIssue("", "an object with a", "a list of 1"),)
+    )
 
 
 # Issues
@@ -272,39 +278,41 @@ def test_every_field_is_named_with_what_was_expected_and_what_came():
         "required": ["item", "count"],
         "additionalProperties": False,
     }
-    result = validate({"count": "many", "colour": "red", "to": {"street": None}, "zzz": 1}, schema)
-    assert isinstance(result, Invalid)
+    result = validate_tool_arguments({"count": "many", "colour": "red", "to": {"street": None}, "zzz": 1}, schema)
+    assert isinstance(result, InvalidArguments)
     assert result.issues == (
-        Issue("count", "a whole number", 'the text "many"'),
-        Issue("colour", 'nothing of this name (did you mean "color"?)', 'the text "red"'),
-        Issue("to.street", "text", "null"),
-        Issue("to.zip", "text", "nothing"),
-        Issue("zzz", "nothing of this name (only item, count, color, to)", "1"),
-        Issue("item", "text", "nothing"),
+        ArgumentIssue("count", "a whole number", 'the text "many"'),
+        ArgumentIssue("colour", 'nothing of this name (did you mean "color"?)', 'the text "red"'),
+        ArgumentIssue("to.street", "text", "null"),
+        ArgumentIssue("to.zip", "text", "nothing"),
+        ArgumentIssue("zzz", "nothing of this name (only item, count, color, to)", "1"),
+        ArgumentIssue("item", "text", "nothing"),
     )
-    text = word(result.issues, "order")
+    text = format_issues(result.issues, "order")
     assert text.startswith("The arguments don't fit order, so it was not run:")
     assert all(re.search(rf"^- {re.escape(issue.path)}: expected ", text, re.MULTILINE) for issue in result.issues)
 
 
 def test_the_name_suggested_is_one_that_was_not_given():
     schema = {"properties": {"color": {}, "colon": {}}}
-    result = validate({"color": 1, "colour": 2}, schema)
-    assert isinstance(result, Invalid)
+    result = validate_tool_arguments({"color": 1, "colour": 2}, schema)
+    assert isinstance(result, InvalidArguments)
     assert result.issues[0].expected == 'nothing of this name (did you mean "colon"?)'
 
 
 def test_a_tool_without_arguments_takes_none():
-    result = validate({"a": 1}, {"type": "object", "properties": {}, "additionalProperties": False})
-    assert result == Invalid((Issue("a", "nothing of this name", "1"),))
+    result = validate_tool_arguments({"a": 1}, {"type": "object", "properties": {}, "additionalProperties": False})
+    assert result == InvalidArguments((ArgumentIssue("a", "nothing of this name", "1"),))
 
 
 def test_unknown_arguments_are_issues_unless_the_schema_lets_them_through():
     properties = {"properties": {"a": {"type": "integer"}}}
-    assert isinstance(validate({"b": 1}, properties), Invalid)
-    assert isinstance(validate({"b": 1}, {**properties, "additionalProperties": True}), Valid)
-    assert isinstance(validate({"b": 1}, {**properties, "patternProperties": {"^b": {}}}), Valid)
-    assert isinstance(validate({"a": 1, "b": 1}, {**properties, "allOf": [{"properties": {"b": {}}}]}), Valid)
+    assert isinstance(validate_tool_arguments({"b": 1}, properties), InvalidArguments)
+    assert isinstance(validate_tool_arguments({"b": 1}, {**properties, "additionalProperties": True}), ValidArguments)
+    assert isinstance(validate_tool_arguments({"b": 1}, {**properties, "patternProperties": {"^b": {}}}), ValidArguments)
+    assert isinstance(
+        validate_tool_arguments({"a": 1, "b": 1}, {**properties, "allOf": [{"properties": {"b": {}}}]}), ValidArguments
+    )
 
 
 @pytest.mark.parametrize(
@@ -354,8 +362,8 @@ def test_what_a_missing_field_should_be_is_said_whatever_its_schema():
         "g": {},
         "h": {"anyOf": [{"anyOf": [{"anyOf": [{"anyOf": [{"anyOf": [{"type": "null"}]}]}]}]}]},
     }
-    result = validate({}, {"properties": wanted, "required": list(wanted)})
-    assert isinstance(result, Invalid)
+    result = validate_tool_arguments({}, {"properties": wanted, "required": list(wanted)})
+    assert isinstance(result, InvalidArguments)
     assert [issue.expected for issue in result.issues] == [
         "any value",
         "an object",
@@ -373,23 +381,26 @@ def test_an_item_is_named_by_its_place():
 
 
 def test_a_false_schema_in_a_list_expects_nothing():
-    assert refused({"prefixItems": [{}], "items": False}, [1, 2]) == (Issue("x[1]", "nothing here", "2"),)
+    assert refused({"prefixItems": [{}], "items": False}, [1, 2]) == (ArgumentIssue("x[1]", "nothing here", "2"),)
 
 
 def test_a_union_with_one_branch_that_took_the_value_for_what_it_is_names_what_is_wrong_inside():
     address = {"type": "object", "properties": {"zip": {"type": "string"}}, "required": ["zip"]}
-    assert refused({"anyOf": [address, {"type": "null"}]}, {"zip": None}) == (Issue("x.zip", "text", "null"),)
+    assert refused({"anyOf": [address, {"type": "null"}]}, {"zip": None}) == (ArgumentIssue("x.zip", "text", "null"),)
 
 
 def test_null_where_a_union_has_no_null_is_an_issue():
     assert refused({"anyOf": [{"type": "integer"}, {"type": "boolean"}]}, None) == (
-        Issue("x", "a whole number or true or false", "null"),
+        ArgumentIssue("x", "a whole number or true or false", "null"),
     )
 
 
 def test_what_several_patterns_ask_of_a_field_is_all_asked():
     schema = {"patternProperties": {"^a": {"type": "integer"}, "b$": {"minimum": 5}}, "required": ["c"]}
-    assert refused(schema, {"ab": "1"}) == (Issue("x.ab", "a number of at least 5", "1"), Issue("x.c", "any value", "nothing"))
+    assert refused(schema, {"ab": "1"}) == (
+        ArgumentIssue("x.ab", "a number of at least 5", "1"),
+        ArgumentIssue("x.c", "any value", "nothing"),
+    )
 
 
 def test_the_same_issue_is_named_once():
@@ -398,14 +409,14 @@ def test_the_same_issue_is_named_once():
 
 def test_very_many_issues_are_counted():
     result = of({"type": "array", "items": {"type": "integer"}}, ["b"] * 250)
-    assert isinstance(result, Invalid)
-    text = word(result.issues, "add")
+    assert isinstance(result, InvalidArguments)
+    text = format_issues(result.issues, "add")
     assert "- and 150 more like these" in text
     assert text.count("\n- ") == 101
 
 
 def test_the_whole_of_the_arguments_is_called_arguments():
-    assert "- arguments: expected" in word([Issue("", "an object", "null")], "add")
+    assert "- arguments: expected" in format_issues([ArgumentIssue("", "an object", "null")], "add")
 
 
 # References
@@ -426,9 +437,9 @@ def test_references_are_followed():
         "definitions": {"old": {"type": "string"}},
         "lists": [{"type": "integer"}, {"type": "integer"}],
     }
-    assert isinstance(validate({"a": 1, "b": "x", "d": True, "list": 1, "e": "?", "c": 5}, schema), Valid)
-    result = validate({"a": "x", "b": None, "d": 1, "list": "x"}, schema)
-    assert isinstance(result, Invalid)
+    assert isinstance(validate_tool_arguments({"a": 1, "b": "x", "d": True, "list": 1, "e": "?", "c": 5}, schema), ValidArguments)
+    result = validate_tool_arguments({"a": "x", "b": None, "d": 1, "list": "x"}, schema)
+    assert isinstance(result, InvalidArguments)
     assert [issue.path for issue in result.issues] == ["a", "b", "d", "list"]
 
 
@@ -448,16 +459,18 @@ TREE = {
 
 def test_a_recursive_schema_is_checked_all_the_way_down():
     good = {"value": 1, "kids": [{"value": 2, "kids": [{"value": "3"}]}]}
-    assert validate({"tree": good}, TREE) == Valid(
+    assert validate_tool_arguments({"tree": good}, TREE) == ValidArguments(
         {"tree": {"value": 1, "kids": [{"value": 2, "kids": [{"value": 3}]}]}}, ("tree.kids[0].kids[0].value",)
     )
     bad = {"value": 1, "kids": [{"value": 2, "kids": [{}]}]}
-    assert validate({"tree": bad}, TREE) == Invalid((Issue("tree.kids[0].kids[0].value", "a whole number", "nothing"),))
+    assert validate_tool_arguments({"tree": bad}, TREE) == InvalidArguments(
+        (ArgumentIssue("tree.kids[0].kids[0].value", "a whole number", "nothing"),)
+    )
 
 
 def test_references_that_lead_round_in_a_circle_refuse_instead_of_hanging():
     validator = Validator({"properties": {"a": {"$ref": "#/$defs/b"}}, "$defs": {"b": {"$ref": "#/$defs/b"}}})
-    assert isinstance(validator.check({"a": 1}), Invalid)
+    assert isinstance(validator.check({"a": 1}), InvalidArguments)
     assert not validator.accepts({"a": 1})
 
 
@@ -465,7 +478,9 @@ def test_arguments_nested_too_deeply_are_refused():
     deep: dict[str, Any] = {"value": 1}
     for _ in range(5000):
         deep = {"value": 1, "kids": [deep]}
-    assert validate({"tree": deep}, TREE) == Invalid((Issue("", "arguments that are nested less deeply", "too many levels"),))
+    assert validate_tool_arguments({"tree": deep}, TREE) == InvalidArguments(
+        (ArgumentIssue("", "arguments that are nested less deeply", "too many levels"),)
+    )
 
 
 def test_a_schema_nested_too_deeply_can_not_be_a_tools():
@@ -507,11 +522,11 @@ NONSENSE = st.recursive(
 def test_any_value_against_any_schema_gets_a_verdict(value: Any, schema: dict[str, Any]):
     validator = Validator(schema)
     result = validator.check(value)
-    if isinstance(result, Valid):
+    if isinstance(result, ValidArguments):
         assert validator.accepts(result.arguments)
     else:
         assert result.issues
-        assert word(result.issues, "tool")
+        assert format_issues(result.issues, "tool")
 
 
 def bounded_integers() -> st.SearchStrategy[tuple[dict[str, Any], st.SearchStrategy[Any]]]:
@@ -573,8 +588,8 @@ def grown(inner: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
 def test_what_was_made_by_a_schema_fits_it_untouched(data: st.DataObject, pairs: dict[str, tuple[Pair, bool]]):
     schema, values = objects(pairs)
     arguments = data.draw(values)
-    result = validate(arguments, schema)
-    assert isinstance(result, Valid)
+    result = validate_tool_arguments(arguments, schema)
+    assert isinstance(result, ValidArguments)
     assert result.arguments is arguments
 
 
@@ -582,7 +597,7 @@ def test_references_that_branch_again_and_again_are_given_up():
     parts = {f"a{at}": {"anyOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(40)}
     schema = {"properties": {"x": {"$ref": "#/$defs/a0"}}, "$defs": {**parts, "a40": {"type": "integer"}}}
     validator = Validator(schema)
-    assert validator.check({"x": "no"}) == Invalid(
-        (Issue("", "arguments that take less to check", "too many branches of the schema"),)
+    assert validator.check({"x": "no"}) == InvalidArguments(
+        (ArgumentIssue("", "arguments that take less to check", "too many branches of the schema"),)
     )
     assert validator.accepts({"x": 1})

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.tools.values import as_list, as_object, freeze, shortened, shown
+from treadle.tools.values import as_list, as_object, format_json_value, freeze, shorten_json_text
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -24,23 +24,23 @@ def test_what_is_no_json_stands_for_itself():
 def test_any_json_value_can_be_frozen_and_shown(value: object):
     assert freeze(value) == freeze(value)
     hash(freeze(value))
-    assert len(shown(value)) < 120
+    assert len(format_json_value(value)) < 120
 
 
 def test_values_are_shown_in_a_few_words():
-    assert shown(None) == "null"
-    assert shown(True) == "true"
-    assert shown(False) == "false"
-    assert shown("five") == 'the text "five"'
-    assert shown({"a": 1, "b": 2}) == "an object with a, b"
-    assert shown({}) == "an empty object"
-    assert shown([1, 2]) == "a list of 2"
-    assert shown(2.5) == "2.5"
-    assert shown(10**5000) == "a very long number"
+    assert format_json_value(None) == "null"
+    assert format_json_value(True) == "true"
+    assert format_json_value(False) == "false"
+    assert format_json_value("five") == 'the text "five"'
+    assert format_json_value({"a": 1, "b": 2}) == "an object with a, b"
+    assert format_json_value({}) == "an empty object"
+    assert format_json_value([1, 2]) == "a list of 2"
+    assert format_json_value(2.5) == "2.5"
+    assert format_json_value(10**5000) == "a very long number"
 
 
 def test_long_text_is_shortened_with_its_length():
-    assert shortened("x" * 1000) == "x" * 60 + "… (1000 characters)"
+    assert shorten_json_text("x" * 1000) == "x" * 60 + "… (1000 characters)"
 
 
 def test_narrowing():

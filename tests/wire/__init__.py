@@ -6,7 +6,7 @@
 A script is a list of replies, or a function of each request that returns one. It misbehaves as told: see `script`.
 """
 
-from wire.asking import ADD, ask, calls_in, collect, hear, request, said, text_in, thinking_in
+from wire.requests import ADD, ask, calls_in, collect, hear, request, said, text_in, thinking_in
 from wire.script import (
     Answer,
     Raw,

@@ -5,7 +5,7 @@ import random
 import zipfile
 from pathlib import Path
 
-from treadle.models.catalogue import HubFile, LocalModel, Source, WheelPart, Wheels
+from treadle.models.downloads.catalogue import HubFile, LocalModel, Source, WheelPart, Wheels
 
 HUB_PATH = "/some/repository/resolve/main/tiny.gguf"
 

@@ -259,13 +259,13 @@ async def _happen(control: Control, line: _Line) -> None:
 
 def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name: str = "wired", **settings: Any) -> Any:
     """The Treadle model that speaks this wire to this server."""
-    from treadle.models.anthropic import Anthropic
-    from treadle.models.aws import Credentials
-    from treadle.models.bedrock import Bedrock
-    from treadle.models.google import Google
-    from treadle.models.ollama import Ollama
-    from treadle.models.openai import OpenAI
-    from treadle.models.responses import Responses
+    from treadle.models.wires.anthropic import Anthropic
+    from treadle.models.wires.aws_auth import AwsCredentials
+    from treadle.models.wires.bedrock import Bedrock
+    from treadle.models.wires.google import Google
+    from treadle.models.wires.ollama import Ollama
+    from treadle.models.wires.openai import OpenAI
+    from treadle.models.wires.responses import Responses
 
     match wire:
         case "openai":
@@ -279,7 +279,7 @@ def model(server: WireServer, wire: str = "openai", *, stream: bool = True, name
         case "google":
             return Google(name, base_url=server.url, api_key="test-key", stream=stream, **settings)
         case "bedrock":
-            given = {"region": "us-east-1", "credentials": Credentials("AKIDEXAMPLE", "test-key"), **settings}
+            given = {"region": "us-east-1", "credentials": AwsCredentials("AKIDEXAMPLE", "test-key"), **settings}
             return Bedrock(name, base_url=server.url, stream=stream, **given)
         case unknown:
             raise ValueError(f"no wire called {unknown!r}")

@@ -12,7 +12,7 @@ from bench.bfcl.routes import Ask
 from bench.bfcl.where import MOST_TOKENS, Where
 from bench.bfcl.world import ROUNDS, World
 from treadle import Agent, Call, CallRecord, Discovery, Limits, Message, Options, RunContext, RunResult, Tool
-from treadle.core.messages import Text, person
+from treadle.core.messages import Text, person_message
 from treadle.core.requests import ToolSpec
 
 
@@ -105,4 +105,4 @@ def _succeeded(result: RunResult[str]) -> RunResult[str]:
 
 
 def _message(said: Said) -> Message:
-    return person(said["content"]) if said["role"] == "user" else Message("model", (Text(said["content"]),))
+    return person_message(said["content"]) if said["role"] == "user" else Message("model", (Text(said["content"]),))

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import pytest
 
-from treadle import agent_of
+from treadle import assistant_agent
 from treadle.testing import calls, check_assistant, throwaway_host
 from treadle_almanac import ALMANAC
 from treadle_almanac.sky import moon_of, sun_of
@@ -62,4 +62,4 @@ def test_a_model_can_look_days_up():
 
 
 async def _asked(host):
-    return await agent_of(ALMANAC, host, await host.model()).run("Is the moon full on 3 March 2026?")
+    return await assistant_agent(ALMANAC, host, await host.model()).run("Is the moon full on 3 March 2026?")

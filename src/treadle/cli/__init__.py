@@ -1,1 +1,1 @@
-"""The command line: one module a command, imported when it is used. `main` is the way in."""
+"""The command line: one module per command in `commands`, imported when it is used. `main` is the entry point."""

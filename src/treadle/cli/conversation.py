@@ -1,4 +1,4 @@
-"""A conversation over one run: what `ask` and `chat` have in common."""
+"""A conversation over one run, shared by `ask` and `chat`."""
 
 import argparse
 import re
@@ -7,33 +7,33 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.app.agent import Agent
-from treadle.app.home import open_home
-from treadle.app.session import AssistantSession, on_behalf_of
-from treadle.cli.agents import build, caller_of, with_model
-from treadle.cli.choices import Chosen, chosen_for, chosen_from
-from treadle.cli.face import Face
-from treadle.cli.turn import Result, take_turn
+from treadle.agent.agent import Agent
+from treadle.agent.session import AssistantSession, caller_arguments
+from treadle.cli.agent_options import AgentOptions, options_from_args, options_of_run
+from treadle.cli.agents import build_agent, caller_of, ensure_model
+from treadle.cli.turn import TurnResult, take_turn
+from treadle.cli.ui.display import Display
 from treadle.core.errors import RunNotFound, SettingsError
 from treadle.core.media import Attachment, attachment_from_path
 from treadle.core.messages import Message
 from treadle.core.requests import Usage
 from treadle.engine.engine import new_run_id
 from treadle.engine.setup import Caller
+from treadle.home import open_home
 from treadle.loop.state import replay
 from treadle.stores.journal import MemoryJournal
 
-_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+_RUN_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 
 
 class Conversation:
-    """An agent, the run it talks in, and where that is kept."""
+    """An agent, the run it talks in, and the journal of that run."""
 
     def __init__(
         self,
         agent: Agent[str],
-        chosen: Chosen,
-        face: Face,
+        chosen: AgentOptions,
+        face: Display,
         *,
         run_id: str,
         caller: Caller = Caller(),  # noqa: B008 - frozen
@@ -52,9 +52,9 @@ class Conversation:
         self._attached = attached  # what goes with the first message
         self._journal = True if kept else MemoryJournal()
 
-    async def ask(self, prompt: str) -> Result:
-        """Say something, and show what comes of it."""
-        caller, history = await self._began(prompt)
+    async def ask(self, prompt: str) -> TurnResult:
+        """Send a prompt, and show the result."""
+        caller, history = await self._begin_turn(prompt)
         asked = [prompt, *self._attached] if self._attached else prompt
         result = await take_turn(
             self.agent,
@@ -67,7 +67,7 @@ class Conversation:
                 history=history,
                 watchers=watchers,
                 origin=self._chosen.origin,
-                **on_behalf_of(caller),
+                **caller_arguments(caller),
             ),
         )
         self._attached = ()
@@ -75,8 +75,8 @@ class Conversation:
         self.turns += 1
         return result
 
-    async def _began(self, prompt: str) -> tuple[Caller, Sequence[Message]]:
-        """On whose behalf it is asked, and what was said before. Where the assistant keeps conversations, it begins a new run."""
+    async def _begin_turn(self, prompt: str) -> tuple[Caller, Sequence[Message]]:
+        """Return the caller and the earlier messages. If the assistant stores conversations itself, each turn starts a new run."""
         if self._session is None:
             return self._caller, ()
         if self._session.has_own_history and self.turns:
@@ -85,35 +85,38 @@ class Conversation:
         return await self._session.caller(), await self._session.begin(self.run_id, prompt) if begins else ()
 
     def start_afresh(self, context: Mapping[str, Any] | None = None) -> None:
-        """Go on in a new run; in another context, where one is given."""
+        """Continue in a new run; in another context, if one is given."""
         self.run_id, self.usage, self.turns = new_run_id(), Usage(), 0
         if context is not None and self._session is not None:
             self._session = AssistantSession(self._session.assistant, self._session.host, context)
             self._chosen = replace(self._chosen, about=dict(context))
 
 
-async def begin(args: argparse.Namespace, face: Face, name: str) -> Conversation:
-    """The conversation that the options describe. One that is continued has the agent it began with, where options say nothing."""
+async def open_conversation(args: argparse.Namespace, face: Display, name: str) -> Conversation:
+    """Open the conversation that the options describe.
+
+    A continued one has the agent it started with, where the options don't say otherwise.
+    """
     kept = not args.no_journal
     if args.run_id and not kept:
         raise SettingsError("--run-id names a run that is kept, and --no-journal keeps none; leave one of them out.")
     attached = [attachment_from_path(file) for file in args.attach or ()]
-    chosen = chosen_from(args, await _before(args.run_id) if args.run_id else None)
+    chosen = options_from_args(args, await _options_of_run(args.run_id) if args.run_id else None)
     if not kept and face.approver is None:  # nobody could answer later
         chosen = replace(chosen, attended=False)
-    chosen = await with_model(chosen, face)
+    chosen = await ensure_model(chosen, face)
     user = args.user or ""
-    agent, caller = build(chosen, face, name, user), await caller_of(chosen, face, user)
+    agent, caller = build_agent(chosen, face, name, user), await caller_of(chosen, face, user)
     return Conversation(agent, chosen, face, run_id=args.run_id or new_run_id(), caller=caller, kept=kept, attached=attached)
 
 
-async def _before(run_id: str) -> Chosen | None:
-    """What the run was begun with, if there is such a run and it was begun here."""
+async def _options_of_run(run_id: str) -> AgentOptions | None:
+    """Return the options that the run was started with, if there is such a run and the CLI started it."""
     home = open_home()
     try:
         entries = await home.journal.read(run_id) if home.database.exists() else []
     except RunNotFound:
         entries = []
-    if not entries and _ID.fullmatch(run_id) is None:
+    if not entries and _RUN_ID.fullmatch(run_id) is None:
         raise SettingsError(f"{run_id!r} can't be the name of a run: use up to 100 letters, digits, `_` and `-`.")
-    return chosen_for(run_id, replay(entries).opened)
+    return options_of_run(run_id, replay(entries).opened)

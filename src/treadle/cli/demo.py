@@ -1,6 +1,6 @@
-"""A demonstration that needs no model and no key: a small shop, its tools, and a scripted model that goes by simple rules.
+"""A demo that needs no model and no key: a small shop, its tools, and a scripted model that follows simple rules.
 
-Everything else is real: the engine, the policy, approvals, the journal. The shop's shelves are in `shop.json`.
+Everything else is real: the engine, the policy, approvals, the journal. The shop's items are in `shop.json`.
 """
 
 import asyncio
@@ -19,52 +19,52 @@ from treadle.core.errors import ToolProblem
 from treadle.core.messages import History, text_of
 from treadle.core.requests import Delta, Request, TextDelta, Usage
 from treadle.guard.policy import deny
-from treadle.models.scripted import Answer, Asked, Scripted
+from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply
 from treadle.tools.tool import tool
 
-MOST_REPLIES = 10_000
+MAX_REPLIES = 10_000
 
 
-class Item(Struct):
-    """What is on a shelf."""
+class ShopItem(Struct):
+    """An item of the shop."""
 
     plural: str
     stock: int
     price: float
 
 
-class Shop(Struct):
-    """What `shop.json` says, and what has been ordered since."""
+class DemoShop(Struct):
+    """The contents of `shop.json`, and the orders since."""
 
-    items: dict[str, Item]
+    items: dict[str, ShopItem]
     suggestions: list[str]
 
-    def item(self, name: str) -> Item:
-        """One article; `ToolProblem` where there is none."""
+    def item(self, name: str) -> ShopItem:
+        """Return one item; raises `ToolProblem` if there is none."""
         found = self.items.get(name) or next((item for item in self.items.values() if item.plural == name), None)
         if found is None:
             raise ToolProblem(f"There is no {name}; there are {', '.join(self.items)}.")
         return found
 
 
-def open_shop() -> Shop:
-    """The shop as it is every morning."""
-    return msgspec.json.decode(Path(__file__).with_name("shop.json").read_bytes(), type=Shop)
+def load_shop() -> DemoShop:
+    """Load the shop in its initial state."""
+    return msgspec.json.decode(Path(__file__).with_name("shop.json").read_bytes(), type=DemoShop)
 
 
-def parts() -> dict[str, Any]:
-    """What the demonstration's agent is made of."""
-    shop = open_shop()
-    reply = _Rules(shop, pause=0.02 if sys.stdout.isatty() else 0.0)
+def demo_agent_parts() -> dict[str, Any]:
+    """Return the parts of the demo's agent."""
+    shop = load_shop()
+    reply = _ScriptedReplies(shop, pause=0.02 if sys.stdout.isatty() else 0.0)
     return {
-        "model": Scripted(*[reply] * MOST_REPLIES, name="scripted:demo", chunk=12),
+        "model": Scripted(*[reply] * MAX_REPLIES, name="scripted:demo", chunk=12),
         "tools": shop_tools(shop),
         "policy": [deny("order", where={"count": "> 100"}, reason="The shop never orders more than 100 at a time.")],
     }
 
 
-def shop_tools(shop: Shop) -> list[Any]:
-    """The shop's tools."""
+def shop_tools(shop: DemoShop) -> list[Any]:
+    """Return the shop's tools."""
 
     @tool(effect="read")
     async def stock(item: str) -> int:
@@ -91,60 +91,62 @@ def shop_tools(shop: Shop) -> list[Any]:
 # the model
 
 
-class _Rules:
-    """Replies by what the person said last, and by what the tools have returned since."""
+class _ScriptedReplies:
+    """Model that replies by the last user message and by the tool results since."""
 
-    def __init__(self, shop: Shop, pause: float) -> None:
+    def __init__(self, shop: DemoShop, pause: float) -> None:
         self._shop = shop
         self._pause = pause
 
-    def __call__(self, request: Request) -> Answer | AsyncIterator[Delta]:
+    def __call__(self, request: Request) -> ScriptedReply | AsyncIterator[Delta]:
         said, asked, results = _last_turn(request.history)
-        answer = self._after(asked, results) if results else self._first(said.lower())
-        answer = msgspec.structs.replace(answer, usage=_usage(request, answer))
-        return _slowly(answer, self._pause) if self._pause else answer
+        answer = self._reply_to_results(asked, results) if results else self._first_reply(said.lower())
+        answer = msgspec.structs.replace(answer, usage=_estimate_usage(request, answer))
+        return _stream_slowly(answer, self._pause) if self._pause else answer
 
-    def _first(self, said: str) -> Answer:
+    def _first_reply(self, said: str) -> ScriptedReply:
         items = [name for name, item in self._shop.items.items() if re.search(rf"\b({name}|{item.plural})\b", said)]
         if re.search(r"\b(order|buy|restock|get)\b", said):
-            return self._order(items, said)
+            return self._order_items(items, said)
         if items or re.search(r"\b(stock|shelf|price|cost|how many)\b", said):
-            looked_up = [Asked(name, {"item": item}) for item in items or list(self._shop.items) for name in ("stock", "price")]
-            return Answer("I'll look at the shelf and at the price list.", tuple(looked_up))
+            looked_up = [
+                ScriptedCall(name, {"item": item}) for item in items or list(self._shop.items) for name in ("stock", "price")
+            ]
+            return ScriptedReply("I'll look at the shelf and at the price list.", tuple(looked_up))
         tries = "\n".join([f"  {line}" for line in self._shop.suggestions])
-        return Answer(f"I am a scripted model and know only this shop. Try one of these:\n{tries}")
+        return ScriptedReply(f"I am a scripted model and know only this shop. Try one of these:\n{tries}")
 
-    def _order(self, items: list[str], said: str) -> Answer:
+    def _order_items(self, items: list[str], said: str) -> ScriptedReply:
         item = items[0] if items else "kettle"
         count = next(iter(re.findall(r"\d+", said)), "5")[:6]
         # Almost JSON, as some models write it: single quotes and a comma too many.
         arguments = f"{{'item': '{item}', 'count': {int(count)},}}"
-        return Answer("I'll place the order; that needs a person's approval.", (Asked("order", arguments),))
+        return ScriptedReply("I'll place the order; that needs a person's approval.", (ScriptedCall("order", arguments),))
 
-    def _after(self, asked: dict[str, Call], results: list[Result]) -> Answer:
+    def _reply_to_results(self, asked: dict[str, Call], results: list[Result]) -> ScriptedReply:
         ordered = [result for result in results if result.name == "order"]
         if ordered:
-            return Answer(_about_order(ordered[-1]))
+            return ScriptedReply(_describe_order(ordered[-1]))
         found: dict[str, dict[str, Any]] = {}
         for result in results:
             found.setdefault(str(asked[result.call_id].arguments.get("item", "")), {})[result.name] = result.data
-        return Answer(" ".join([self._about_item(item, values) for item, values in found.items()]))
+        return ScriptedReply(" ".join([self._describe_item(item, values) for item, values in found.items()]))
 
-    def _about_item(self, name: str, values: dict[str, Any]) -> str:
+    def _describe_item(self, name: str, values: dict[str, Any]) -> str:
         item = self._shop.items.get(name)
         words = name if item is None else item.plural
         stock, price = values.get("stock"), values.get("price")
         return f"We have {'?' if stock is None else stock} {words} at ${nan if price is None else price:.2f} each."
 
 
-def _about_order(result: Result) -> str:
+def _describe_order(result: Result) -> str:
     if result.problem is None:
         return f"Done: {result.content}"
     return f"I didn't order anything. {result.content}"
 
 
 def _last_turn(history: History) -> tuple[str, dict[str, Call], list[Result]]:
-    """What the person said last, and the calls and results since."""
+    """Return the last user message, and the calls and results since."""
     said, asked, results = "", dict[str, Call](), list[Result]()
     for message in history:
         if message.role == "person":
@@ -154,14 +156,14 @@ def _last_turn(history: History) -> tuple[str, dict[str, Call], list[Result]]:
     return said, asked, results
 
 
-def _usage(request: Request, answer: Answer) -> Usage:
-    """As a real model would count, roughly: four characters a token."""
+def _estimate_usage(request: Request, answer: ScriptedReply) -> Usage:
+    """Estimate usage as a real model would report it: four characters per token."""
     wrote = len(answer.text) + sum(len(str(call.arguments)) for call in answer.calls)
     return Usage(requests=1, input_tokens=request.history.size // 4 + 60, output_tokens=wrote // 4 + 1)
 
 
-async def _slowly(answer: Answer, pause: float) -> AsyncIterator[Delta]:
-    """Word by word, so that a person sees it stream."""
+async def _stream_slowly(answer: ScriptedReply, pause: float) -> AsyncIterator[Delta]:
+    """Yield the answer word by word, so that a person sees it stream."""
     for word in re.findall(r"\s*\S+", answer.text):
         yield TextDelta(word)
         await asyncio.sleep(pause)

@@ -1,4 +1,4 @@
-"""What the command line lends to assistants; and the agent that is made of one, with what a person typed beside it."""
+"""The `Host` that the command line gives to assistants, and agents made from an assistant and the typed options."""
 
 import os
 import subprocess
@@ -9,39 +9,39 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from treadle.app.agent import Agent
-from treadle.app.assistant import Assistant, Host
-from treadle.app.assistants import assistant
-from treadle.app.home import open_home
-from treadle.app.session import AssistantSession
-from treadle.app.talk import Slash
-from treadle.cli.agents import model_from, shown, with_model
-from treadle.cli.choices import Chosen, TypedCall, chosen_from
+from treadle.agent.agent import Agent
+from treadle.agent.session import AssistantSession
+from treadle.agent.talk import SlashCommand
+from treadle.cli.agent_options import AgentOptions, TypedCall, options_from_args
+from treadle.cli.agents import ensure_model, model_from_options, with_loading_progress
 from treadle.cli.conversation import Conversation
-from treadle.cli.face import Face
-from treadle.cli.lines import lines
-from treadle.cli.report import code_of_call
-from treadle.cli.talking import After, converse
-from treadle.cli.telling import Teller
+from treadle.cli.ui.display import Display
+from treadle.cli.ui.event_printer import EventPrinter
+from treadle.cli.ui.repl import AfterTurn, run_repl
+from treadle.cli.ui.report import call_exit_code
+from treadle.cli.ui.stdin import make_line_reader
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Model
 from treadle.engine.engine import new_run_id
-from treadle.guard.policy import policy_from
+from treadle.guard.policy import parse_policy
+from treadle.home import open_home
+from treadle.plugins.assistant import Assistant, Host
+from treadle.plugins.assistants import get_assistant
 
 
 def host_for_command(args: Namespace, assistant: str = "") -> Host:
-    """For a command of an assistant. Of what was typed, only the options that all of them have are looked at."""
+    """Return the host for a command of an assistant. Of the arguments, only the options that all commands share are read."""
     typed = {name: getattr(args, name) for name in ("model", "base_url", "dialect", "user", "yes", "quiet")}
     common = Namespace(**typed, assistant=assistant)
-    face, chosen = Face(common), chosen_from(common)
+    face, chosen = Display(common), options_from_args(common)
 
     found: list[Model] = []
 
     async def model() -> Model:
         nonlocal chosen
         if not found:  # the same one each time: it may be large, or remember what it has said
-            chosen = await with_model(chosen, face)
-            found.append(shown(model_from(chosen), face))
+            chosen = await ensure_model(chosen, face)
+            found.append(with_loading_progress(model_from_options(chosen), face))
         return found[0]
 
     return Host(
@@ -50,35 +50,35 @@ def host_for_command(args: Namespace, assistant: str = "") -> Host:
         args.user or "",
         face.screen,
         face.approver,
-        watcher=None if face.quiet else Teller(face.screen, says=False),
+        watcher=None if face.quiet else EventPrinter(face.screen, says=False),
         origin={name: typed[name] for name in ("base_url", "dialect") if typed[name]},
-        detach=detach,
+        detach=start_detached,
         remember=lambda about: replace(chosen, about=about).origin,
-        talk=lambda session, agent: Talking(session, agent, chosen, face),
+        talk=lambda session, agent: AssistantConversation(session, agent, chosen, face),
         dialect=chosen.dialect,
     )
 
 
-class Talking(Conversation):
-    """A conversation that an assistant's command holds. Its run can be resumed like any other of the assistant."""
+class AssistantConversation(Conversation):
+    """A conversation held by an assistant's command. Its run can be resumed like any other run of the assistant."""
 
-    def __init__(self, session: AssistantSession, agent: Agent[Any], chosen: Chosen, face: Face) -> None:
+    def __init__(self, session: AssistantSession, agent: Agent[Any], chosen: AgentOptions, face: Display) -> None:
         about = dict(session.host.about)
         super().__init__(agent, replace(chosen, about=about), face, run_id=new_run_id(), kept=True, session=session)
 
     async def call(self, name: str, arguments: Mapping[str, Any], message: str) -> int:
-        """Have one call made; when the run is resumed, the same one is meant."""
+        """Make one call; resuming the run makes the same call."""
         self._chosen = replace(self._chosen, call=TypedCall(name, dict(arguments)))
         self.face.form = "result"
-        return code_of_call(await self.ask(message))
+        return call_exit_code(await self.ask(message))
 
-    async def converse(self, slashes: Mapping[str, Slash] = {}, after: After | None = None) -> int:
+    async def converse(self, slashes: Mapping[str, SlashCommand] = {}, after: AfterTurn | None = None) -> int:
         """Answer lines until there are no more."""
-        return await converse(self, self.face, lines(self.face.is_interactive), slashes, after)
+        return await run_repl(self, self.face, make_line_reader(self.face.is_interactive), slashes, after)
 
 
-def detach(words: Sequence[str]) -> None:
-    """A command in a session of its own, which no closing of this terminal ends."""
+def start_detached(words: Sequence[str]) -> None:
+    """Start a command in its own session, so that closing this terminal doesn't end it."""
     with open(os.devnull, "r+b") as nothing:  # noqa: PTH123 - a device
         subprocess.Popen(  # noqa: S603 - ourselves
             [sys.executable, "-P", "-m", "treadle.cli.main", *words],  # nothing in this folder is imported: it may be a stranger's
@@ -89,31 +89,36 @@ def detach(words: Sequence[str]) -> None:
         )
 
 
-def assisted(chosen: Chosen, face: Face, user: str, **how: Any) -> Agent[str]:
-    """The assistant that was chosen. Tools, rules and instructions that were typed are added to its own; limits replace its own."""
-    model = shown(model_from(chosen), face)
-    session = session_of(chosen, face, user, model)
+def agent_from_options(chosen: AgentOptions, face: Display, user: str, **how: Any) -> Agent[str]:
+    """Build the chosen assistant's agent.
+
+    Typed tools, rules and instructions are added to its own; typed limits replace its own.
+    """
+    model = with_loading_progress(model_from_options(chosen), face)
+    session = session_from_options(chosen, face, user, model)
     return session.agent(
         model,
         instructions=chosen.instructions,
-        policy=policy_with(session.assistant.configured(session.host), chosen),
+        policy=merge_policy(session.assistant.configured(session.host), chosen),
         limits=chosen.limits,
         dialect=chosen.dialect,
         **how,
     )
 
 
-def session_of(chosen: Chosen, face: Face, user: str, model: Model) -> AssistantSession:
-    """The assistant that was chosen, for whoever typed this."""
+def session_from_options(chosen: AgentOptions, face: Display, user: str, model: Model) -> AssistantSession:
+    """Return a session of the chosen assistant for this user."""
 
     async def same() -> Model:
         return model
 
-    return AssistantSession(assistant(chosen.assistant), Host(open_home(), same, user, approver=face.approver, about=chosen.about))
+    return AssistantSession(
+        get_assistant(chosen.assistant), Host(open_home(), same, user, approver=face.approver, about=chosen.about)
+    )
 
 
-def policy_with(made: Assistant, chosen: Chosen) -> Any:
-    """Its rules, with those that were typed among them: deny beats ask beats allow, whoever said it."""
+def merge_policy(made: Assistant, chosen: AgentOptions) -> Any:
+    """Merge the assistant's rules with the typed ones: deny beats ask beats allow, wherever a rule comes from."""
     if not chosen.policy:
         return made.policy
     own = () if made.policy is None else made.policy
@@ -122,4 +127,4 @@ def policy_with(made: Assistant, chosen: Chosen) -> Any:
             f"The assistant {made.name} judges by a policy of its own, to which no rules can be added; "
             "leave --allow, --ask, --deny and --policy out."
         )
-    return policy_from(chosen.policy, own)
+    return parse_policy(chosen.policy, own)

@@ -1,6 +1,6 @@
-"""The way in: reads what was typed, imports the command that was asked for, and turns what goes wrong into a sentence.
+"""Entry point: parses the arguments, imports the requested command, and turns errors into a one-line message.
 
-Nothing else is imported here, so that help is there at once.
+Nothing else is imported here, so that help appears at once.
 """
 
 import argparse
@@ -8,38 +8,38 @@ import os
 import sys
 from collections.abc import Callable
 
-from treadle.cli.codes import FAILED, FINE, INTERRUPTED, UNREAD, USAGE
-from treadle.cli.names import names_of_assistants
-from treadle.cli.options import COMMANDS, parser
-from treadle.cli.overview import ENVIRONMENT, EXIT_CODES, overview
+from treadle.cli.assistant_names import list_assistant_names
+from treadle.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, OK, USAGE
+from treadle.cli.options import COMMANDS, build_parser
+from treadle.cli.overview import ENVIRONMENT, EXIT_CODES, format_overview
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Carry a command out; its exit code."""
+    """Run a command and return its exit code."""
     _prepare_streams()
-    words = [_text(word) for word in (sys.argv[1:] if argv is None else argv)]
+    words = [_decode_argument(word) for word in (sys.argv[1:] if argv is None else argv)]
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     name = next((word for word in words if not word.startswith("-")), "")
-    if words[-1:] == ["--help"] and name in TOPICS:
-        return _carry_out(lambda: _print(TOPICS[name]))
+    if words[-1:] == ["--help"] and name in HELP_TOPICS:
+        return _run_guarded(lambda: _print_help(HELP_TOPICS[name]))
     if not name and (not words or words[0] in ("-h", "--help", "--")):
-        return _carry_out(lambda: _print(overview(names_of_assistants()), to_stderr=words[:1] in ([], ["--"])))
-    if name and name not in OWN:
-        return _carry_out(lambda: _brought(words, name))
-    args = parser().parse_args(words)
+        return _run_guarded(lambda: _print_help(format_overview(list_assistant_names()), to_stderr=words[:1] in ([], ["--"])))
+    if name and name not in BUILTIN_COMMANDS:
+        return _run_guarded(lambda: _run_plugin_command(words, name))
+    args = build_parser().parse_args(words)
     if args.version:
         args.command, args.json = "version", False
-    return _carry_out(lambda: _command(args))
+    return _run_guarded(lambda: _run_builtin(args))
 
 
-def _print(text: str, *, to_stderr: bool = False) -> int:
+def _print_help(text: str, *, to_stderr: bool = False) -> int:
     print(text, end="", file=sys.stderr if to_stderr else sys.stdout)
-    return USAGE if to_stderr else FINE
+    return USAGE if to_stderr else OK
 
 
-def _carry_out(command: Callable[[], int]) -> int:
-    """The command, with whatever it raises made into a sentence."""
+def _run_guarded(command: Callable[[], int]) -> int:
+    """Run the command, and turn whatever it raises into a message and an exit code."""
     try:
         code = command()
         sys.stdout.flush()
@@ -47,32 +47,32 @@ def _carry_out(command: Callable[[], int]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered must not complain either
-        return UNREAD
+        return BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - the last one to hear of it; a person gets a sentence, never a traceback
-        return _complain(error)
+        return _print_error(error)
     return code
 
 
-def _command(args: argparse.Namespace) -> int:
+def _run_builtin(args: argparse.Namespace) -> int:
     from importlib import import_module
 
-    return import_module(f"treadle.cli.{HOMES.get(args.command, args.command)}").run(args)
+    return import_module(f"treadle.cli.commands.{COMMAND_MODULES.get(args.command, args.command)}").run(args)
 
 
-def _brought(words: list[str], name: str) -> int:
-    """A command of an assistant, or nobody's."""
-    from treadle.cli.brought import run
+def _run_plugin_command(words: list[str], name: str) -> int:
+    """Run a command of an assistant, or report that there is none."""
+    from treadle.cli.plugin_commands import run
 
     return run(words, name)
 
 
-OWN = frozenset(entry[0] for entry in COMMANDS)
-TOPICS = {"environment": f"{EXIT_CODES}\n{ENVIRONMENT}", "exit-codes": EXIT_CODES}
-HOMES = {"approve": "approvals", "deny": "approvals", "settle": "approvals"}  # commands that share a module
+BUILTIN_COMMANDS = frozenset(entry[0] for entry in COMMANDS)
+HELP_TOPICS = {"environment": f"{EXIT_CODES}\n{ENVIRONMENT}", "exit-codes": EXIT_CODES}
+COMMAND_MODULES = {"approve": "approvals", "deny": "approvals", "settle": "approvals"}  # commands that share a module
 
 
-def _complain(error: Exception) -> int:
-    from treadle.cli.render import clean
+def _print_error(error: Exception) -> int:
+    from treadle.cli.ui.render import clean_for_terminal
     from treadle.core.errors import SettingsError, TreadleError
 
     if os.environ.get("TREADLE_DEBUG"):
@@ -82,12 +82,12 @@ def _complain(error: Exception) -> int:
     words = str(error)
     if not isinstance(error, TreadleError | OSError):
         words = f"{type(error).__name__}: {error} (unexpected; TREADLE_DEBUG=1 shows where)"
-    print(f"treadle: {clean(words)}", file=sys.stderr)
+    print(f"treadle: {clean_for_terminal(words)}", file=sys.stderr)
     return USAGE if isinstance(error, SettingsError) else FAILED
 
 
 def _prepare_streams() -> None:
-    """Streams that take any text, also where a stream was closed before we began."""
+    """Make the standard streams accept any text, even if a stream was closed before the process started."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -96,8 +96,8 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _text(word: str) -> str:
-    """A word of the command line as text, also where its bytes were none."""
+def _decode_argument(word: str) -> str:
+    """Return an argument as text, even if its bytes aren't valid text."""
     return word.encode(errors="surrogateescape").decode(errors="replace")
 
 

@@ -106,7 +106,7 @@ treadle help COMMAND shows a command's options; treadle help environment the var
 """
 
 
-def overview(assistants: Sequence[str] = ()) -> str:
+def format_overview(assistants: Sequence[str] = ()) -> str:
     """Return the text of `treadle --help`; `assistants` are the names of all that are installed."""
     width = max(len(names) for _, rows in GROUPS for names, _ in rows)
     lines = [_HEAD]

@@ -1,14 +1,13 @@
-"""What can be typed about workers: what they are to carry out, how many runs at once, and what begins by the clock."""
+"""Options of `treadle submit`, `treadle worker` and `treadle schedules`."""
 
 import argparse
 
-from treadle.app.reserved import add_model_options
-from treadle.cli.commands import Entry, Parser, add_commands
-from treadle.cli.numbers import count, number
+from treadle.cli.parser import CommandEntry, CommandParser, add_commands, integer_from, number_from
+from treadle.settings.reserved import add_model_options
 
 
-def submit_options(command: Parser) -> None:
-    """What can be typed after `treadle submit`."""
+def submit_options(command: CommandParser) -> None:
+    """Add the options of `treadle submit`."""
     command.add_argument("message", nargs="*", metavar="MESSAGE", help="what to ask; - stands for what comes on stdin")
     command.add_argument("-a", "--assistant", metavar="NAME", help="whom to ask; `treadle assistants` lists them")
     add_model_options(command.add_argument)
@@ -24,30 +23,32 @@ def submit_options(command: Parser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
-def worker_options(command: Parser) -> None:
-    """What can be typed after `treadle worker`."""
-    command.add_argument("--at-once", type=count(1), metavar="N", help="runs at the same time (default: worker.at_once, else 4)")
+def worker_options(command: CommandParser) -> None:
+    """Add the options of `treadle worker`."""
+    command.add_argument(
+        "--at-once", type=integer_from(1), metavar="N", help="runs at the same time (default: worker.at_once, else 4)"
+    )
     words = "seconds of silence after which others take its runs over (default: worker.lease, else 10)"
-    command.add_argument("--lease", type=number(0.5), metavar="S", help=words)
+    command.add_argument("--lease", type=number_from(0.5), metavar="S", help=words)
     command.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
 
 
-def schedules_options(command: Parser) -> None:
-    """What can be typed after `treadle schedules`."""
+def schedules_options(command: CommandParser) -> None:
+    """Add the options of `treadle schedules`."""
     command.add_argument("--json", action="store_true", help="print JSON")
     add_commands(command, "ACTION", SCHEDULE_ACTIONS)
 
 
-def _list(action: Parser) -> None:
+def _list_options(action: CommandParser) -> None:
     action.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
 
 
-def _remove(action: Parser) -> None:
+def _remove_options(action: CommandParser) -> None:
     action.add_argument("name", metavar="NAME", help="the schedule's name")
-    _list(action)
+    _list_options(action)
 
 
-SCHEDULE_ACTIONS: tuple[Entry, ...] = (
-    ("list", "list what begins by the clock, and when it is next due", "The same as `treadle schedules` alone.", _list),
-    ("remove", "remove one; what it has begun goes on", "", _remove),
+SCHEDULE_ACTIONS: tuple[CommandEntry, ...] = (
+    ("list", "list what begins by the clock, and when it is next due", "The same as `treadle schedules` alone.", _list_options),
+    ("remove", "remove one; what it has begun goes on", "", _remove_options),
 )

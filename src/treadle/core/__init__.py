@@ -1,1 +1,1 @@
-"""The words of Treadle: values, errors and seams. Nothing here does any work; read `messages` first, then `seams`."""
+"""The vocabulary of Treadle: values, errors and protocols. Nothing here does any work; read `messages` first, then `seams`."""

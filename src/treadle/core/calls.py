@@ -1,6 +1,6 @@
-"""A call on its way: as the model wrote it, as it was read, what was decided about it, what came back.
+"""A call at each stage: as the model wrote it, as it was read, the verdict, and the result.
 
-Values only. Reading a written call is `tools.validate`, deciding is `guard.policy`, carrying it out is `engine.perform`.
+Values only. Reading a written call is in `tools.validate`, judging in `guard.policy`, execution in `engine.perform`.
 """
 
 from typing import Any, Literal
@@ -33,9 +33,9 @@ ProblemKind = Literal[
 
 
 class Opaque(Struct, frozen=True, tag_field="part", tag="opaque"):
-    """Data of a provider that nobody here interprets: a reasoning item, a thought signature, a block of a server's own tool.
+    """Provider data that isn't interpreted here: a reasoning item, a thought signature, a block of a server's own tool.
 
-    `json` goes back byte for byte in the next request on the same `wire`, and is left out on any other.
+    `json` is sent back byte for byte in the next request on the same `wire`, and is left out on any other.
     """
 
     wire: str
@@ -43,9 +43,9 @@ class Opaque(Struct, frozen=True, tag_field="part", tag="opaque"):
 
 
 class Written(Struct, frozen=True, tag_field="part", tag="written", omit_defaults=True):
-    """A call as the model wrote it: `text` is meant to be a JSON object. `cut` says that the reply ended inside it.
+    """A call as the model wrote it: `text` should be a JSON object. `cut` says that the reply ended inside it.
 
-    `problem` is what the model is told of one that can't be carried out as it was written.
+    `problem` is the message to the model about a call that can't run as written.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Preview(Struct, frozen=True):
 
 
 class Media(Struct, frozen=True, tag_field="part", tag="media", omit_defaults=True):
-    """A picture, a recording or a document. Its bytes are kept once, by their hash, outside of the journal's lines (`Blobs`)."""
+    """A picture, a recording or a document. Its bytes are stored once, by their hash, outside the journal's lines (`Blobs`)."""
 
     media_type: str
     sha256: str
@@ -73,29 +73,29 @@ class Media(Struct, frozen=True, tag_field="part", tag="media", omit_defaults=Tr
 
     @property
     def kind(self) -> MediaKind:
-        """What models call it."""
-        return kind_of(self.media_type)
+        """The kind of media."""
+        return media_kind(self.media_type)
 
     @property
     def label(self) -> str:
-        """How it is named where it can't be shown: `[image diagram.png]`."""
-        return label_of(self.media_type, self.name)
+        """The label in place of media that can't be shown: `[image diagram.png]`."""
+        return media_label(self.media_type, self.name)
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a document of plain text, which any model can read as such."""
+        """Whether it is a plain text document, which any model can read as such."""
         return self.media_type.startswith("text/")
 
 
-def kind_of(media_type: str) -> MediaKind:
-    """What models call media of this type."""
+def media_kind(media_type: str) -> MediaKind:
+    """Return the kind of media of this type."""
     family = media_type.partition("/")[0]
     return "image" if family == "image" else "audio" if family == "audio" else "document"
 
 
-def label_of(media_type: str, name: str) -> str:
-    """How media are named where they can't be shown."""
-    return f"[{kind_of(media_type)} {name or media_type}]"
+def media_label(media_type: str, name: str) -> str:
+    """Return the label in place of media that can't be shown."""
+    return f"[{media_kind(media_type)} {name or media_type}]"
 
 
 class Call(Struct, frozen=True, tag_field="part", tag="call", omit_defaults=True):
@@ -138,7 +138,7 @@ class Allow(Struct, frozen=True, tag_field="verdict", tag="allow"):
 
 
 class Deny(Struct, frozen=True, tag_field="verdict", tag="deny"):
-    """The call does not run; the model reads `reason`. `problem` is the kind it gets as its result."""
+    """The call does not run; the model reads `reason`. `problem` is the kind of its result."""
 
     by: str = "default"
     reason: str = ""

@@ -1,6 +1,6 @@
-"""What a tool gets to know and may do while it runs: `RunContext`, the first parameter of a tool that wants it.
+"""The context of a running tool: `RunContext`, the first parameter of a tool that wants it.
 
-It carries no engine: the two things a tool can do through it (call another tool, report progress) are handed in.
+It holds no engine: the two things a tool can do through it (call another tool, report progress) are passed in.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -71,14 +71,14 @@ class RunContext(Generic[Deps]):
         self._run = run  # the engine's own, for agents that are tools of other agents
 
     def with_credentials(self, credentials: Mapping[str, str]) -> "RunContext[Deps]":
-        """The same call, with these credentials instead."""
+        """Return the same context with other credentials."""
         made = copy(self)
         made.credentials = credentials
         return made
 
     @property
     def words(self) -> str:
-        """What the model has said in the reply that asks for this call; it isn't in the history yet."""
+        """What the model has said in the reply that makes this call; it isn't in the history yet."""
         return text_of(self._parts)
 
     async def call(self, name: str, **arguments: Any) -> Any:
@@ -88,7 +88,7 @@ class RunContext(Generic[Deps]):
         return await self._call(name, arguments)
 
     def progress(self, text: str) -> None:
-        """Tell whoever watches how far this call has come."""
+        """Report the progress of this call to the watchers."""
         if self._progress is not None:
             self._progress(text)
 

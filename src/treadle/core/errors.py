@@ -52,11 +52,11 @@ class MissingKey(SettingsError):
 
 
 class BadTool(SettingsError):
-    """A function or description that can't be offered as a tool."""
+    """A function or description that can't be a tool."""
 
 
 class BadPrompt(SettingsError):
-    """A prompt that can't be asked, such as an empty one."""
+    """An invalid prompt, such as an empty one."""
 
 
 class BadMedia(SettingsError):
@@ -85,7 +85,7 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRefused(ModelError):
-    """The server understood and said no."""
+    """The server understood the request and rejected it."""
 
 
 class AllowanceSpent(ModelRefused):
@@ -97,11 +97,11 @@ class ToolsRefused(ModelRefused):
 
 
 class WrongWire(ModelRefused):
-    """This model is asked over another API of its provider: OpenAI's Responses instead of chat completions."""
+    """This model needs another API of its provider: OpenAI's Responses instead of chat completions."""
 
 
 class ContextTooLong(ModelRefused):
-    """More than the model can read."""
+    """More than the model's context."""
 
 
 class ReplyBroken(ModelError):
@@ -127,7 +127,7 @@ class RunNotFound(JournalError):
 
 
 class RunTaken(JournalError):
-    """Somebody else has written to this run since it was read."""
+    """Another process has written to this run since it was read."""
 
 
 class JournalDamaged(JournalError):
@@ -135,15 +135,15 @@ class JournalDamaged(JournalError):
 
 
 class MediaMissing(JournalError):
-    """The bytes of an image, a recording or a document aren't kept here."""
+    """The bytes of an image, a recording or a document aren't stored here."""
 
 
 class WrongKey(JournalError):
-    """It was encrypted with a key that isn't here."""
+    """It was encrypted with a key that isn't available."""
 
 
 class ContextNotFound(TreadleError):
-    """What a conversation is to be about, such as a project, isn't there, or isn't this person's."""
+    """The subject of a conversation, such as a project, doesn't exist, or isn't this user's."""
 
 
 class ApprovalError(TreadleError):

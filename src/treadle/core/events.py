@@ -1,4 +1,4 @@
-"""Passing notices about a run, for whoever watches. Nothing depends on their being seen; what must last is an entry."""
+"""Transient events of a run, for watchers. Nothing depends on their being received; what must last is an entry."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ class _Event(Struct, frozen=True, tag_field="event", kw_only=True):
 
 
 class RunStarted(_Event, frozen=True, tag="run_started"):
-    """A turn begins, or a run is taken up again."""
+    """A turn begins, or a run is resumed."""
 
     resumed: bool = False
 
 
 class ModelAsked(_Event, frozen=True, tag="model_asked"):
-    """A request goes out; `round` counts from 1."""
+    """A request is sent; `round` counts from 1."""
 
     round: int
     model: str
@@ -40,7 +40,7 @@ class ModelNoticed(_Event, frozen=True, tag="model_noticed"):
 
 
 class TextArrived(_Event, frozen=True, tag="text_arrived"):
-    """A piece of what the model says."""
+    """A piece of the model's text."""
 
     text: str
 
@@ -52,7 +52,7 @@ class OutputArrived(_Event, frozen=True, tag="output_arrived"):
 
 
 class ThinkingArrived(_Event, frozen=True, tag="thinking_arrived"):
-    """A piece of what the model thinks."""
+    """A piece of the model's thinking."""
 
     text: str
 
@@ -79,21 +79,21 @@ class CallJudged(_Event, frozen=True, tag="call_judged"):
 
 
 class CallStarted(_Event, frozen=True, tag="call_started"):
-    """A call is being carried out, since `at`: seconds since 1970, by the engine's clock. Arguments are redacted."""
+    """A call is being executed, since `at`: seconds since 1970, by the engine's clock. Arguments are redacted."""
 
     call: Call
     at: float = 0.0
 
 
 class CallProgressed(_Event, frozen=True, tag="call_progressed"):
-    """A running tool says how far it is."""
+    """A running tool reports its progress."""
 
     call_id: str
     text: str
 
 
 class CallReturned(_Event, frozen=True, tag="call_returned"):
-    """A call came back."""
+    """A call returned."""
 
     result: Result
     seconds: float
@@ -101,7 +101,7 @@ class CallReturned(_Event, frozen=True, tag="call_returned"):
 
 
 class ApprovalNeeded(_Event, frozen=True, tag="approval_needed"):
-    """A call waits for a person. An `unclear` one had begun, at `began_at`: they are asked what became of it, not for a yes."""
+    """A call waits for a person. An `unclear` one had begun, at `began_at`: they are asked what happened, not for approval."""
 
     call: Call
     reason: str

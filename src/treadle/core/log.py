@@ -1,4 +1,4 @@
-"""The log, for developers: what went wrong inside of tools and watchers. Silent unless a program sets logging up."""
+"""The logger, for developers: errors inside tools and watchers. Silent unless a program configures logging."""
 
 import logging
 

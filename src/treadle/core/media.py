@@ -1,6 +1,7 @@
-"""Images, recordings and documents as a program hands them over: bytes whose type was found out, and that aren't too large.
+"""Images, recordings and documents as a program passes them: bytes with a detected type and a limited size.
 
-What a journal keeps of one is `core.calls.Media`; its bytes are kept by their hash (`Blobs`). Scaling is `engine.scaling`.
+What a journal stores of one is `core.calls.Media`; its bytes are stored by their hash (`Blobs`). Scaling is in
+`engine.scaling`.
 """
 
 import binascii
@@ -10,9 +11,9 @@ from codecs import getincrementaldecoder
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, cast
 
-from treadle.core.calls import Media, MediaKind, kind_of, label_of
+from treadle.core.calls import Media, MediaKind, media_kind, media_label
 from treadle.core.errors import BadMedia
-from treadle.core.regular import NotRegular, open_regular
+from treadle.core.regular_files import NotRegular, open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,9 +36,9 @@ _MARKDOWN = (".md", ".markdown")
 
 
 class Attachment:
-    """What `Image`, `Audio` and `Document` have in common: bytes, their type, and a name for people and models.
+    """The base of `Image`, `Audio` and `Document`: bytes, their type, and a name for display.
 
-    It is no struct, and says its label where it is made text, so that nothing that encodes values writes the bytes out.
+    It is no struct, and its text form is its label, so that nothing that serializes values writes the bytes.
     """
 
     __slots__ = ("data", "media_type", "name")
@@ -55,24 +56,24 @@ class Attachment:
         _check_bytes(type(self), data, name)
         found = _type_of(bytes(data), media_type or "", name)
         if not found or not self._fits(found):
-            raise _unfit(type(self), found, media_type or "", name)
+            raise _unfit_error(type(self), found, media_type or "", name)
         for field, value in (("data", bytes(data)), ("media_type", found), ("name", name)):
             object.__setattr__(self, field, value)
 
     @classmethod
     def from_bytes(cls, data: bytes, media_type: str | None = None, name: str = "") -> Self:
-        """The media in `data`. Their type is found out from their first bytes; `media_type` says what kind of text a text is."""
+        """Create from bytes. The type is detected from the first bytes; `media_type` says what kind of text a text is."""
         return cls(data, media_type, name)
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str]) -> Self:
-        """The media in a file, named after it."""
+        """Create from a file, named after it."""
         found = _path(path)
         return cls(_read(found, cls), name=found.name)
 
     @classmethod
     def from_base64(cls, text: str, media_type: str | None = None, name: str = "") -> Self:
-        """The media in Base64, or in a `data:` URL."""
+        """Create from Base64, or from a `data:` URL."""
         return cls(*_decode(text, media_type or "", name, cls), name)
 
     @classmethod
@@ -81,8 +82,8 @@ class Attachment:
 
     @property
     def label(self) -> str:
-        """How it is named where it can't be shown: `[image diagram.png]`."""
-        return label_of(self.media_type, self.name)
+        """The label in place of media that can't be shown: `[image diagram.png]`."""
+        return media_label(self.media_type, self.name)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} can't be changed; make another.")
@@ -156,7 +157,7 @@ _NOUNS: dict[MediaKind, str] = {"image": "image", "audio": "recording", "documen
 
 
 def attachment_from_path(path: str | os.PathLike[str]) -> Attachment:
-    """The image, recording or document in a file, whichever it is."""
+    """Return the image, recording or document in a file."""
     found = _path(path)
     head = _read(found, None)
     media_type, claimed = _type_of(head, "", found.name, whole=False), _CLAIMED.get(found.suffix.lower())
@@ -167,18 +168,18 @@ def attachment_from_path(path: str | os.PathLike[str]) -> Attachment:
 
 
 def attachment_from_bytes(data: bytes, media_type: str = "", name: str = "") -> Attachment:
-    """The image, recording or document in `data`, whichever it is."""
+    """Return the image, recording or document in `data`."""
     return _class_for(data, media_type, name)(data, media_type, name)
 
 
 def attachment_from_base64(text: str, media_type: str = "", name: str = "") -> Attachment:
-    """The image, recording or document in Base64 or a `data:` URL, whichever it is."""
+    """Return the image, recording or document in Base64 or a `data:` URL."""
     data, media_type = _decode(text, media_type, name, Document)
     return attachment_from_bytes(data, media_type, name)
 
 
 def attachment_of(media: Media, data: bytes) -> Attachment:
-    """What `media` stands for, given its bytes."""
+    """Return the attachment that `media` describes, given its bytes."""
     return attachment_from_bytes(data, media.media_type, media.name)
 
 
@@ -186,16 +187,16 @@ def attachment_of(media: Media, data: bytes) -> Attachment:
 
 
 def _class_for(head: bytes, media_type: str, name: str) -> type[Attachment]:
-    """The class that holds such bytes; by the type that is claimed where they don't say."""
+    """Return the class for these bytes; by the claimed type where they don't determine it."""
     return _class_of(_type_of(head[:_HEAD], media_type, name, whole=False) or media_type)
 
 
 def _class_of(media_type: str) -> type[Attachment]:
-    return {"image": Image, "audio": Audio, "document": Document}[kind_of(media_type)]
+    return {"image": Image, "audio": Audio, "document": Document}[media_kind(media_type)]
 
 
 def _type_of(data: bytes, claimed: str, name: str, *, whole: bool = True) -> str:
-    """The type of the bytes, whatever is claimed; of text, the claim or the name says which. Empty where nobody can tell."""
+    """Return the type of the bytes, whatever is claimed; of text, by the claim or the name. Empty if it can't be determined."""
     known = next((media_type for magic, media_type in _MAGIC if data.startswith(magic)), "")
     if known:
         return known
@@ -228,25 +229,25 @@ def _check_bytes(kind: type[Attachment], data: bytes, name: str) -> None:
             f"{kind.__name__} takes bytes, not {given}: {kind.__name__}.from_path reads a file, from_base64 reads Base64."
         )
     if not data:
-        raise BadMedia(f"{_what(kind, name)} is empty; give one with something in it.")
+        raise BadMedia(f"{_display_name(kind, name)} is empty; give one with something in it.")
     if len(data) > kind.largest:
-        raise _too_large(kind, name, len(data))
+        raise _too_large_error(kind, name, len(data))
 
 
-def _too_large(kind: type[Attachment], name: str, size: int) -> BadMedia:
+def _too_large_error(kind: type[Attachment], name: str, size: int) -> BadMedia:
     most = f"{_NOUNS[kind.kind]}s may have at most {kind.largest:,}"
-    return BadMedia(f"{_what(kind, name)} has {size:,} bytes; {most}. Make it smaller.")
+    return BadMedia(f"{_display_name(kind, name)} has {size:,} bytes; {most}. Make it smaller.")
 
 
-def _unfit(kind: type[Attachment], found: str, claimed: str, name: str) -> BadMedia:
-    what = _what(kind, name)
+def _unfit_error(kind: type[Attachment], found: str, claimed: str, name: str) -> BadMedia:
+    what = _display_name(kind, name)
     if found:
         return BadMedia(f"{what} is {found}, which isn't {kind.takes}; pass it as {_class_of(found).__name__}.")
     said = f" ({claimed})" if claimed else ""
     return BadMedia(f"{what}{said} isn't {kind.takes}; convert it to one first.")
 
 
-def _what(kind: type[Attachment], name: str) -> str:
+def _display_name(kind: type[Attachment], name: str) -> str:
     return name or f"This {_NOUNS[kind.kind]}"
 
 
@@ -260,12 +261,12 @@ def _path(given: str | os.PathLike[str]) -> "Path":
 
 
 def _read(path: "Path", kind: type[Attachment] | None) -> bytes:
-    """The bytes of a regular file; without a `kind`, only the first ones."""
+    """Return the bytes of a regular file; without a `kind`, only the first ones."""
     try:
         with os.fdopen(open_regular(str(path)), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if kind is not None and size > kind.largest:
-                raise _too_large(kind, path.name, size)
+                raise _too_large_error(kind, path.name, size)
             return file.read(_HEAD if kind is None else kind.largest + 1)
     except NotRegular as error:
         if error.is_folder:
@@ -280,18 +281,18 @@ def _read(path: "Path", kind: type[Attachment] | None) -> bytes:
 
 
 def _decode(text: str, media_type: str, name: str, kind: type[Attachment]) -> tuple[bytes, str]:
-    """The bytes in Base64 and their type; a `data:` URL has that with it."""
+    """Decode Base64 and return the bytes and their type; a `data:` URL includes that."""
     if not isinstance(cast("object", text), str):
         raise BadMedia(f"Base64 is text, not {type(text).__name__}; {kind.__name__}.from_bytes takes the bytes themselves.")
     if text[:5].lower() == "data:":
         about, _, text = text[5:].partition(",")
         claimed, *parameters = about.split(";")
         if "base64" not in [each.strip().lower() for each in parameters]:
-            raise BadMedia(f"{_what(kind, name)} is a data: URL without Base64; write data:TYPE;base64,DATA.")
+            raise BadMedia(f"{_display_name(kind, name)} is a data: URL without Base64; write data:TYPE;base64,DATA.")
         media_type = media_type or claimed
     if len(text) // 4 * 3 > kind.largest + 2:
-        raise _too_large(kind, name, len(text) // 4 * 3)
+        raise _too_large_error(kind, name, len(text) // 4 * 3)
     try:
         return b64decode("".join(text.split()), validate=True), media_type
     except (binascii.Error, ValueError) as error:
-        raise BadMedia(f"{_what(kind, name)} isn't Base64 ({error}); encode its bytes again.") from error
+        raise BadMedia(f"{_display_name(kind, name)} isn't Base64 ({error}); encode its bytes again.") from error

@@ -1,6 +1,6 @@
-"""What is said in a run: messages, their parts, and the history they make.
+"""The messages of a run: their parts, and the history they make.
 
-Values only: where they are stored is `stores`, how a model's server wants them spelled is `models`.
+Values only: storage is in `stores`, encoding for a model's server in `models`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,13 +16,13 @@ MEDIA_SIZE = 5_000  # characters that a picture counts as: about 1,500 tokens, w
 
 
 class Text(Struct, frozen=True, tag_field="part", tag="text"):
-    """Plain words, by a person or a model."""
+    """Plain text, by a person or a model."""
 
     text: str
 
 
 class Thinking(Struct, frozen=True, tag_field="part", tag="thinking"):
-    """A model's reasoning, kept apart from what it says. `signature` is the server's own seal on it, sent back as it came."""
+    """A model's reasoning, separate from its text. `signature` is the server's own, sent back unchanged."""
 
     text: str
     signature: str = ""
@@ -33,31 +33,31 @@ ReplyPart = Text | Thinking | Opaque | Written
 
 
 class Message(Struct, frozen=True):
-    """One thing said: by a person, by the model, or by the tools (all results of one round)."""
+    """One message: by a person, by the model, or by the tools (all results of one round)."""
 
     role: Role
     parts: tuple[Part, ...]
 
     @property
     def text(self) -> str:
-        """Its words, without thinking, calls and results. Words on both sides of an image don't run into each other."""
+        """Its text, without thinking, calls and results. Texts on both sides of an image are separated."""
         if any(isinstance(part, Media) for part in self.parts):
             return " ".join([part.text for part in self.parts if isinstance(part, Text)])
         return text_of(self.parts)
 
 
-def person(text: str) -> Message:
-    """A person's message."""
+def person_message(text: str) -> Message:
+    """Return a person's message."""
     return Message("person", (Text(text),))
 
 
 def text_of(parts: Iterable[object]) -> str:
-    """The words in `parts`, without thinking, calls and results."""
+    """Return the text in `parts`, without thinking, calls and results."""
     return "".join([part.text for part in parts if isinstance(part, Text)])
 
 
-def size_of(message: Message) -> int:
-    """How many characters a model has to read for this message, roughly."""
+def message_size(message: Message) -> int:
+    """Return roughly how many characters a model has to read for this message."""
     return sum(_part_size(part) for part in message.parts)
 
 
@@ -90,10 +90,10 @@ class _Shared:
 
 
 class History(Sequence[Message]):
-    """The messages of a run so far: a value that never changes; `plus` gives a longer one.
+    """The messages of a run so far: an immutable value; `plus` returns a longer one.
 
-    Longer ones share their storage, and `encoded` remembers its output, so a run of n rounds encodes each message once
-    instead of n times.
+    Longer ones share their storage, and `encoded` caches its output, so a run of n rounds encodes each message once instead
+    of n times.
     """
 
     __slots__ = ("_length", "_shared")
@@ -108,7 +108,7 @@ class History(Sequence[Message]):
         self._length = len(self._shared.messages)
 
     def plus(self, *messages: Message) -> "History":
-        """This history with `messages` after it."""
+        """Return this history with `messages` appended."""
         if self._length != len(self._shared.messages):  # somebody else already went on from here
             return History((*self, *messages))
         longer = History.__new__(History)
@@ -117,19 +117,19 @@ class History(Sequence[Message]):
         return longer
 
     def continues(self, other: "History") -> bool:
-        """Whether this history is `other` with messages after it. One that was made anew may be without it being found out."""
+        """Return whether this history is `other` with messages appended. A rebuilt one may be without this noticing."""
         return not other or (self._shared is other._shared and len(other) <= len(self))
 
     @property
     def size(self) -> int:
-        """How many characters a model has to read for all of it, roughly."""
+        """Roughly how many characters a model has to read for all of it."""
         sizes = self._shared.sizes
         for message in self._shared.messages[len(sizes) - 1 : self._length]:
-            sizes.append(sizes[-1] + size_of(message))
+            sizes.append(sizes[-1] + message_size(message))
         return sizes[self._length]
 
     def encoded(self, form: str, encode: Callable[[Message], bytes]) -> bytes:
-        """All messages in a wire `form`, joined by commas. Each message is encoded once, however often this is asked."""
+        """Return all messages in a wire `form`, joined by commas. Each message is encoded only once."""
         count, buffer = self._shared.encoded.get(form, (0, None))
         if buffer is None or count > self._length:
             count, buffer = 0, bytearray()
@@ -142,7 +142,7 @@ class History(Sequence[Message]):
         return bytes(buffer)
 
     def retold(self, form: str, retell: Callable[[Message], Message]) -> "History":
-        """This history in other words: each message retold, once, however often this is asked."""
+        """Return this history with each message converted. Each message is converted only once."""
         count, told = self._shared.retold.get(form, (0, History()))
         if count > self._length:
             count, told = 0, History()

@@ -1,6 +1,6 @@
-"""What is asked of a model and what comes back: requests, deltas, usage, traits.
+"""Requests to a model and their replies: requests, deltas, usage, traits.
 
-Values only. How they travel is `models`.
+Values only. Transport is in `models`.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.core.calls import Opaque, Written, kind_of
+from treadle.core.calls import Opaque, Written, media_kind
 from treadle.core.messages import History
 
 Finish = Literal["done", "calls", "length", "filtered", "broken", "paused"]
@@ -29,7 +29,7 @@ class Shorthand(Struct, frozen=True):
 
 
 class ToolSpec(Struct, frozen=True, omit_defaults=True):
-    """A tool as a model is told of it: name, what it does, and a JSON schema of its arguments.
+    """A tool as described to the model: name, what it does, and a JSON schema of its arguments.
 
     `command_line` has the options that stand for arguments where a model calls it by a command line; the one without a name
     is about every line.
@@ -74,7 +74,7 @@ class Options(Struct, frozen=True):
 
 
 def merge_options(base: Options, own: Options) -> Options:
-    """Return options in which those that `own` sets go before those of `base`."""
+    """Return options in which those that `own` sets override those of `base`."""
     default = Options()
     values = {name: getattr(own, name) for name in Options.__struct_fields__}
     set_here = {name: value for name, value in values.items() if value != getattr(default, name)}
@@ -157,25 +157,25 @@ class Traits(Struct, frozen=True):
     structured_output: Structured = "no"
 
     def takes(self, media_type: str) -> bool:
-        """Whether media of this type may be sent to it. A model without native calls reads text alone unless it says otherwise."""
+        """Return whether media of this type may be sent to it. Without native calls a model reads only text by default."""
         if self.modalities is None:
             return self.native_calls
-        return media_type in self.modalities or kind_of(media_type) in self.modalities
+        return media_type in self.modalities or media_kind(media_type) in self.modalities
 
     def through_text(self) -> "Traits":
-        """The traits of this model once calls are read out of its words: it then calls by itself, to everybody else."""
+        """Return the traits of this model once calls are parsed from its text: to everything else it then has native calls."""
         modalities = self.modalities if self.native_calls or self.modalities is not None else frozenset[str]()
         return replace(self, native_calls=True, modalities=modalities, structured_output="no")
 
 
 class TextDelta(Struct, frozen=True):
-    """A piece of what the model says."""
+    """A piece of the model's text."""
 
     text: str
 
 
 class ThinkingDelta(Struct, frozen=True):
-    """A piece of what the model thinks. The `signature` comes with the last piece, where there is one."""
+    """A piece of the model's thinking. The `signature` comes with the last piece, if there is one."""
 
     text: str
     signature: str = ""
@@ -189,7 +189,7 @@ class CallDelta(Struct, frozen=True):
 
 
 class CallDone(Struct, frozen=True):
-    """A call is written to its end: it may be read, judged and run while the rest of the reply is still coming."""
+    """A call is complete: it may be read, judged and run while the rest of the reply is still streaming."""
 
     call: Written
 
@@ -201,9 +201,9 @@ class Notice(Struct, frozen=True):
 
 
 class ReplyEnded(Struct, frozen=True):
-    """The reply is over: why, and what it used. Always the last delta; a reply without it was broken off.
+    """The reply is over: why, and its usage. Always the last delta; a reply without it was interrupted.
 
-    `chances` are the words the reply might have begun with, and the logarithm of the probability of each, where that was asked for.
+    `chances` are the tokens the reply might have begun with, and the log probability of each, where that was requested.
     """
 
     finish: Finish

@@ -1,12 +1,12 @@
-"""Where implementations vary. One or two methods each; every seam has its fake beside the real ones.
+"""Protocols of the parts that vary. One or two methods each; every protocol has a fake beside the real implementations.
 
 Model      models/      scripted, recorded, openai, anthropic, ollama
 Dialect    dialects/    calls written in text
 Toolset    toolsets/    a source that lists and calls tools
 Policy     guard/       allow, deny or ask
-Journal    stores/      memory, SQLite, PostgreSQL; so are Audit, Cache and Results
+Journal    stores/      memory, SQLite, PostgreSQL; so are Audit, Cache and ResultStore
 Blobs      stores/      memory, files
-Embedder   models/      embeddings: builtin, endpoint, hashed
+Embedder   retrieval/   embeddings: builtin, endpoint, hashed
 Watcher                 any callable
 """
 
@@ -25,27 +25,27 @@ from treadle.core.tool import Tool
 
 
 class Model(Protocol):
-    """What replies. One path: whoever doesn't stream yields everything at once."""
+    """A language model. There is one method: a model that doesn't stream yields everything at once."""
 
     @property
     def name(self) -> str:
-        """As a person would write it: `openai:gpt-4o`."""
+        """The name as in settings: `openai:gpt-4o`."""
         ...
 
     @property
     def traits(self) -> Traits:
-        """What it can do."""
+        """What it supports."""
         ...
 
     def reply(self, request: Request) -> AsyncIterator[Delta]:
-        """The reply, piece by piece, `ReplyEnded` last. Raises `ModelError`; never retries by itself."""
+        """Yield the reply in deltas, `ReplyEnded` last. Raises `ModelError`; never retries by itself."""
         ...
 
 
 class Heard(Struct, frozen=True):
-    """What a dialect's parser made of a piece of text: words for the person, thinking, and calls written to their end.
+    """What a dialect's parser read from a chunk of text: text for the person, thinking, and complete calls.
 
-    `recant` says that all words before this piece were thinking: the reply closed a thought that the prompt had opened.
+    `recant` says that all text before this chunk was thinking: the reply closed a thought that the prompt had opened.
     """
 
     text: str = ""
@@ -55,35 +55,35 @@ class Heard(Struct, frozen=True):
 
 
 class Parser(Protocol):
-    """Reads one reply as it arrives, in time linear in its length."""
+    """Parses one reply as it streams, in time linear in its length."""
 
     def feed(self, text: str) -> Heard:
-        """What is certain after this piece."""
+        """Return what is certain after this chunk."""
         ...
 
     def close(self) -> Heard:
-        """What is left when the reply is over."""
+        """Return the rest when the reply is over."""
         ...
 
 
 class Dialect(Protocol):
-    """A way models write calls in text."""
+    """A format in which models write calls in text."""
 
     @property
     def name(self) -> str:
-        """The name a person picks it by."""
+        """The name in settings."""
         ...
 
     def explain(self, tools: Sequence[ToolSpec]) -> str:
-        """How to tell a model about tools, for its instructions."""
+        """Return the description of tools for the model's instructions."""
         ...
 
     def spell(self, calls: Sequence[Call], /) -> str:
-        """The calls as a model writes them, for the history it is told."""
+        """Return the calls as a model writes them, for the history."""
         ...
 
     def parser(self, tools: Sequence[ToolSpec], reasoning_open: bool | None = None) -> Parser:
-        """A parser for one reply to a request that offered these tools.
+        """Return a parser for one reply to a request that offered these tools.
 
         `reasoning_open` says whether the prompt has opened a thought already; None leaves it to what the reply shows.
         """
@@ -91,7 +91,7 @@ class Dialect(Protocol):
 
 
 class Toolset(Protocol):
-    """A source that lists and calls tools. Entered once before its first use, left when its user is done with it."""
+    """A source that lists and calls tools. Entered once before its first use, exited when no longer needed."""
 
     async def __aenter__(self) -> "Toolset": ...
 
@@ -100,27 +100,27 @@ class Toolset(Protocol):
     ) -> None: ...
 
     def tools(self) -> Sequence[Tool]:
-        """What it offers, now."""
+        """Return the tools it offers now."""
         ...
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """Carry one call out; its arguments already fit the tool's schema. Raise `ToolProblem` to word a problem for the model."""
+        """Run one call; its arguments are already validated. Raise `ToolProblem` to describe a problem to the model."""
         ...
 
 
 class Reconciles(Protocol):
-    """A toolset with `checkable` tools also has this."""
+    """A toolset with `checkable` tools also implements this."""
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
-        """Whether an interrupted call happened: its result if it did, None if it didn't."""
+        """Return the result of an interrupted call if it happened, None if it didn't."""
         ...
 
 
 class Previews(Protocol):
-    """A toolset that can tell what a call would do also has this."""
+    """A toolset that can preview calls also implements this."""
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
-        """What carrying the call out would do now, in words for the person who is asked about it. Changes nothing."""
+        """Return what the call would do now, described for the person who is asked about it. Changes nothing."""
         ...
 
 
@@ -128,9 +128,10 @@ Doubts = Callable[[Call, Tool], Sequence[str]]
 
 
 class Situation(Struct, frozen=True):
-    """What a policy may look at besides the call: who, whether a person can be asked, whether untrusted content was read.
+    """What a policy may consider besides the call: the user, whether a person can be asked, whether untrusted content was read.
 
-    `doubts` says which values of a call neither the person nor trusted data gave, a sentence each; None where nobody can tell.
+    `doubts` returns which values of a call neither the user nor trusted data gave, a sentence each; None where it isn't
+    known.
     """
 
     user: str = ""
@@ -140,32 +141,33 @@ class Situation(Struct, frozen=True):
 
 
 class Policy(Protocol):
-    """The rule. Pure: the same call in the same situation gets the same verdict, and the verdict is journaled."""
+    """A policy. Pure: the same call in the same situation gets the same verdict, and the verdict is journaled."""
 
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
-        """May this call run?"""
+        """Return the verdict on a call."""
         ...
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
-        """Whether the model is told of the tool at all."""
+        """Return whether the tool is offered to the model at all."""
         ...
 
 
 class Journal(Protocol):
-    """Keeps entries. Listing and searching runs is the store's own business.
+    """Stores entries. Listing and searching runs is up to the store.
 
-    Where it has an `append_hiding` as well, that gets the run's redactor besides, which says what must not stand there as it is.
+    Where it has an `append_hiding` as well, that gets the run's redactor too, which finds what must not be stored in plain
+    text.
     """
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
         """Write entries at `position` (how many the run has). Order is kept; await it to know that they are safe on disk.
 
-        Never raises by itself. Awaiting it fails with `RunTaken` where somebody else has written there.
+        Never raises by itself. Awaiting it raises `RunTaken` where another process has written there.
         """
         ...
 
     async def read(self, run_id: str) -> list[Entry]:
-        """All entries of a run; `RunNotFound` where there are none."""
+        """Return all entries of a run. Raises `RunNotFound` where there are none."""
         ...
 
 
@@ -173,10 +175,10 @@ Stage = Literal["begins", "ended", "erased", "deletion"]
 
 
 class AuditRecord(Struct, frozen=True):
-    """One call, for people: redacted. The store adds its number, the hash of the record before it, and its own.
+    """One call, for auditors: redacted. The store adds its number, the hash of the previous record, and its own.
 
-    A call with an effect has two: one before it `begins`, without which it doesn't, and one when it has `ended`. When its run is
-    deleted, the record is `erased`: it stays in the chain without what was said in the call. The `deletion` of a run is a record
+    A call with an effect has two: one before it `begins`, without which it doesn't, and one when it has `ended`. When its run
+    is deleted, the record is `erased`: it stays in the chain without the call's content. The `deletion` of a run is a record
     too; its arguments name the records that were erased.
     """
 
@@ -196,68 +198,68 @@ class AuditRecord(Struct, frozen=True):
 
 
 class Audit(Protocol):
-    """Keeps audit records, chained. Where it has an `anchor(run_id)` as well, that is called at the end of each turn."""
+    """Stores audit records, chained. Where it has an `anchor(run_id)` as well, that is called at the end of each turn."""
 
     def record(self, record: AuditRecord) -> Awaitable[Any]:
-        """Add one; await it to know that it is safe on disk."""
+        """Add a record; await it to know that it is safe on disk."""
         ...
 
 
 class Cache(Protocol):
-    """Keeps results that may be reused for a while."""
+    """Stores results that may be reused for a limited time."""
 
     async def get(self, key: str, now: float) -> str | None:
-        """What was kept under `key`, unless its time is over."""
+        """Return the content under `key`, unless it has expired."""
         ...
 
     async def put(self, key: str, group: str, content: str, until: float) -> None:
-        """Keep `content` under `key`; `group` is what `forget` goes by."""
+        """Store `content` under `key`; `group` is what `forget` drops."""
         ...
 
     async def forget(self, group: str) -> None:
-        """Drop all of a group."""
+        """Drop all entries of a group."""
         ...
 
 
-class Results(Protocol):
-    """Keeps the whole of results that were too large for a conversation."""
+class ResultStore(Protocol):
+    """Stores results in full that were too large for a conversation."""
 
     async def keep(self, run_id: str, result_id: str, content: str) -> None:
-        """Keep `content`."""
+        """Store `content`."""
         ...
 
     async def fetch(self, run_id: str, result_id: str) -> str | None:
-        """The whole of a kept result."""
+        """Return a stored result in full."""
         ...
 
 
 class Blobs(Protocol):
-    """Keeps the bytes of images, recordings and documents, once each, by their hash. May be called in any thread."""
+    """Stores the bytes of images, recordings and documents, once each, by their hash. May be called in any thread."""
 
     def put(self, data: bytes) -> str:
-        """Keep `data`, safe on disk when this returns; its SHA-256, in hexadecimal."""
+        """Store `data` and return its SHA-256, in hexadecimal. It is safe on disk when this returns."""
         ...
 
     def get(self, sha256: str) -> bytes:
-        """The bytes with this hash; `MediaMissing` where they aren't kept here."""
+        """Return the bytes with this hash. Raises `MediaMissing` where they aren't stored here."""
         ...
 
 
 class Embedder(Protocol):
-    """Texts as vectors: those that mean nearly the same point nearly the same way."""
+    """Maps texts to vectors: similar meanings have similar directions."""
 
     @property
     def name(self) -> str:
-        """As a person would write it: `openai:text-embedding-3-small`. Vectors of different names are never compared."""
+        """The name as in settings: `openai:text-embedding-3-small`. Vectors of different names are never compared."""
         ...
 
     @property
     def floor(self) -> float:
-        """The cosine from which on two texts can be said to have something to do with each other."""
+        """The cosine from which on two texts can be considered related."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector for each text: float32 as this machine writes them, of length one, all of one dimension. Raises `ModelError`."""
+        """Return a vector for each text: float32 in native byte order, of length one, all of one dimension. Raises `ModelError`."""
         ...
 
 

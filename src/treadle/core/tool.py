@@ -1,4 +1,4 @@
-"""A tool: one ability with a schema, and what it does to the world. How one is made from a function is `tools.tool`."""
+"""A tool: one ability with a schema, and its effect on the world. How one is made from a function is in `tools.tool`."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -30,22 +30,22 @@ class ToolResult(Struct, frozen=True):
     data: Any = None
 
     def __str__(self) -> str:
-        """The text; images and the like have a label there."""
+        """Return the text; media are replaced by labels."""
         return self.content if isinstance(self.content, str) else "\n".join([str(part) for part in self.content])
 
 
 class Tool(Struct, frozen=True):
-    """One ability. `spec` is what a model is told; the rest is what the engine and the policy go by, and no model sees it.
+    """One ability. `spec` is what the model sees; the rest is for the engine and the policy, and no model sees it.
 
-    effect      what it does to the world; unknown means write. With `effects`, the strongest of them
+    effect      its effect on the world; unknown means write. With `effects`, the strongest of them
     effects     the effect of each value of the argument `action`; empty for a tool that does one thing (see `for_call`)
     retry       what to do when the process died during a call (see `loop.recover`)
     timeout     seconds until a call is given up; None waits for as long as the run may last
-    trust       whether its output may be believed; untrusted output puts effects under approval
+    trust       whether its output may be trusted; untrusted output puts effects under approval
     cache       seconds a result may be reused for the same user and arguments; 0 never
     sequential  the calls before it are waited for, and the calls after it wait
-    sends_to    the third party that a call tells its arguments to, also one that only reads; empty if there is none, None if
-                nobody said, and then the words of its name tell (see `guard.outbound`)
+    sends_to    the third party that a call sends its arguments to, also one that only reads; empty if there is none, None if
+                unspecified, and then the words of its name decide (see `guard.outbound`)
     threaded    it runs in a thread, which can't be stopped at the timeout, only given up
     """
 

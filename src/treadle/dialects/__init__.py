@@ -1,6 +1,7 @@
-"""How models write calls in text, and how almost-JSON becomes JSON. Pure, and linear in what it reads.
+"""Dialects: how models write tool calls as text, and how lenient JSON becomes JSON. Pure, and linear in the input.
 
-Read `forms` first, then `reply`. A grammar family is a file with a `DIALECTS` table, loaded when one of its names is asked for.
+Read `forms` first, then `reply_parser`. A grammar family is a module in `formats` with a `DIALECTS` table, loaded when one of
+its names is requested.
 """
 
 from importlib import import_module
@@ -8,9 +9,9 @@ from importlib import import_module
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Dialect
 
-_FILES = {
+_MODULES = {
     "apertus_json": "tagged_json",
-    "auto": "every",
+    "auto": "auto",
     "bare_json": "bare_json",
     "cohere_cmd3": "messages",
     "cohere_cmd4": "messages",
@@ -73,25 +74,28 @@ _ALIASES = {
 }
 
 
-def names() -> list[str]:
-    """The names of all dialects, without the short ones."""
-    return sorted(_FILES)
+def dialect_names() -> list[str]:
+    """Return the names of all dialects, without the aliases."""
+    return sorted(_MODULES)
 
 
-def find(name: str) -> Dialect | None:
-    """The dialect by that name, long or short; None where there is none."""
+def find_dialect(name: str) -> Dialect | None:
+    """Return the dialect by its name or alias; None if there is none."""
     name = _ALIASES.get(name, name)
-    return import_module(f"treadle.dialects.{_FILES[name]}").DIALECTS[name] if name in _FILES else None
+    return import_module(f"treadle.dialects.formats.{_MODULES[name]}").DIALECTS[name] if name in _MODULES else None
 
 
-def named(name: str) -> Dialect:
-    """The dialect by that name, long or short."""
-    dialect = find(name)
+def get_dialect(name: str) -> Dialect:
+    """Return the dialect by its name or alias; raise `SettingsError` for an unknown name."""
+    dialect = find_dialect(name)
     if dialect is None:
-        raise SettingsError(f"There is no dialect {name!r}; choose one of {', '.join(names())}.")
+        raise SettingsError(f"There is no dialect {name!r}; choose one of {', '.join(dialect_names())}.")
     return dialect
 
 
-def auto(*, strict: bool) -> Dialect:
-    """All forms at once. `strict` is for models with native calling that may write a call as text all the same."""
-    return import_module("treadle.dialects.net").Net() if strict else named("auto")
+def auto_dialect(*, strict: bool) -> Dialect:
+    """Return the dialect that reads all forms.
+
+    `strict` is for models with native calling that may write a call as text all the same.
+    """
+    return import_module("treadle.dialects.fallback").FallbackDialect() if strict else get_dialect("auto")

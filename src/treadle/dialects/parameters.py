@@ -1,8 +1,8 @@
-"""The tagged parameters of a call, read as they arrive: `<parameter=path>.</parameter>`. What they mean is `meaning`'s business.
+"""Reads the tagged parameters of a call as they arrive: `<parameter=path>.</parameter>`. `argument_values` converts them.
 
-A value is raw text up to the tag that closes it, and that only counts as such where something may follow that follows values; so
-text with tags in it comes through. Closing tags may be missing where what comes next can't be part of the value. In place of
-the parameters there may be a JSON object.
+A value is raw text up to its closing tag, which only counts if something follows that may follow a value; so text with tags
+in it is read correctly. Closing tags may be missing where the next text can't be part of the value. A JSON object may stand
+in place of the parameters.
 """
 
 import re
@@ -11,16 +11,16 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from treadle.dialects import mend
-from treadle.dialects.extent import take_value
-from treadle.dialects.forms import Offer, Place, json_text
-from treadle.dialects.meaning import Raw, arguments_of
-from treadle.dialects.scan import Markers, Reading, Tape, peek, until
-from treadle.dialects.tags import attribute_value, coming, gap, rest_of_tag, unquoted
+from treadle.dialects import json_repair
+from treadle.dialects.argument_values import RawValue, convert_arguments
+from treadle.dialects.forms import OfferedTools, Placement, to_json_text
+from treadle.dialects.json_end import take_value
+from treadle.dialects.scanner import Markers, Reading, Tape, peek, take_until
+from treadle.dialects.tags import parse_attribute_value, peek_word, skip_gap, take_tag, unquote_known
 
-Naming = Literal["plain", "attribute", "pair"]
+NameStyle = Literal["plain", "attribute", "pair"]
 Layout = Literal["none", "lines", "all"]
-Ending = Literal["whole", "ended", "cut", "broken"]  # `ended`: the reply did, after a value that was closed
+ParametersEnding = Literal["whole", "ended", "cut", "broken"]  # `ended`: the reply did, after a value that was closed
 
 CDATA, CDATA_END = "<![CDATA[", "]]>"
 
@@ -30,7 +30,7 @@ _ENTITY = re.compile(r"&(?:\w{2,8}|#\w{1,7});")
 _STRING = re.compile(r"""\sstring\s*=\s*["']?(true|false)""")
 
 
-class Tags(Struct, frozen=True):
+class ParameterTags(Struct, frozen=True):
     """The tags of one family.
 
     opens     what a call may begin with, up to its name
@@ -38,15 +38,15 @@ class Tags(Struct, frozen=True):
     keys      what a parameter may begin with, up to its name
     end       what closes a value
     wraps     tags around one or several calls, each with what closes it
-    between   what else may stand between calls, and says nothing
-    naming    `plain`: names stand as they are, up to a `>`; `attribute`: as the value of an attribute;
+    between   what else may stand between calls, without a meaning
+    naming    `plain`: names are literal, up to a `>`; `attribute`: the value of an attribute;
               `pair`: a call's name ends where a tag begins, a parameter's has tags of its own before those of its value
-    pair      what closes a name, opens a value, and may follow a call's name, where they are such pairs
-    layout    what space around a value is no part of it: none, a line break on each side, or all
-    cdata     values may be wrapped in CDATA, and have entities in them
-    quoted    strings may stand in quotes
-    declared  only tools on offer are called so; other names are words
-    shut      a call that lacks its closing tag is cut off, even if its values are closed
+    pair      what closes a name, opens a value, and may follow a call's name, for such pairs
+    layout    which space around a value is no part of it: none, a line break on each side, or all
+    cdata     values may be wrapped in CDATA and contain entities
+    quoted    strings may be in quotes
+    declared  only offered tools are called this way; other names are text
+    shut      a call without its closing tag is cut off, even if its values are closed
     place     where a call may stand without a tag around it; see `Form`
     """
 
@@ -56,33 +56,33 @@ class Tags(Struct, frozen=True):
     end: str
     wraps: tuple[tuple[str, str], ...] = ()
     between: tuple[str, ...] = ()
-    naming: Naming = "attribute"
+    naming: NameStyle = "attribute"
     pair: tuple[str, str, str] = ("</arg_key>", "<arg_value>", "<tool_sep>")
     layout: Layout = "none"
     cdata: bool = False
     quoted: bool = False
     declared: bool = False
     shut: bool = False
-    place: Place = "line"
+    place: Placement = "line"
 
 
-class Parameters(Struct, frozen=True):
+class CallParameters(Struct, frozen=True):
     """What follows the name of a call: its arguments, or a JSON object as `body`; and how it ended."""
 
-    ending: Ending
+    ending: ParametersEnding
     arguments: dict[str, Any] = {}
     body: str = ""
 
 
 class _Key(Struct, frozen=True):
-    """A parameter's name, and what its tag says of its type."""
+    """A parameter's name, and the type that its tag states."""
 
     name: str
     string: bool | None = None
 
 
 class _Value(Struct, frozen=True):
-    """A raw text, and what was taken behind it: the end of the call, or the beginning of the next parameter."""
+    """A raw text, and what was taken after it: the end of the call, or the beginning of the next parameter."""
 
     text: str
     closed: bool = False
@@ -92,7 +92,7 @@ class _Value(Struct, frozen=True):
 class ParameterReader:
     """Reads what follows the name of a call with these tags."""
 
-    def __init__(self, tags: Tags) -> None:
+    def __init__(self, tags: ParameterTags) -> None:
         self._tags = tags
         closers = tuple(close for _, close in tags.wraps)
         self._beyond = (*closers, *tags.opens, *(mark for mark, _ in tags.wraps))  # what ends a call without its own end
@@ -100,45 +100,48 @@ class ParameterReader:
         self._in_value = Markers((tags.end, tags.close, *tags.keys, *((CDATA,) if tags.cdata else ())))
         self._key_ends = Markers((tags.pair[0],))
 
-    def read(self, tape: Tape, name: str, offer: Offer) -> Reading[Parameters]:
-        """Takes all parameters, and the end of the call."""
-        yield from gap(tape)
+    def read(self, tape: Tape, name: str, offer: OfferedTools) -> Reading[CallParameters]:
+        """Take all parameters, and the end of the call."""
+        yield from skip_gap(tape)
         if (yield from peek(tape)) == "{":
-            return (yield from self._body(tape))
-        given: dict[str, list[Raw]] = {}
+            return (yield from self._read_json_body(tape))
+        given: dict[str, list[RawValue]] = {}
         ending = yield from self._collect(tape, given, offer.properties(name))
-        return Parameters(ending, arguments_of(given, name, offer))
+        return CallParameters(ending, convert_arguments(given, name, offer))
 
-    def _collect(self, tape: Tape, given: dict[str, list[Raw]], properties: Container[str]) -> Reading[Ending]:
+    def _collect(self, tape: Tape, given: dict[str, list[RawValue]], properties: Container[str]) -> Reading[ParametersEnding]:
         key = yield from self._next(tape)
         while isinstance(key, _Key):
-            name = unquoted(key.name, properties.__contains__)
+            name = unquote_known(key.name, properties.__contains__)
             value = yield from self._value(tape, {name, *given}, properties)
             if value is None:
                 return "cut"
-            given.setdefault(name, []).append(Raw(self._text(value.text), key.string, self._tags.quoted))
+            given.setdefault(name, []).append(RawValue(self._text(value.text), key.string, self._tags.quoted))
             if value.closed:
                 return "whole"
             key = value.next or (yield from self._next(tape))
         return key
 
-    def _body(self, tape: Tape) -> Reading[Parameters]:
-        """A JSON object in place of the parameters."""
+    def _read_json_body(self, tape: Tape) -> Reading[CallParameters]:
+        """Read a JSON object in place of the parameters."""
         start = tape.place()
         ending = yield from take_value(tape, tape.take(1))
         text = tape.since(start)
         if ending != "whole":
-            return Parameters(ending, body=text)
-        outcome = mend.read_object(text)
+            return CallParameters(ending, body=text)
+        outcome = json_repair.read_object(text)
         after = yield from self._next(tape)
-        body = json_text(outcome.value) if isinstance(outcome, mend.Read) else text
-        return Parameters("broken" if isinstance(after, _Key) else after, body=body)
+        body = to_json_text(outcome.value) if isinstance(outcome, json_repair.JsonRead) else text
+        return CallParameters("broken" if isinstance(after, _Key) else after, body=body)
 
-    def _next(self, tape: Tape) -> Reading[_Key | Ending]:
-        """The next parameter, or how they end. A value may be closed twice, and a name without a value is passed over."""
+    def _next(self, tape: Tape) -> Reading[_Key | ParametersEnding]:
+        """Read the next parameter's key, or how the parameters end.
+
+        A value may be closed twice; a name without a value is skipped.
+        """
         while True:
-            yield from gap(tape)
-            word = yield from coming(tape, self._inside)
+            yield from skip_gap(tape)
+            word = yield from peek_word(tape, self._inside)
             if word is None:
                 return "broken"
             if not word:
@@ -149,28 +152,28 @@ class ParameterReader:
             tape.take(len(word))
             if word == self._tags.close:
                 return "whole"
-            key = (yield from self._key(tape)) if word in self._tags.keys else None
+            key = (yield from self._read_key(tape)) if word in self._tags.keys else None
             if key is not None:
                 return key
 
-    def _key(self, tape: Tape) -> Reading[_Key | Ending | None]:
-        """The name of a parameter whose tag was begun; None where it has no value."""
+    def _read_key(self, tape: Tape) -> Reading[_Key | ParametersEnding | None]:
+        """Read the name of a parameter whose tag has begun; None if it has no value."""
         if self._tags.naming == "pair":
-            return (yield from self._key_of_pair(tape))
-        text, mark = yield from rest_of_tag(tape)
+            return (yield from self._read_paired_key(tape))
+        text, mark = yield from take_tag(tape)
         if mark != ">":
             return "broken" if mark else "cut"
         if self._tags.naming == "plain":
             return _Key(text.strip())
         string = _STRING.search(text)
-        return _Key(attribute_value(text), None if string is None else string[1] == "true")
+        return _Key(parse_attribute_value(text), None if string is None else string[1] == "true")
 
-    def _key_of_pair(self, tape: Tape) -> Reading[_Key | Ending | None]:
-        name, mark = yield from until(tape, self._key_ends)
+    def _read_paired_key(self, tape: Tape) -> Reading[_Key | ParametersEnding | None]:
+        name, mark = yield from take_until(tape, self._key_ends)
         tape.take(len(mark))
-        yield from gap(tape)
+        yield from skip_gap(tape)
         opens = self._tags.pair[1]
-        word = yield from coming(tape, (opens, *self._inside))
+        word = yield from peek_word(tape, (opens, *self._inside))
         if not mark or word == "":
             return "cut"
         if word == opens:
@@ -179,31 +182,31 @@ class ParameterReader:
         return "broken" if word is None else None
 
     def _value(self, tape: Tape, names: set[str], properties: Container[str]) -> Reading[_Value | None]:
-        """The raw text up to where it ends; None where the reply ends first. `names` are those that were given so far."""
+        """Read the raw text up to its end; None if the reply ends first. `names` are the parameters given so far."""
         start = tape.place()
         while True:
-            _, mark = yield from until(tape, self._in_value)
+            _, mark = yield from take_until(tape, self._in_value)
             end = tape.place()
             tape.take(len(mark))
             if not mark:
                 return None
             if mark == CDATA:
-                _, mark = yield from until(tape, _CDATA_ENDS)
+                _, mark = yield from take_until(tape, _CDATA_ENDS)
                 tape.take(len(mark))
             elif mark in self._tags.keys:
-                key = yield from self._key(tape)
+                key = yield from self._read_key(tape)
                 if isinstance(key, _Key) and key.name not in names and (not properties or key.name in properties):
                     return _Value(tape.since(start, end), next=key)
-            elif (yield from self._ends(tape, self._inside if mark == self._tags.end else self._beyond)):
+            elif (yield from self._is_end(tape, self._inside if mark == self._tags.end else self._beyond)):
                 return _Value(tape.since(start, end), closed=mark == self._tags.close)
 
-    def _ends(self, tape: Tape, words: tuple[str, ...]) -> Reading[bool]:
-        """Whether what was taken for an end is one: one of `words` follows, or nothing does."""
-        yield from gap(tape)
-        return (yield from coming(tape, words)) is not None
+    def _is_end(self, tape: Tape, words: tuple[str, ...]) -> Reading[bool]:
+        """Return whether a possible end is one: one of `words` follows, or nothing does."""
+        yield from skip_gap(tape)
+        return (yield from peek_word(tape, words)) is not None
 
     def _text(self, raw: str) -> str:
-        """A value without its layout, its CDATA or its entities."""
+        """Return a value without its layout, CDATA and entities."""
         if self._tags.layout == "lines":
             return raw.removeprefix("\n").removesuffix("\n")
         text = raw.strip() if self._tags.layout == "all" else raw
@@ -211,10 +214,10 @@ class ParameterReader:
             return text
         if text.startswith(CDATA):
             return "".join(_CDATA.findall(text))
-        return text if "<" in text or len(_ENTITY.findall(text)) < text.count("&") else _decoded(text)
+        return text if "<" in text or len(_ENTITY.findall(text)) < text.count("&") else _decode_entities(text)
 
 
-def _decoded(text: str) -> str:
+def _decode_entities(text: str) -> str:
     from html import unescape  # its table takes longer to load than most runs take to never need it
 
     return unescape(text)

@@ -1,7 +1,7 @@
-"""The value of JSON that is still being written, as far as it is certain: for showing a structured answer while it arrives.
+"""Parses JSON that is still being written, as far as it is certain: for showing a structured answer while it streams.
 
-Pure. What is incomplete is left out, but for a text that is the value of something: its beginning is shown. Never for calls: those
-are read when they are complete.
+Pure. Incomplete parts are left out, except a string value, whose beginning is shown. Never used for calls: those are read
+when they are complete.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from treadle.dialects.mend import DEEPEST
+from treadle.dialects.json_repair import MAX_DEPTH
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+|(?P<begun>".*)', re.DOTALL)
 _DANGLING = re.compile(r"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
@@ -17,16 +17,16 @@ _CLOSERS = {"{": "}", "[": "]"}
 
 
 def read_partial(text: str) -> Any:
-    """Return the value that has been written so far; None where there is none yet, or the text is no JSON."""
-    scan = _Scan(text)
+    """Return the value written so far; None if there is none yet or the text is no JSON."""
+    scan = _PartialScan(text)
     try:
         return msgspec.json.decode(scan.closed())
     except (msgspec.DecodeError, UnicodeEncodeError):
         return None
 
 
-class _Scan:
-    """Goes through a text once, and knows where it can be cut so that closing what is open makes it a value."""
+class _PartialScan:
+    """Scans a text once, and tracks where it can be cut so that closing the open brackets makes it a value."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -36,19 +36,19 @@ class _Scan:
         self._tail = ""  # the beginning of a text that isn't over
         for token in _TOKEN.finditer(text):
             if token["begun"] is None:
-                self._take(token.group(), token.end())
+                self._take_token(token.group(), token.end())
             elif not self._is_key:
-                self._begin(token.start())
+                self._begin_string(token.start())
 
     def closed(self) -> str:
-        """The text up to where it is certain, and closed there."""
+        """Return the text up to where it is certain, with its brackets closed."""
         at, closers = self._cut
         return f"{self._text[:at]}{self._tail}{closers}"
 
-    def _take(self, lexeme: str, end: int) -> None:
+    def _take_token(self, lexeme: str, end: int) -> None:
         match lexeme:
             case "{" | "[":
-                if len(self._open) < DEEPEST:
+                if len(self._open) < MAX_DEPTH:
                     self._open.append(_CLOSERS[lexeme])
                     self._is_key = lexeme == "{"
                     self._settle(end)
@@ -65,7 +65,7 @@ class _Scan:
             case _:
                 pass
 
-    def _begin(self, start: int) -> None:
+    def _begin_string(self, start: int) -> None:
         rest = self._text[start:]
         dangling = _DANGLING.search(rest)
         self._settle(start)

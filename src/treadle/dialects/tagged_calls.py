@@ -8,121 +8,124 @@ import re
 from typing import Literal, Protocol
 
 from treadle.core.calls import Written
-from treadle.dialects.extent import take_value
-from treadle.dialects.forms import Block, Form, Found, Offer, Place, in_fence, json_text
-from treadle.dialects.meaning import lacks
-from treadle.dialects.parameters import ParameterReader, Parameters, Tags
-from treadle.dialects.scan import Reading, Tape, peek, run, took
-from treadle.dialects.shapes import calls_in_cut, calls_in_text
-from treadle.dialects.tags import attribute_value, coming, gap, rest_of_tag, took_beyond_space, unquoted
+from treadle.dialects.argument_values import lacks_required
+from treadle.dialects.forms import CallMatch, FencedForm, Form, OfferedTools, Placement, to_fenced, to_json_text
+from treadle.dialects.json_calls import calls_in_cut, calls_in_text
+from treadle.dialects.json_end import take_value
+from treadle.dialects.parameters import CallParameters, ParameterReader, ParameterTags
+from treadle.dialects.scanner import Reading, Tape, peek, take_if_next, take_run
+from treadle.dialects.tags import parse_attribute_value, peek_word, skip_gap, take_tag, take_word_beyond_space, unquote_known
 
 _NAME = re.compile(r"""[^\s<>{}\[\]"\\]+""")
 _FENCES = ("", "xml", "tool_call")
 
-_Beginning = Literal["open", "empty", "broken"]
+_NameEnding = Literal["open", "empty", "broken"]
 
 
-class ReadsParameters(Protocol):
-    """Reads what follows the name of a call."""
+class ParametersReader(Protocol):
+    """Protocol: reads what follows the name of a call."""
 
-    def read(self, tape: Tape, name: str, offer: Offer) -> Reading[Parameters]:
-        """Takes all parameters, and the end of the call."""
+    def read(self, tape: Tape, name: str, offer: OfferedTools) -> Reading[CallParameters]:
+        """Take all parameters, and the end of the call."""
         ...
 
 
-class CallReader:
+class TaggedCallReader:
     """Reads calls with these tags."""
 
-    def __init__(self, tags: Tags, parameters: ReadsParameters | None = None) -> None:
+    def __init__(self, tags: ParameterTags, parameters: ParametersReader | None = None) -> None:
         self._tags = tags
         self._parameters = parameters or ParameterReader(tags)
         self._wraps = dict(tags.wraps)
         self._closers = tuple(self._wraps.values())
         self._outside = (*tags.between, *self._closers, *tags.opens)
 
-    def forms(self, place: Place = "anywhere", then: str = "") -> tuple[Form | Block, ...]:
-        """The forms of call with these tags: inside a tag around them, on their own, and in a code fence.
+    def forms(self, place: Placement = "anywhere", then: str = "") -> tuple[Form | FencedForm, ...]:
+        """Return the forms of call with these tags: inside a tag around them, on their own, and in a code fence.
 
-        place, then  see `Form`; they are about the tags around calls
+        place, then  see `Form`; they apply to the tags around calls
         """
         wrapped = tuple(Form((mark,), self.read, place, then, close) for mark, close in self._tags.wraps)
         alone = Form(self._tags.opens, self.read, self._tags.place)
-        return (*wrapped, alone, in_fence(Form((*self._wraps, *self._tags.opens), self.read, fences=_FENCES)))
+        return (*wrapped, alone, to_fenced(Form((*self._wraps, *self._tags.opens), self.read, fences=_FENCES)))
 
-    def read(self, tape: Tape, mark: str, offer: Offer) -> Reading[Found | None]:
+    def read(self, tape: Tape, mark: str, offer: OfferedTools) -> Reading[CallMatch | None]:
         """See `Form`."""
         offer = offer.declared if self._tags.declared else offer
-        return self._wrapped(tape, mark, offer) if mark in self._wraps else self._call(tape, offer)
+        return self._read_wrapped(tape, mark, offer) if mark in self._wraps else self._read_call(tape, offer)
 
-    def _wrapped(self, tape: Tape, mark: str, offer: Offer) -> Reading[Found | None]:
-        """What stands in a tag that may hold several calls: the first of them, or nothing."""
+    def _read_wrapped(self, tape: Tape, mark: str, offer: OfferedTools) -> Reading[CallMatch | None]:
+        """Read the content of a tag that may hold several calls: the first of them, or nothing."""
         while True:
-            yield from gap(tape)
+            yield from skip_gap(tape)
             if (yield from peek(tape)) in {"{", "["}:
-                return (yield from self._json(tape, self._wraps[mark], offer))
-            word = yield from coming(tape, self._outside)
+                return (yield from self._read_json(tape, self._wraps[mark], offer))
+            word = yield from peek_word(tape, self._outside)
             if not word:
                 return None
             tape.take(len(word))
             if word in self._tags.opens:
-                yield from gap(tape)
-                return (yield from self._call(tape, offer))
+                yield from skip_gap(tape)
+                return (yield from self._read_call(tape, offer))
             if word in self._closers:
-                return Found()
+                return CallMatch()
 
-    def _json(self, tape: Tape, close: str, offer: Offer) -> Reading[Found | None]:
-        """A call that is JSON after all."""
+    def _read_json(self, tape: Tape, close: str, offer: OfferedTools) -> Reading[CallMatch | None]:
+        """Read a call that is JSON instead of tags."""
         start = tape.place()
         ending = yield from take_value(tape, tape.take(1))
         raw = tape.since(start)
         if ending == "cut":
             return calls_in_cut(raw, offer)
-        yield from gap(tape)
-        if ending == "broken" or (yield from coming(tape, (close, *self._outside))) is None:
+        yield from skip_gap(tape)
+        if ending == "broken" or (yield from peek_word(tape, (close, *self._outside))) is None:
             return None
-        yield from self._leave(tape, (close, *self._closers))
+        yield from self._skip_to_wrap_end(tape, (close, *self._closers))
         return calls_in_text(raw, offer)
 
-    def _call(self, tape: Tape, offer: Offer) -> Reading[Found | None]:
+    def _read_call(self, tape: Tape, offer: OfferedTools) -> Reading[CallMatch | None]:
         if self._tags.naming == "pair":
             if (yield from peek(tape)) == "{":
-                return (yield from self._json(tape, self._tags.close, offer))
-            if (yield from took(tape, self._tags.close)):
-                return Found()
-        name, beginning = yield from self._name(tape, offer)
+                return (yield from self._read_json(tape, self._tags.close, offer))
+            if (yield from take_if_next(tape, self._tags.close)):
+                return CallMatch()
+        name, beginning = yield from self._read_name(tape, offer)
         if beginning == "broken":
             return None
-        found = Parameters("whole") if beginning == "empty" else (yield from self._parameters.read(tape, name, offer))
+        found = CallParameters("whole") if beginning == "empty" else (yield from self._parameters.read(tape, name, offer))
         if found.ending == "whole":
-            yield from self._leave(tape, (*self._tags.between, *self._closers))
-        return self._decided(found, name, offer)
+            yield from self._skip_to_wrap_end(tape, (*self._tags.between, *self._closers))
+        return self._to_match(found, name, offer)
 
-    def _name(self, tape: Tape, offer: Offer) -> Reading[tuple[str, _Beginning]]:
-        """The name of a call, and whether parameters may follow it. The end of its tag may be missing if there is such a tool."""
+    def _read_name(self, tape: Tape, offer: OfferedTools) -> Reading[tuple[str, _NameEnding]]:
+        """Read the name of a call, and whether parameters may follow it.
+
+        The end of its tag may be missing if there is such a tool.
+        """
         if self._tags.naming == "pair":
-            name = yield from run(tape, _NAME)
-            yield from gap(tape)
-            yield from took(tape, self._tags.pair[2])
+            name = yield from take_run(tape, _NAME)
+            yield from skip_gap(tape)
+            yield from take_if_next(tape, self._tags.pair[2])
             return name, "open" if name else "broken"
-        text, mark = yield from rest_of_tag(tape)
+        text, mark = yield from take_tag(tape)
         inside = text.strip().removesuffix("/")
-        name = unquoted(inside, offer.has) if self._tags.naming == "plain" else attribute_value(inside)
+        name = unquote_known(inside, offer.has) if self._tags.naming == "plain" else parse_attribute_value(inside)
         if not name or not (mark == ">" or (mark and offer.has(name))):
             return name, "broken"
         return name, "empty" if text.rstrip().endswith("/") else "open"
 
-    def _leave(self, tape: Tape, words: tuple[str, ...]) -> Reading[None]:
-        """Takes what follows a call and says nothing, up to the end of the tag around it."""
+    def _skip_to_wrap_end(self, tape: Tape, words: tuple[str, ...]) -> Reading[None]:
+        """Take what follows a call and has no meaning, up to the end of the tag around it."""
         while words:
-            word = yield from took_beyond_space(tape, words)
+            word = yield from take_word_beyond_space(tape, words)
             if not word or word in self._closers:
                 return
 
-    def _decided(self, found: Parameters, name: str, offer: Offer) -> Found | None:
-        """The call, if it is one. One that was closed by nothing but the end of the reply has to have what the tool needs."""
+    def _to_match(self, found: CallParameters, name: str, offer: OfferedTools) -> CallMatch | None:
+        """Return the call, if it is one. A call closed only by the end of the reply must have all required arguments."""
         if found.ending == "broken" or not offer.heeds((name,)):
             return None
-        text = found.body or json_text(found.arguments)
-        bare = not found.body and (not found.arguments or lacks(found.arguments, name, offer))
+        text = found.body or to_json_text(found.arguments)
+        bare = not found.body and (not found.arguments or lacks_required(found.arguments, name, offer))
         cut = found.ending == "cut" or (found.ending == "ended" and (bare or self._tags.shut))
-        return Found((Written("", name, text, cut=cut),))
+        return CallMatch((Written("", name, text, cut=cut),))

@@ -1,17 +1,17 @@
-"""Moves for reading tags as they arrive: which comes next, what space there is between them, what is written in one."""
+"""Operations for reading tags as they arrive: which comes next, the space between them, the content of one."""
 
 import re
 from collections.abc import Callable
 
-from treadle.dialects.scan import Markers, Reading, Tape, space, took, until
+from treadle.dialects.scanner import Markers, Reading, Tape, take_if_next, take_space, take_until
 
 _HEAD_ENDS = Markers(("<", ">", "\n"))
 _ATTRIBUTE_VALUE = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/]+))""")
-_FARTHEST = 64  # characters of space beyond which a tag doesn't belong to what stands before it
+_MAX_GAP = 64  # characters of space beyond which a tag doesn't belong to what stands before it
 
 
-def coming(tape: Tape, words: tuple[str, ...]) -> Reading[str | None]:
-    """Which of `words` comes next; none, as an empty one, where the reply ends, be it inside of one; None for something else."""
+def peek_word(tape: Tape, words: tuple[str, ...]) -> Reading[str | None]:
+    """Return which of `words` comes next; empty where the reply ends, even inside of one; None for something else."""
     longest = max(map(len, words))
     while True:
         tail = tape.window[tape.at : tape.at + longest]
@@ -22,12 +22,12 @@ def coming(tape: Tape, words: tuple[str, ...]) -> Reading[str | None]:
         yield
 
 
-def took_beyond_space(tape: Tape, words: tuple[str, ...]) -> Reading[str]:
-    """Which of `words` came next, with or without space before it; then both are taken, and otherwise nothing is.
+def take_word_beyond_space(tape: Tape, words: tuple[str, ...]) -> Reading[str]:
+    """Take the one of `words` that comes next, with the space before it; return it. Takes nothing if none does.
 
     The reply may end inside of one.
     """
-    farthest = _FARTHEST + max(map(len, words))
+    farthest = _MAX_GAP + max(map(len, words))
     while True:
         tail = tape.window[tape.at : tape.at + farthest]
         rest = tail.lstrip()
@@ -39,29 +39,29 @@ def took_beyond_space(tape: Tape, words: tuple[str, ...]) -> Reading[str]:
         yield
 
 
-def gap(tape: Tape) -> Reading[None]:
-    r"""Takes the space between tags, which some models spell out as `\n`."""
+def skip_gap(tape: Tape) -> Reading[None]:
+    r"""Take the space between tags, which some models spell out as `\n`."""
     while True:
-        yield from space(tape)
-        if not (yield from took(tape, "\\n")):
+        yield from take_space(tape)
+        if not (yield from take_if_next(tape, "\\n")):
             return
 
 
-def rest_of_tag(tape: Tape) -> Reading[tuple[str, str]]:
-    """Takes a tag to its `>`; what was in it, and what ended it. Where that is something else, it isn't taken."""
-    text, mark = yield from until(tape, _HEAD_ENDS)
+def take_tag(tape: Tape) -> Reading[tuple[str, str]]:
+    """Take a tag to its `>`; return its content and what ended it. If that is something else, it isn't taken."""
+    text, mark = yield from take_until(tape, _HEAD_ENDS)
     if mark == ">":
         tape.take(1)
     return text, mark
 
 
-def attribute_value(text: str) -> str:
-    """The value at the beginning of `text`, with or without quotes."""
+def parse_attribute_value(text: str) -> str:
+    """Return the attribute value at the beginning of `text`, with or without quotes."""
     found = _ATTRIBUTE_VALUE.match(text)
     return "" if found is None else found[1] or found[2] or found[3] or ""
 
 
-def unquoted(text: str, known: Callable[[str], bool]) -> str:
-    """The text, without the quotes around it if it is known without them."""
+def unquote_known(text: str, known: Callable[[str], bool]) -> str:
+    """Return the text without the quotes around it, if `known` accepts it without them."""
     inner = text[1:-1]
     return inner if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" and known(inner) else text

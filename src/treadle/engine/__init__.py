@@ -1,1 +1,1 @@
-"""Performs what the loop decides: asks models, carries calls out, writes down what happened."""
+"""Executes what the loop decides: requests replies from models, runs tool calls, journals what happened."""

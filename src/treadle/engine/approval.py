@@ -1,28 +1,28 @@
-"""What a person is asked about a call that waits, which answers are taken, and how one goes into the journal. Pure."""
+"""The approval of a call that waits, which answers are valid, and their journal entries. Pure."""
 
 from treadle.core.calls import Ask
 from treadle.core.entries import Approved, Refused, Settled
 from treadle.core.errors import ApprovalError
 from treadle.engine.catalog import Catalog
-from treadle.engine.judge import misfit
+from treadle.engine.judge import describe_misfit
 from treadle.engine.setup import Answer, Approval
-from treadle.guard.policy import digest
+from treadle.guard.policy import digest_arguments
 from treadle.guard.redaction import Redactor
 from treadle.loop.state import CallState
-from treadle.tools.validate import Invalid
+from treadle.tools.validate import InvalidArguments
 
 
-def approval_of(run_id: str, call: CallState, expire: float) -> Approval:
-    """Whether it may run; or what became of it, where it had begun when its process died. Nothing is masked."""
+def build_approval(run_id: str, call: CallState, expire: float) -> Approval:
+    """Build the approval: whether a call may run, or the outcome of one interrupted by a crash. Nothing is masked."""
     assert call.call is not None  # a call that waits was judged, and so was read
-    asked_at, reason = _question(call)
+    asked_at, reason = _find_question(call)
     return Approval(
         run_id,
         call.id,
         call.name,
         call.call.arguments,
         reason,
-        digest(call.call.arguments),
+        digest_arguments(call.call.arguments),
         asked_at,
         asked_at + expire,
         call.preview or "",
@@ -31,15 +31,15 @@ def approval_of(run_id: str, call: CallState, expire: float) -> Approval:
     )
 
 
-def _question(call: CallState) -> tuple[float, str]:
-    """When it was asked, and why."""
+def _find_question(call: CallState) -> tuple[float, str]:
+    """Return when and why it was asked."""
     if call.unclear and call.question is not None:
         return call.question.at, call.question.why
     return call.judged_at, call.verdict.reason if isinstance(call.verdict, Ask) else ""
 
 
 def check_answer(approval: Approval, answer: Answer, shown: str, now: float) -> None:
-    """An answer must be one to what was asked; what makes a call run must come in time, and be of what was `shown`."""
+    """Validate an answer: it must match the question; approval must be in time, and of the digest that was `shown`."""
     check_fits(approval, answer)
     if (answer.approved or answer.settled == "again") and now > approval.expires_at:
         raise ApprovalError(f"The approval of {approval.name} has expired; resume the run, and ask again if it is still wanted.")
@@ -48,7 +48,7 @@ def check_answer(approval: Approval, answer: Answer, shown: str, now: float) -> 
 
 
 def check_fits(approval: Approval, answer: Answer) -> None:
-    """What was asked is what has to be answered: whether a call may run, or what became of it."""
+    """Validate that an answer is of the kind asked for: whether a call may run, or what happened to it."""
     if approval.unclear and answer.settled is None:
         raise ApprovalError(
             f"{approval.name} had begun when its process ended, so it can't be approved or denied:"
@@ -61,20 +61,20 @@ def check_fits(approval: Approval, answer: Answer) -> None:
 
 
 def check_edited(approval: Approval, answer: Answer, catalog: Catalog) -> None:
-    """Arguments that a person edited must fit the tool like any others."""
+    """Validate arguments that a person edited against the tool's schema."""
     if answer.arguments is None or approval.name not in catalog.tools:
         return
     checked = catalog.validator(approval.name).check(answer.arguments)
-    if isinstance(checked, Invalid):
-        raise ApprovalError(misfit(checked, approval.name, answer.arguments, catalog, Redactor()))
+    if isinstance(checked, InvalidArguments):
+        raise ApprovalError(describe_misfit(checked, approval.name, answer.arguments, catalog, Redactor()))
 
 
-def entry_of(approval: Approval, answer: Answer, at: float) -> Approved | Refused | Settled:
-    """A person's answer, as it goes into the journal."""
+def answer_to_entry(approval: Approval, answer: Answer, at: float) -> Approved | Refused | Settled:
+    """Return a person's answer as a journal entry."""
     if answer.settled is not None:
         return Settled(call_id=approval.call_id, said=answer.settled, by=answer.by, words=answer.reason, at=at)
     if not answer.approved:
         return Refused(call_id=approval.call_id, by=answer.by, reason=answer.reason, at=at)
     arguments = answer.arguments
-    bound = approval.digest if arguments is None else digest(arguments)
+    bound = approval.digest if arguments is None else digest_arguments(arguments)
     return Approved(call_id=approval.call_id, by=answer.by, digest=bound, arguments=arguments, at=at)

@@ -26,16 +26,16 @@ from treadle.core.requests import CallDelta, CallDone, Delta, Finish, Notice, Re
 from treadle.core.seams import Heard, Parser
 from treadle.dialects.partial_json import read_partial
 from treadle.engine.live import LiveRun
-from treadle.engine.media import make_readable
-from treadle.engine.offer import offer
+from treadle.engine.media import adapt_history
 from treadle.engine.perform import start_early
 from treadle.engine.telemetry import model_span
-from treadle.guard.trust import to_prompt
+from treadle.engine.tool_offer import offer_tools
+from treadle.guard.trust import message_to_prompt
 from treadle.loop.decide import AskModel
-from treadle.loop.retry import wait_before
+from treadle.loop.retry import retry_delay
 
 
-async def ask(run: LiveRun, step: AskModel) -> None:
+async def ask_model(run: LiveRun, step: AskModel) -> None:
     """Ask until there is a reply, or no try is left and the run has failed."""
     request = _request(run, step)
     wasted = Usage()
@@ -91,7 +91,7 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
     limits = run.setup.terms.limits
     if not error.retryable or attempt >= limits.tries:
         return False
-    wait = wait_before(attempt, limits.backoff, error.retry_after, run.services.chance())
+    wait = retry_delay(attempt, limits.backoff, error.retry_after, run.services.chance())
     if wait is None:
         return False
     if run.watched:
@@ -101,9 +101,9 @@ async def _wait_for_next_try(run: LiveRun, error: ModelError, attempt: int) -> b
 
 
 def _request(run: LiveRun, step: AskModel) -> Request:
-    tools, shape = offer(run, step)
+    tools, shape = offer_tools(run, step)
     must_call = run.setup.output is not None and shape is None and bool(tools)
-    history = run.state.history.retold("prompt", to_prompt)
+    history = run.state.history.retold("prompt", message_to_prompt)
     request = Request(run.instructions, history, tools, step.note, run.setup.options, shape, must_call=must_call)
     return _with_media(run, request) if run.state.has_media else request
 
@@ -111,7 +111,7 @@ def _request(run: LiveRun, step: AskModel) -> Request:
 def _with_media(run: LiveRun, request: Request) -> Request:
     """The request with what gives the bytes of its media, of which the model gets to see those that it takes."""
     blobs = run.services.blobs
-    history = make_readable(request.history, run.setup.model.traits, blobs)
+    history = adapt_history(request.history, run.setup.model.traits, blobs)
     return replace(request, history=history, blobs=None if blobs is None else blobs.get)
 
 

@@ -1,11 +1,11 @@
-"""The tools of an agent by name, each with its validator, and which of them a model is told of. No calling here."""
+"""The tools of an agent by name, each with its validator, and which of them are offered to the model. No calling here."""
 
 from collections.abc import Iterable, Sequence
 
 from treadle.core.calls import Call
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
-from treadle.guard.policy import digest
+from treadle.guard.policy import digest_arguments
 from treadle.tools.validate import Validator
 
 READ_RESULT = Tool(
@@ -46,7 +46,7 @@ FIND_TOOLS = Tool(
 
 
 class Catalog:
-    """Tools by name. The engine's own (`read_result`, `find_tools`) are in it unless the agent has others by those names."""
+    """Tools by name. The engine's own (`read_result`, `find_tools`) are included unless the agent has others by those names."""
 
     def __init__(self, tools: Sequence[Tool], output: Tool | None = None) -> None:
         self.listed = tuple(tools)
@@ -57,30 +57,30 @@ class Catalog:
         self._specs: dict[tuple[str, ...], tuple[ToolSpec, ...]] = {}
 
     def is_own(self, tool: Tool) -> bool:
-        """Whether the engine itself carries this tool out."""
+        """Return whether the engine itself executes this tool."""
         return tool is READ_RESULT or tool is FIND_TOOLS
 
     def tool_for(self, call: Call) -> Tool:
-        """The tool as a call uses it: with the effect of its action."""
+        """Return the tool as a call uses it: with the effect of its action."""
         return self.tools[call.name].for_call(call.arguments)
 
     def validator(self, name: str) -> Validator:
-        """What checks the arguments of a tool; made at its first call."""
+        """Return the validator of a tool's arguments; created at its first call."""
         found = self._validators.get(name)
         if found is None:
             found = self._validators[name] = Validator(self.tools[name].parameters)
         return found
 
     def mark(self, name: str) -> str:
-        """What tells a tool from another one of the same name: all that a model is told of it."""
+        """Return a fingerprint of a tool's specification, which distinguishes tools of the same name."""
         found = self._marks.get(name)
         if found is None:
             spec = self.tools[name].spec
-            found = self._marks[name] = digest({"description": spec.description, "parameters": spec.parameters})
+            found = self._marks[name] = digest_arguments({"description": spec.description, "parameters": spec.parameters})
         return found
 
     def specs(self, names: Iterable[str]) -> tuple[ToolSpec, ...]:
-        """What a model is told of these tools: always the same value for the same names, so that it is encoded once."""
+        """Return the specifications of these tools: always the same object for the same names, so that it is encoded once."""
         key = tuple(names)
         found = self._specs.get(key)
         if found is None:

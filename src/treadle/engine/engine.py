@@ -16,22 +16,22 @@ from treadle.core.events import RunEnded, RunStarted
 from treadle.core.media import Prompt
 from treadle.engine.catalog import Catalog
 from treadle.engine.drive import drive
+from treadle.engine.interrupted_calls import record_expired
 from treadle.engine.live import LiveRun
 from treadle.engine.media import read_prompt
 from treadle.engine.meter import Meter
 from treadle.engine.result import RunResult
 from treadle.engine.setup import Answer, Approval, Caller, Services, Setup
 from treadle.engine.telemetry import run_span
-from treadle.engine.tree import RunTree, fork_run, journal_of, read_tree, record_answer
-from treadle.engine.unclear import expires
+from treadle.engine.tree import RunTree, fork_run, journal_of, load_run_tree, record_answer
 from treadle.engine.watch import Watch
 from treadle.loop.state import RunState
 
-NOBODY = Caller()
+ANONYMOUS = Caller()
 
 
 class Engine:
-    """One agent's runs. Stores are handed in; the engine owns nothing but the runs that are under way."""
+    """One agent's runs. Stores are passed in; the engine owns only the runs that are active."""
 
     def __init__(self, setup: Setup, services: Services) -> None:
         self.setup = setup
@@ -47,40 +47,40 @@ class Engine:
         prompt: Prompt,
         *,
         run_id: str | None = None,
-        caller: Caller = NOBODY,
+        caller: Caller = ANONYMOUS,
         history: Sequence[Any] = (),
         origin: dict[str, Any] | None = None,
         parent: LiveRun | None = None,
     ) -> RunResult[Any]:
-        """Ask something: in a new run, or in a run that is there already."""
+        """Run a prompt: in a new run, or in an existing one."""
         said = await read_prompt(prompt, self.setup.model, self.services.blobs)
-        with self._entered(run_id or new_run_id(), caller, parent) as run:
+        with self._enter_run(run_id or new_run_id(), caller, parent) as run:
             if run_id is not None and self.services.journal is not None:
-                _continue(run, await self._earlier(run_id))
+                _continue_run(run, await self._read_earlier(run_id))
             if not run.entries:
-                run.record(self._opening(run, tuple(history), origin or {}, parent))
+                run.record(self._opening_entry(run, tuple(history), origin or {}, parent))
             run.record(Said(text=said.text, parts=said.parts, at=run.now()))
-            return await self._carry_on(run, resumed=False)
+            return await self._run_task(run, resumed=False)
 
-    async def resume(self, run_id: str, *, caller: Caller = NOBODY, parent: LiveRun | None = None) -> RunResult[Any]:
-        """Take a run up again: after a crash, a restart, an approval, a failure. One that was answered is returned as it is."""
-        with self._entered(run_id, caller, parent) as run:
-            _take_up(run, await self._read(run_id))
+    async def resume(self, run_id: str, *, caller: Caller = ANONYMOUS, parent: LiveRun | None = None) -> RunResult[Any]:
+        """Resume a run: after a crash, a restart, an approval, a failure. A finished one is returned as it is."""
+        with self._enter_run(run_id, caller, parent) as run:
+            _replay_journal(run, await self._read(run_id))
             _check_parent(run, parent)
             if run.state.finished is not None and run.state.finished.stopped in ("answered", "limit", "cancelled"):
                 return self._result(run)
             run.record(Resumed(at=run.now()))
             _refuse_expired(run)
-            return await self._carry_on(run, resumed=True)
+            return await self._run_task(run, resumed=True)
 
     async def fork(self, run_id: str, at: int | None = None, new_id: str | None = None) -> str:
-        """A new run that goes on from a copy of another one's first `at` entries. Nothing runs yet."""
+        """Create a run from a copy of another one's first `at` entries. Nothing runs yet."""
         forked = new_id or new_run_id()
         await fork_run(self.services, run_id, at, forked, self.setup.redactor)
         return forked
 
     async def cancel(self, run_id: str) -> bool:
-        """Stop a run that is under way here. False where there is none."""
+        """Cancel a run that is active in this process. Returns False where there is none."""
         run, task = self._live.get(run_id), self._tasks.get(run_id)
         if run is None or task is None:
             return False
@@ -90,7 +90,7 @@ class Engine:
         return True
 
     def watch(self, run_id: str) -> Watch:
-        """The events of a run that is under way here, from now on."""
+        """Return the events of a run that is active in this process, from now on."""
         run = self._live.get(run_id)
         if run is None:
             raise RunNotFound(f"Run {run_id} isn't under way in this process.")
@@ -101,20 +101,20 @@ class Engine:
     # approvals
 
     async def approvals(self, run_id: str) -> list[Approval]:
-        """What a person has to answer before a run can go on, nested runs included."""
+        """Return the approvals that a run waits for, nested runs included."""
         return (await self._tree(run_id)).approvals()
 
     async def answer(self, run_id: str, call_id: str, answer: Answer, *, digest: str = "") -> Approval:
-        """Write down what a person said about a call; `resume` then goes on. `digest` binds it to what they were shown."""
+        """Record a person's answer about a call; `resume` then continues. `digest` binds it to what they were shown."""
         catalog = await self._tools()
         return await (await self._tree(run_id)).answer(call_id, answer, digest, catalog)
 
     async def _tree(self, run_id: str) -> RunTree:
-        return await read_tree(self.services, run_id, redactor=self.setup.redactor, expire=self.setup.approvals_expire)
+        return await load_run_tree(self.services, run_id, redactor=self.setup.redactor, expire=self.setup.approvals_expire)
 
     # inside
 
-    def _opening(self, run: LiveRun, history: tuple[Any, ...], origin: dict[str, Any], parent: LiveRun | None) -> Opened:
+    def _opening_entry(self, run: LiveRun, history: tuple[Any, ...], origin: dict[str, Any], parent: LiveRun | None) -> Opened:
         return Opened(
             agent=self.setup.name,
             model=self.setup.model.name,
@@ -126,15 +126,15 @@ class Engine:
             at=run.now(),
         )
 
-    async def _earlier(self, run_id: str) -> list[Entry]:
+    async def _read_earlier(self, run_id: str) -> list[Entry]:
         try:
             return await self._read(run_id)
         except RunNotFound:
             return []
 
     @contextmanager
-    def _entered(self, run_id: str, caller: Caller, parent: LiveRun | None) -> Generator[LiveRun, None, None]:
-        """A live run by this id, for as long as it is under way; there is only one at a time."""
+    def _enter_run(self, run_id: str, caller: Caller, parent: LiveRun | None) -> Generator[LiveRun, None, None]:
+        """Return a live run with this id for as long as it is active; there is only one at a time."""
         if run_id in self._live:
             raise RunTaken(f"Run {run_id} is under way already.")
         meter: Meter | None = None if parent is None else parent.meter
@@ -147,15 +147,15 @@ class Engine:
             del self._live[run_id]
             run.meter.leave(run_id)
 
-    async def _carry_on(self, run: LiveRun, *, resumed: bool) -> RunResult[Any]:
-        """Drive the run to where it stops, in a task of its own so that it can be cancelled by name."""
-        self._tasks[run.id] = task = asyncio.ensure_future(self._driven(run, resumed))
+    async def _run_task(self, run: LiveRun, *, resumed: bool) -> RunResult[Any]:
+        """Drive the run until it stops, in a task of its own so that it can be cancelled by name."""
+        self._tasks[run.id] = task = asyncio.ensure_future(self._drive_run(run, resumed))
         try:
             return await task
         finally:
             del self._tasks[run.id]
 
-    async def _driven(self, run: LiveRun, resumed: bool) -> RunResult[Any]:
+    async def _drive_run(self, run: LiveRun, resumed: bool) -> RunResult[Any]:
         if run.watched:
             await run.flush()  # a run that somebody was told of can be found again, whatever happens next
             run.emit(RunStarted(run_id=run.id, resumed=resumed))
@@ -196,12 +196,12 @@ class Engine:
 
 
 def new_run_id() -> str:
-    """An id no other run has."""
+    """Return a unique run id."""
     return urandom(8).hex()
 
 
-def _take_up(run: LiveRun, entries: list[Entry]) -> None:
-    """Replay what the journal has, and remember which ids its calls have."""
+def _replay_journal(run: LiveRun, entries: list[Entry]) -> None:
+    """Replay the journal, and remember the ids of its calls."""
     run.replayed(entries)
     for entry in entries:
         if isinstance(entry, Replied):
@@ -209,33 +209,33 @@ def _take_up(run: LiveRun, entries: list[Entry]) -> None:
 
 
 def _check_parent(run: LiveRun, parent: LiveRun | None) -> None:
-    """A run inside of another is named after a call; somebody may have given that name to a run of their own."""
+    """Check the name of a nested run. It is named after a call, and a user's own run may have that name."""
     opened = run.state.opened
     if parent is not None and (opened is None or opened.parent != parent.id):
         raise RunTaken(f"Run {run.id} isn't part of run {parent.id}; give one of them another name.")
 
 
-def _continue(run: LiveRun, entries: list[Entry]) -> None:
-    """Take up a run whose last turn is over."""
-    _take_up(run, entries)
+def _continue_run(run: LiveRun, entries: list[Entry]) -> None:
+    """Continue a run whose last turn is over."""
+    _replay_journal(run, entries)
     if entries and (run.state.finished is None or run.state.finished.stopped == "waiting"):
         why = "isn't over" if run.state.finished is None else "waits for a person's answer"
         raise RunTaken(f"Run {run.id} {why}: resume it, or cancel it, before you say more.")
 
 
 def _refuse_expired(run: LiveRun) -> None:
-    """A call nobody answered in time is refused; what became of one that nobody knows of stays unclear."""
+    """Refuse a call that wasn't approved in time; an interrupted one stays unclear."""
     for call in run.waiting():
         if run.now() <= run.approval(call).expires_at:
             continue
         if call.unclear:
-            expires(run, call)
+            record_expired(run, call)
         else:
             record_answer(run, call, Answer(False, "Nobody", "nobody answered in time."), None)
 
 
 def result_of(run_id: str, state: RunState, entries: list[Entry], setup: Setup, approvals: tuple[Approval, ...]) -> RunResult[Any]:
-    """A run's result from where it stopped."""
+    """Return a run's result from where it stopped."""
     finished = state.finished
     assert finished is not None  # `drive` returns when the turn is over
     output: Any = finished.text

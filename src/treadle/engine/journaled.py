@@ -1,4 +1,4 @@
-"""A run as its journal has it: entries and state, what waits for a person, and the one place where entries are recorded."""
+"""A journaled run: entries and state, what waits for a person, and the one place where entries are recorded."""
 
 from collections.abc import Awaitable, Iterable, Sequence
 from typing import Any
@@ -7,24 +7,24 @@ from treadle.core.calls import Result
 from treadle.core.entries import Entry, Finished, Replied, Returned, Stopped
 from treadle.core.requests import Usage
 from treadle.core.seams import AuditRecord, Journal
-from treadle.engine.approval import approval_of
+from treadle.engine.approval import build_approval
 from treadle.engine.setup import APPROVALS_EXPIRE, Approval, Services
 from treadle.guard.redaction import Redactor
-from treadle.loop.state import CallState, RunState, apply
+from treadle.loop.state import CallState, RunState, apply_entry
 
-MOST_UNSAFE = 64  # writes under way before the run waits for the disk
+MAX_PENDING_WRITES = 64  # writes under way before the run waits for the disk
 CANCELLED = "Cancelled before it ran."
 CANCELLED_RUNNING = "Cancelled while it was running; it may have taken effect."
 
 
-def append(journal: Journal, redactor: Redactor, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-    """Write entries; what the redactor finds in them isn't for everybody to read, where the journal can see to that."""
+def append_entries(journal: Journal, redactor: Redactor, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
+    """Write entries; the journal may protect what the redactor finds in them, if it supports that."""
     hiding = getattr(journal, "append_hiding", None)
     return journal.append(run_id, position, entries) if hiding is None else hiding(run_id, position, entries, redactor)
 
 
 class JournaledRun:
-    """One run. Neither a model nor tools are needed to read it, or to write down what a person says about it."""
+    """One run. Neither a model nor tools are needed to read it, or to record a person's answers."""
 
     def __init__(
         self, run_id: str, services: Services, user: str = "", redactor: Redactor | None = None, expire: float = APPROVALS_EXPIRE
@@ -39,31 +39,31 @@ class JournaledRun:
         self._unsafe: list[Awaitable[Any]] = []
 
     def now(self) -> float:
-        """The time, for entries."""
+        """Return the time, for entries."""
         return self.services.clock()
 
     def replayed(self, entries: Iterable[Entry]) -> None:
-        """Take up what is in the journal already."""
+        """Replay entries that are in the journal already."""
         for entry in entries:
             self.entries.append(entry)
-            self.state = apply(self.state, entry)
+            self.state = apply_entry(self.state, entry)
 
     def record(self, entry: Entry, written: Entry | None = None) -> None:
-        """Write down what happened, in other words where `written` has them. Safe on disk after `flush`."""
+        """Record an entry; `written` is stored in its place if given. Safe on disk after `flush`."""
         position = len(self.entries)
-        self.state = apply(self.state, entry)
+        self.state = apply_entry(self.state, entry)
         entry = written or entry
         self.entries.append(entry)
         if self.services.journal is not None:
-            self._wait_for(append(self.services.journal, self.redactor, self.id, position, (entry,)))
+            self._track_write(append_entries(self.services.journal, self.redactor, self.id, position, (entry,)))
 
     def audit(self, record: AuditRecord) -> None:
-        """Add to the audit."""
+        """Add a record to the audit."""
         if self.services.audit is not None:
-            self._wait_for(self.services.audit.record(record))
+            self._track_write(self.services.audit.record(record))
 
-    def _wait_for(self, ticket: Awaitable[Any]) -> None:
-        """Have `flush` wait for a write, once: several may have become one."""
+    def _track_write(self, ticket: Awaitable[Any]) -> None:
+        """Have `flush` wait for a write, once: several may have been combined."""
         if ticket not in self._unsafe:
             self._unsafe.append(ticket)
 
@@ -77,7 +77,7 @@ class JournaledRun:
 
     async def breathe(self) -> None:
         """Wait for the disk if it has fallen far behind."""
-        if len(self._unsafe) > MOST_UNSAFE:
+        if len(self._unsafe) > MAX_PENDING_WRITES:
             await self.flush()
 
     def finish(self, stopped: Stopped, *, text: str = "", output: Any = None, reason: str = "", usage: Usage | None = None) -> None:
@@ -86,7 +86,7 @@ class JournaledRun:
         self.record(entry)
 
     def finish_cancelled(self) -> None:
-        """End the turn because a person cancelled it: every call that was asked for still gets its one result."""
+        """End the turn because it was cancelled: every requested call still gets its one result."""
         if self.state.reply_open:
             self.record(Replied(parts=(), finish="broken", at=self.now()))
         for call in self.state.calls:
@@ -96,13 +96,13 @@ class JournaledRun:
         self.finish("cancelled", text=self.state.words, reason="The run was cancelled.")
 
     def waiting(self) -> tuple[CallState, ...]:
-        """The calls of this run that wait for a person."""
+        """Return the calls of this run that wait for a person."""
         return tuple([call for call in (*self.state.calls, *self.state.inner) if call.waits])
 
     def approval(self, call: CallState) -> Approval:
-        """What a person is asked about one call."""
-        return approval_of(self.id, call, self._expire)
+        """Return the approval of one call."""
+        return build_approval(self.id, call, self._expire)
 
     def approvals(self) -> tuple[Approval, ...]:
-        """All that a person has to answer before this run can go on."""
+        """Return all approvals that this run waits for."""
         return tuple([self.approval(call) for call in self.waiting()])

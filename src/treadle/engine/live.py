@@ -1,6 +1,6 @@
-"""A run while it is under way in this process: what it goes by, and the one place where events are sent.
+"""A run that is active in this process: its dependencies, and the one place where events are emitted.
 
-It decides nothing and carries nothing out; `drive` does both with it.
+It decides nothing and executes nothing; `drive` does both with it.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ from treadle.core.seams import Situation
 from treadle.core.tool import Tool
 from treadle.engine.catalog import Catalog
 from treadle.engine.journaled import JournaledRun
-from treadle.engine.judge import Bench
+from treadle.engine.judge import JudgeContext
 from treadle.engine.meter import Meter
 from treadle.engine.setup import Approval, Caller, Services, Setup
-from treadle.guard.logged import log
+from treadle.guard.log_filter import log
 from treadle.loop.limits import Limits
 
 if TYPE_CHECKING:
-    from treadle.engine.tracing import Tracing
+    from treadle.engine.origin_tracker import OriginTracker
 
 CallWithin = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Progress = Callable[[str], None]
@@ -34,7 +34,7 @@ _PLAIN_ID = re.compile(r"(?!.*\.[0-9]+\Z)[A-Za-z0-9_:.@-]{1,64}")
 
 
 class LiveRun(JournaledRun):
-    """One run under way."""
+    """One active run."""
 
     def __init__(
         self, run_id: str, setup: Setup, services: Services, caller: Caller, catalog: Catalog, meter: Meter | None = None
@@ -54,14 +54,14 @@ class LiveRun(JournaledRun):
         self.call_ids: set[str] = set()
         self.cancelled = False
         self.trace: Any = None  # the run's own span, where somebody traces
-        self.offered = self._offered()
-        self._bench: Bench | None = None
-        self._tracing: Tracing | None = None
+        self.offered = self._select_offered()
+        self._bench: JudgeContext | None = None
+        self._tracing: OriginTracker | None = None
 
     # what happened
 
     async def anchor(self) -> None:
-        """Have it noted outside of the audit where that ends, at the end of a turn; a run inside of another leaves it to that."""
+        """Anchor the audit at the end of a turn; a nested run leaves it to its root."""
         anchor = getattr(self.services.audit, "anchor", None)
         if anchor is None or not self.is_root or self.state.finished is None:
             return
@@ -71,7 +71,7 @@ class LiveRun(JournaledRun):
             log.error("The end of the audit couldn't be noted: %s. Until it can, what is cut off its end isn't noticed", error)
 
     def emit(self, event: Event) -> None:
-        """Tell whoever watches. A watcher that fails is logged and never stops a run."""
+        """Emit an event to the watchers. A watcher that fails is logged and never stops a run."""
         for watcher in self.caller.watchers:
             try:
                 watcher(event)
@@ -80,65 +80,67 @@ class LiveRun(JournaledRun):
 
     @property
     def watched(self) -> bool:
-        """Whether anyone would see an event."""
+        """Whether there are any watchers."""
         return bool(self.caller.watchers)
 
     def shown_call(self, call: Call) -> Call:
-        """A call as everyone may see it."""
+        """Return a call with its secrets redacted."""
         return Call(call.id, call.name, self.redactor.value(call.arguments))
 
     def shown_verdict(self, verdict: Verdict) -> Verdict:
-        """A verdict as everyone may see it: its reason may say which value was wrong."""
+        """Return a verdict with its secrets redacted: its reason may quote a wrong value."""
         return replace(verdict, reason=self.redactor.text(verdict.reason))
 
     # what it goes by
 
     def equip(self, catalog: Catalog) -> None:
-        """Go by these tools from now on: some toolsets only know theirs once they are entered."""
+        """Use these tools from now on: some toolsets only know theirs once they are entered."""
         if catalog is not self.catalog:
             self.catalog, self._bench = catalog, None
-            self.offered = self._offered()
+            self.offered = self._select_offered()
 
-    def _offered(self) -> tuple[str, ...]:
-        """The tools that a model may be told of."""
+    def _select_offered(self) -> tuple[str, ...]:
+        """Return the tools that may be offered to the model."""
         return tuple([tool.name for tool in self.catalog.listed if self.setup.policy.offers(tool, self.situation)])
 
     @property
     def situation(self) -> Situation:
-        """What the policy may look at."""
-        return Situation(self.caller.user, self.setup.attended, self.state.tainted, self._doubts)
+        """What the policy may take into account."""
+        return Situation(self.caller.user, self.setup.attended, self.state.tainted, self._find_doubts)
 
-    def _doubts(self, call: Call, tool: Tool) -> Sequence[str]:
-        """Which values of a call nobody vouches for, by all that was said so far. The work begins with the first such question."""
-        from treadle.guard.provenance import doubts, is_harmless  # only a policy that asks needs it, and it is slow to import
+    def _find_doubts(self, call: Call, tool: Tool) -> Sequence[str]:
+        """Return which values of a call nothing vouches for in the conversation. Tracking begins with the first such check."""
+        from treadle.guard.provenance import find_doubts, is_harmless  # only a policy that asks needs it, and it is slow to import
 
         if is_harmless(call, tool):
             return ()
         if self._tracing is None:
-            from treadle.engine.tracing import Tracing
+            from treadle.engine.origin_tracker import OriginTracker
 
-            self._tracing = Tracing(self._only_reads, self._party)
-        return doubts(call, tool, self._tracing.origins(self.state, self.instructions))
+            self._tracing = OriginTracker(self._is_read_only, self._third_party)
+        return find_doubts(call, tool, self._tracing.origins(self.state, self.instructions))
 
-    def _only_reads(self, name: str) -> bool:
+    def _is_read_only(self, name: str) -> bool:
         tool = self.catalog.tools.get(name)
         return tool is not None and tool.effect == "read"
 
-    def _party(self, name: str) -> str | None:
-        """Which third party a tool's results come from; None for the engine's own, which bring nothing new."""
-        from treadle.guard.outbound import party_of
+    def _third_party(self, name: str) -> str | None:
+        """Return the third party that a tool's results come from; None for the engine's own, which bring nothing new."""
+        from treadle.guard.outbound import third_party_of
 
         tool = self.catalog.tools.get(name)
-        return "" if tool is None else None if self.catalog.is_own(tool) else party_of(tool)
+        return "" if tool is None else None if self.catalog.is_own(tool) else third_party_of(tool)
 
     @property
-    def bench(self) -> Bench:
-        """What judging goes by; in a run inside of another, the calls that are left in the whole tree."""
+    def bench(self) -> JudgeContext:
+        """What judging depends on; in a nested run, with the calls that are left in the whole tree."""
         if self._bench is None or not self.is_root or self._bench.situation.tainted != self.state.tainted:
-            self._bench = Bench(self.catalog, self.setup.policy, self._limits(), self.situation, self.offered, self.redactor)
+            self._bench = JudgeContext(
+                self.catalog, self.setup.policy, self._remaining_limits(), self.situation, self.offered, self.redactor
+            )
         return self._bench
 
-    def _limits(self) -> Limits:
+    def _remaining_limits(self) -> Limits:
         limits = self.setup.terms.limits
         most = None if self.is_root else self.meter.calls_for(self.id)
         return limits if most is None else replace(limits, calls=most if limits.calls is None else min(most, limits.calls))
@@ -152,7 +154,7 @@ class LiveRun(JournaledRun):
         progress: Progress | None = None,
         seal: str = "",
     ) -> RunContext[Any]:
-        """What a tool gets to know, and to do."""
+        """Return the context of a tool call."""
         return RunContext(
             deps=self.caller.deps,
             run_id=self.id,
@@ -172,7 +174,7 @@ class LiveRun(JournaledRun):
         )
 
     def fresh_id(self, proposed: str) -> str:
-        """An id for a call that no other call of this run has or will have, the model's own where that is possible."""
+        """Return a call id that no other call of this run has or will have, the model's own where possible."""
         number = len(self.call_ids)
         call_id = proposed if _PLAIN_ID.fullmatch(proposed) else ""
         while not call_id or call_id in self.call_ids:
@@ -184,6 +186,6 @@ class LiveRun(JournaledRun):
     # what waits
 
     def approvals(self) -> tuple[Approval, ...]:
-        """All that a person has to answer before this run can go on, nested runs included."""
+        """Return all approvals that this run waits for, nested runs included."""
         nested = [approval for waiting in self.suspended.values() for approval in waiting if approval.run_id != self.id]
         return (*super().approvals(), *nested)

@@ -1,4 +1,4 @@
-"""What a tree of runs has spent together: an agent that is another's tool spends its parent's budget."""
+"""Usage of a tree of runs: an agent that is another's tool spends its parent's budget."""
 
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from treadle.loop.limits import Limits, Spent, reached
 from treadle.loop.state import RunState
 
 
-class Metered(Protocol):
+class MeteredRun(Protocol):
     """A run of the tree."""
 
     id: str
@@ -17,29 +17,29 @@ class Metered(Protocol):
 
 
 class Meter:
-    """Shared by a run and all runs inside of it. A nested run that is over counts in its parent's usage."""
+    """Shared by a run and its nested runs. A nested run that is over counts in its parent's usage."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = replace(limits, rounds=None)  # rounds are each run's own
-        self._runs: dict[str, Metered] = {}
+        self._runs: dict[str, MeteredRun] = {}
 
-    def join(self, run: Metered) -> None:
-        """A run of the tree is under way."""
+    def join(self, run: MeteredRun) -> None:
+        """Add a run of the tree."""
         self._runs[run.id] = run
 
     def leave(self, run_id: str) -> None:
-        """A nested run is over, and its parent is about to count it."""
+        """Remove a nested run that is over and about to be counted by its parent."""
         self._runs.pop(run_id, None)
 
     def calls_for(self, run_id: str) -> int | None:
-        """How many calls a run of the tree may make in all, given what the others have made; None where it may make any."""
+        """Return how many calls a run of the tree may make in all, given what the others have made; None if unlimited."""
         most = self._limits.calls
         if most is None:
             return None
         return most - sum(run.state.spent.usage.calls for other, run in self._runs.items() if other != run_id)
 
     def squeezed(self) -> str:
-        """Which limit of the tree's root leaves no room, in words; empty where there is room."""
+        """Return which limit of the tree's root is exhausted, in words; empty where there is room."""
         spent = [run.state.spent for run in self._runs.values()]
         usage = sum((each.usage for each in spent), Usage())
         seconds = max(each.seconds for each in spent)

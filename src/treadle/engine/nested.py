@@ -1,4 +1,4 @@
-"""What an agent that is another's tool hands back: its words with what it spent, or that it waits for a person."""
+"""The result of an agent that is another's tool: its answer with its usage, or that it waits for a person."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from treadle.core.requests import Usage
 from treadle.engine.setup import Approval
 
 
-class Nested(Struct, frozen=True):
-    """The answer of a nested run, what it spent, and whether it had read anything that isn't trusted. `data` is a typed output."""
+class NestedResult(Struct, frozen=True):
+    """The answer of a nested run, its usage, and whether it had read untrusted content. `data` is a typed output."""
 
     content: str
     usage: Usage
@@ -19,7 +19,7 @@ class Nested(Struct, frozen=True):
 
 
 class Suspended(Exception):
-    """A call can't go on before a person has answered; it is taken up again when they have."""
+    """A call can't continue before a person has answered; it is resumed then."""
 
     def __init__(self, approvals: tuple[Approval, ...]) -> None:
         super().__init__("waiting for a person")

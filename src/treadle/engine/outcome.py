@@ -1,6 +1,6 @@
-"""From one call to its result: cache, single flight, timeout, exceptions worded for the model, redaction, size.
+"""From one call to its result: cache, single flight, timeout, exceptions described for the model, redaction, size.
 
-Journaling is `perform`; here a value, or what went wrong instead, becomes what the model reads.
+Journaling is in `perform`; here a value, or an error, becomes what the model reads.
 """
 
 import asyncio
@@ -16,20 +16,20 @@ from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.requests import Usage
 from treadle.core.tool import Tool
-from treadle.engine.cached import cached, forget_after
-from treadle.engine.large import keep_large, read_result
+from treadle.engine.large_results import read_result, store_large_result
 from treadle.engine.live import LiveRun
-from treadle.engine.media import Content, pack, read_value, unpack
-from treadle.engine.nested import Nested, Suspended
-from treadle.engine.offer import find_tools
-from treadle.guard.logged import log
+from treadle.engine.media import ToolContent, pack_content, store_value, unpack_content
+from treadle.engine.nested import NestedResult, Suspended
+from treadle.engine.result_cache import fetch_cached, invalidate_after
+from treadle.engine.tool_offer import find_tools
+from treadle.guard.log_filter import log
 from treadle.tools.text import to_data
 
 GRACE = 1.0  # seconds a coroutine may take to end after it was cancelled
 
 
-class Outcome(Struct, frozen=True):
-    """A result, and what else is to be written down about it."""
+class CallOutcome(Struct, frozen=True):
+    """A result, and what else is journaled about it."""
 
     result: Result
     cached: bool = False
@@ -39,68 +39,68 @@ class Outcome(Struct, frozen=True):
     final: bool = False
 
 
-async def outcome(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], whole: bool) -> Outcome:
-    """Carry one call out. Never raises for what the tool does, only for what the run has to know (`Suspended`, cancellation)."""
+async def run_call(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any], whole: bool) -> CallOutcome:
+    """Run one call. Never raises for what the tool does, only for what the run has to know (`Suspended`, cancellation)."""
     if run.setup.output is not None and tool is run.setup.output.tool:
-        return _final(run, call)
+        return _final_outcome(run, call)
     if run.catalog.is_own(tool):
-        return await _own(run, call)
+        return await _run_own_tool(run, call)
     try:
         if tool.cache and tool.effect == "read":
-            kept, reused = await cached(run, tool, call, lambda: _to_keep(run, tool, call, context))
-            return await _sized(run, tool, call, unpack(kept), reused=reused, whole=whole)
-        value = await _written(run, tool, call, context)
+            kept, reused = await fetch_cached(run, tool, call, lambda: _cacheable_content(run, tool, call, context))
+            return await _limit_size(run, tool, call, unpack_content(kept), reused=reused, whole=whole)
+        value = await _run_with_effects(run, tool, call, context)
     except (Suspended, asyncio.CancelledError):
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code; whatever it raises is a problem for the model
-        return _problem(run, tool, call, error)
-    return await read_back(run, tool, call, value, whole=whole)
+        return _problem_outcome(run, tool, call, error)
+    return await value_to_outcome(run, tool, call, value, whole=whole)
 
 
-async def _written(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
-    """The value of a call; what was read before one with an effect is forgotten, also where it failed: it may have had some."""
+async def _run_with_effects(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
+    """Return the value of a call; one with an effect invalidates the cache, also if it failed: it may have had some."""
     try:
-        return await _value(run, tool, call, context)
+        return await _call_tool(run, tool, call, context)
     finally:
         if tool.effect != "read":
-            await forget_after(run, tool)
+            await invalidate_after(run, tool)
 
 
-async def read_back(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> Outcome:
-    """A tool's value as its result: the text for the model, and the data for code."""
-    if isinstance(value, Nested):
-        return await _nested(run, tool, call, value, whole=whole)
-    content = await read_value(value, run.services.blobs)
-    return await _sized(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
+async def value_to_outcome(run: LiveRun, tool: Tool, call: Call, value: Any, *, whole: bool = False) -> CallOutcome:
+    """Convert a tool's value to its result: the text for the model, and the data for code."""
+    if isinstance(value, NestedResult):
+        return await _nested_outcome(run, tool, call, value, whole=whole)
+    content = await store_value(value, run.services.blobs)
+    return await _limit_size(run, tool, call, content if run.setup.shows_secrets else _redact(run, content), whole=whole)
 
 
-async def _nested(run: LiveRun, tool: Tool, call: Call, value: Nested, *, whole: bool) -> Outcome:
-    """What an agent that is a tool answered, or why it failed."""
-    content = _redact(run, Content(value.content, data=to_data(value.data)))
-    sized = await _sized(run, tool, call, content, whole=whole, untrusted=value.untrusted)
+async def _nested_outcome(run: LiveRun, tool: Tool, call: Call, value: NestedResult, *, whole: bool) -> CallOutcome:
+    """Return the answer of an agent that is a tool, or why it failed."""
+    content = _redact(run, ToolContent(value.content, data=to_data(value.data)))
+    sized = await _limit_size(run, tool, call, content, whole=whole, untrusted=value.untrusted)
     if not value.failed:
         return replace(sized, usage=value.usage)
     quoted = len(sized.result.content) if value.untrusted else 0
     return replace(sized, result=replace(sized.result, problem="raised", quoted=quoted), usage=value.usage)
 
 
-def _redact(run: LiveRun, content: Content) -> Content:
-    """The content without secrets; the name of an image could hold one too."""
+def _redact(run: LiveRun, content: ToolContent) -> ToolContent:
+    """Return the content without secrets; the name of an image could contain one too."""
     named = tuple([replace(media, name=run.redactor.text(media.name)) for media in content.media])
     data = None if content.data is None else run.redactor.value(content.data)
     return replace(content, text=run.redactor.text(content.text), media=named, data=data)
 
 
-class _TookTooLong(Exception):
-    """A call was given up at its timeout; `stopped` says that it really ended."""
+class _CallTimeout(Exception):
+    """A call timed out; `stopped` says that it really ended."""
 
     def __init__(self, *, stopped: bool) -> None:
         super().__init__("took too long")
         self.stopped = stopped
 
 
-async def _value(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
-    timeout = _timeout(run, tool)
+async def _call_tool(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> Any:
+    timeout = _call_timeout(run, tool)
     if timeout is None:
         return await run.setup.toolset.call(call, context)
     task = asyncio.ensure_future(run.setup.toolset.call(call, context))
@@ -110,13 +110,13 @@ async def _value(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any])
             return task.result()
         task.cancel()
         done, _ = await asyncio.wait([task], timeout=GRACE)
-        raise _TookTooLong(stopped=bool(done) and not tool.threaded)
+        raise _CallTimeout(stopped=bool(done) and not tool.threaded)
     finally:
         task.cancel()
 
 
-def _timeout(run: LiveRun, tool: Tool) -> float | None:
-    """The tool's own, or what is left of the turn's seconds if that is less."""
+def _call_timeout(run: LiveRun, tool: Tool) -> float | None:
+    """Return the tool's own timeout, or the rest of the turn's seconds if that is less."""
     limit = run.setup.terms.limits.seconds
     if limit is None:
         return tool.timeout
@@ -124,40 +124,40 @@ def _timeout(run: LiveRun, tool: Tool) -> float | None:
     return left if tool.timeout is None else min(left, tool.timeout)
 
 
-async def _to_keep(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> str:
-    """What the cache keeps, and so never a secret."""
-    return pack(_redact(run, await read_value(await _value(run, tool, call, context), run.services.blobs)))
+async def _cacheable_content(run: LiveRun, tool: Tool, call: Call, context: RunContext[Any]) -> str:
+    """Return the content to cache, with secrets redacted."""
+    return pack_content(_redact(run, await store_value(await _call_tool(run, tool, call, context), run.services.blobs)))
 
 
-async def _sized(
+async def _limit_size(
     run: LiveRun,
     tool: Tool,
     call: Call,
-    content: Content,
+    content: ToolContent,
     *,
     reused: bool = False,
     whole: bool = False,
     untrusted: bool = False,
-) -> Outcome:
-    """The result. What is too large for a conversation is shortened and kept whole elsewhere; then there is no data with it."""
+) -> CallOutcome:
+    """Return the result. One too large for a conversation is shortened and stored elsewhere; then it has no data."""
     text, data, kept, usage = content.text, content.data, "", Usage()
     if not whole:
         if len(text) > run.setup.result_limit:
-            text, kept, usage = await keep_large(run, call, text)
+            text, kept, usage = await store_large_result(run, call, text)
             data = None
         elif data is not None and len(msgspec.json.encode(data)) > run.setup.result_limit:
             data = None
     untrusted = untrusted or tool.trust == "untrusted"
     result = Result(call.id, call.name, text, None, untrusted, content.structured, content.media, data)
-    return Outcome(result, cached=reused, kept=kept, usage=usage)
+    return CallOutcome(result, cached=reused, kept=kept, usage=usage)
 
 
-def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outcome:
-    """What went wrong, worded for the model; the traceback is for the developer's log."""
+def _problem_outcome(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> CallOutcome:
+    """Return an error described for the model; the traceback is for the developer's log."""
     kind: ProblemKind = "raised"
     if isinstance(error, ToolProblem):
         words = str(error)
-    elif isinstance(error, _TookTooLong):
+    elif isinstance(error, _CallTimeout):
         kind = "timeout"
         words = f"{call.name} took too long and was given up."
         if not error.stopped:
@@ -171,31 +171,31 @@ def _problem(run: LiveRun, tool: Tool, call: Call, error: BaseException) -> Outc
     content = run.redactor.text(words)
     result = Result(call.id, call.name, content, kind, tool.trust == "untrusted")
     if isinstance(error, ToolProblem):
-        quoted = _quoted(run, error, content) if error.quote else 0
+        quoted = _quoted_length(run, error, content) if error.quote else 0
         result = replace(result, quoted=quoted, data=run.redactor.value(to_data(error.data)))
-    return Outcome(result)
+    return CallOutcome(result)
 
 
-def _quoted(run: LiveRun, error: ToolProblem, content: str) -> int:
-    """How much of a problem's content is quoted. Where the tool's own words can't be told from it, all of it."""
+def _quoted_length(run: LiveRun, error: ToolProblem, content: str) -> int:
+    """Return how much of a problem's content is quoted. Where the tool's own words can't be separated from it, all of it."""
     own = run.redactor.text(error.words)
     return len(content) - len(own) if content.startswith(own) else len(content)
 
 
-def _final(run: LiveRun, call: Call) -> Outcome:
-    """The call that gives the answer: accepted if the value can be made of it."""
+def _final_outcome(run: LiveRun, call: Call) -> CallOutcome:
+    """Return the outcome of the call that gives the answer: accepted if the output can be built from it."""
     assert run.setup.output is not None  # asked by the caller
     try:
         run.setup.output.convert(call.arguments)
     except (ToolProblem, ValueError, TypeError) as error:
-        return Outcome(Result(call.id, call.name, run.redactor.text(f"Not accepted: {error}"), "invalid"))
-    return Outcome(Result(call.id, call.name, "Accepted."), final=True)
+        return CallOutcome(Result(call.id, call.name, run.redactor.text(f"Not accepted: {error}"), "invalid"))
+    return CallOutcome(Result(call.id, call.name, "Accepted."), final=True)
 
 
-async def _own(run: LiveRun, call: Call) -> Outcome:
-    """The engine's own tools."""
+async def _run_own_tool(run: LiveRun, call: Call) -> CallOutcome:
+    """Run one of the engine's own tools."""
     if call.name == "find_tools":
         content, revealed = find_tools(run, call.arguments["query"])
-        return Outcome(Result(call.id, call.name, run.redactor.text(content)), revealed=revealed)
+        return CallOutcome(Result(call.id, call.name, run.redactor.text(content)), revealed=revealed)
     content, problem = await read_result(run, call.arguments)
-    return Outcome(Result(call.id, call.name, run.redactor.text(content), problem))
+    return CallOutcome(Result(call.id, call.name, run.redactor.text(content), problem))

@@ -1,7 +1,7 @@
-"""Carries calls out: at the same time where they may, in order where they must, each with exactly one result.
+"""Runs calls: concurrently where they may, in order where they must, each with exactly one result.
 
-`Started` is written and safe before anything with an effect begins; `Returned` after it. How one value becomes a result
-is `outcome`.
+`Started` is written and safe before anything with an effect begins; `Returned` after it. How a value becomes a result is
+`run_call`.
 """
 
 import asyncio
@@ -17,32 +17,32 @@ from treadle.core.errors import ToolProblem
 from treadle.core.events import CallJudged, CallProgressed, CallStarted
 from treadle.core.media import attachment_of
 from treadle.core.tool import Tool
-from treadle.engine.account import account, begins
-from treadle.engine.cached import forget_after
-from treadle.engine.judge import judge, judge_call, misfit
+from treadle.engine.audit_records import audit_begin, audit_end
+from treadle.engine.call_results import record_result
+from treadle.engine.inline_approval import ask_person, preview_calls
+from treadle.engine.interrupted_calls import CannotTell, ask_what_happened, handle_missing_tool, reconcile_call, record_unclear
+from treadle.engine.judge import describe_misfit, judge_call, judge_written
 from treadle.engine.live import LiveRun
 from treadle.engine.nested import Suspended
-from treadle.engine.outcome import Outcome, outcome
-from treadle.engine.people import ask_inline, preview_calls
-from treadle.engine.returned import returned
+from treadle.engine.outcome import CallOutcome, run_call
+from treadle.engine.result_cache import invalidate_after
 from treadle.engine.telemetry import call_span
-from treadle.engine.unclear import CannotTell, leave_open, reconciled, stays_unclear, tool_is_gone
-from treadle.guard.policy import digest
-from treadle.loop.decide import CallTools, Judge, about_open_reply
+from treadle.guard.policy import digest_arguments
+from treadle.loop.decide import CallTools, Judge, decide_open_reply
 from treadle.loop.recover import recovery
-from treadle.loop.state import CallState, find_call, fingerprint_of
-from treadle.tools.text import plain
-from treadle.tools.validate import Invalid
+from treadle.loop.state import CallState, call_fingerprint, find_call
+from treadle.tools.text import to_json_value
+from treadle.tools.validate import InvalidArguments
 
 
 def judge_calls(run: LiveRun, calls: Sequence[CallState]) -> None:
     """Read and judge calls, each in the light of those before it."""
     for call in calls:
         if call.written is not None:
-            _judged(run, judge(call.written, run.bench, run.state, run.now()))
+            _record_verdict(run, judge_written(call.written, run.bench, run.state, run.now()))
 
 
-def _judged(run: LiveRun, judged: Judged) -> None:
+def _record_verdict(run: LiveRun, judged: Judged) -> None:
     run.record(judged)
     if run.watched:
         call, verdict = run.shown_call(judged.call), run.shown_verdict(judged.verdict)
@@ -50,29 +50,29 @@ def _judged(run: LiveRun, judged: Judged) -> None:
     if isinstance(judged.verdict, Deny):
         call, verdict = judged.call, judged.verdict
         denied = Result(call.id, call.name, verdict.reason, verdict.problem)
-        account(run, CallState(call.id, call.name, verdict=verdict), call, denied, 0.0)
+        audit_end(run, CallState(call.id, call.name, verdict=verdict), call, denied, 0.0)
 
 
 def start_early(run: LiveRun) -> None:
-    """Judge and start what can start while the reply is still coming in."""
-    step = about_open_reply(run.state)
+    """Judge and start what can start while the reply is still streaming."""
+    step = decide_open_reply(run.state)
     if isinstance(step, Judge):
         judge_calls(run, step.calls)
-        step = about_open_reply(run.state)
+        step = decide_open_reply(run.state)
     if isinstance(step, CallTools):
         _launch(run, step.calls)
 
 
 async def call_tools(run: LiveRun, calls: Sequence[CallState]) -> bool:
-    """Carry calls out and wait for all that are under way. False where all that is left waits for a person."""
+    """Run calls and wait for all in flight. Returns False where all that is left waits for a person."""
     todo = [call for call in calls if call.id not in run.flying and call.id not in run.suspended]
     if not todo and not run.flying:
         return False
     if len(todo) == 1 and not run.flying:  # no need of a task for one call alone
-        await _carry_out(run, todo[0])
+        await _run_call(run, todo[0])
     else:
         _launch(run, todo)
-        await land(run)
+        await wait_in_flight(run)
     await run.breathe()
     return True
 
@@ -81,16 +81,16 @@ def _launch(run: LiveRun, calls: Sequence[CallState]) -> None:
     for call in calls:
         if call.id in run.flying or call.id in run.suspended:
             continue
-        before = _waits_for(run, call)
-        work = _after(before, run, call) if before else _carry_out(run, call)
+        before = _find_predecessors(run, call)
+        work = _run_after(before, run, call) if before else _run_call(run, call)
         task = asyncio.get_running_loop().create_task(work)
         run.flying[call.id] = task
         if _is_sequential(run, call):
             run.gate = task
 
 
-def _waits_for(run: LiveRun, call: CallState) -> list[asyncio.Task[None]]:
-    """The calls that must be over first: all of them for a sequential tool, the last sequential one for any other."""
+def _find_predecessors(run: LiveRun, call: CallState) -> list[asyncio.Task[None]]:
+    """Return the calls that must be over first: all of them for a sequential tool, the last sequential one for any other."""
     if _is_sequential(run, call):
         return list(run.flying.values())
     return [run.gate] if run.gate is not None else []
@@ -101,13 +101,13 @@ def _is_sequential(run: LiveRun, call: CallState) -> bool:
     return run.catalog.tool_for(call.call).sequential
 
 
-async def _after(before: Sequence[asyncio.Task[None]], run: LiveRun, call: CallState) -> None:
+async def _run_after(before: Sequence[asyncio.Task[None]], run: LiveRun, call: CallState) -> None:
     await asyncio.wait(before)
-    await _carry_out(run, call)
+    await _run_call(run, call)
 
 
-async def land(run: LiveRun) -> None:
-    """Wait for all calls under way; the first that broke the run (not: that failed) breaks it here too."""
+async def wait_in_flight(run: LiveRun) -> None:
+    """Wait for all calls in flight; re-raise the first error that breaks the run (not: a call that failed)."""
     tasks = list(run.flying.values())
     try:
         await asyncio.gather(*tasks)
@@ -120,19 +120,19 @@ async def land(run: LiveRun) -> None:
         run.gate = None
 
 
-async def _carry_out(run: LiveRun, state: CallState) -> None:
-    """One call, from its start to its result."""
+async def _run_call(run: LiveRun, state: CallState) -> None:
+    """Run one call, from its start to its result."""
     assert state.call is not None  # only calls that were read are carried out
     call = state.call
-    if state.approved and (wrong := _wrongly_approved(run, state, call)):
+    if state.approved and (wrong := _check_approval(run, state, call)):
         words = run.redactor.text(f"Not run: {wrong}")
-        returned(run, state, call, Outcome(Result(call.id, call.name, words, "denied")), 0.0)
+        record_result(run, state, call, CallOutcome(Result(call.id, call.name, words, "denied")), 0.0)
         return
     tool = run.catalog.tool_for(call)
     key = state.key or f"{run.id}:{call.id}"
     attempt = state.attempts + 1
     if tool.effect != "read":
-        begins(run, state, call)  # the audit comes first here, too
+        audit_begin(run, state, call)  # the audit comes first here, too
         run.record(Started(call_id=call.id, key=key, attempt=attempt, at=run.now()))
         await run.flush()
     if run.watched:
@@ -143,41 +143,41 @@ async def _carry_out(run: LiveRun, state: CallState) -> None:
         key,
         attempt,
         within=lambda name, arguments: _call_within(run, state, name, arguments),
-        progress=lambda text: _progressed(run, call.id, text),
+        progress=lambda text: _emit_progress(run, call.id, text),
         seal="" if state.edited else state.seal,  # another call was shown than the person made of it
     )
     began = perf_counter()
     try:
         with call_span(run, call) as span:
-            came = await outcome(run, tool, call, context, whole=bool(state.within))
+            came = await run_call(run, tool, call, context, whole=bool(state.within))
             span.ended(came.result)
     except Suspended as suspended:
         run.suspended[call.id] = suspended.approvals
         return
-    returned(run, state, call, came, perf_counter() - began)
+    record_result(run, state, call, came, perf_counter() - began)
 
 
-def _wrongly_approved(run: LiveRun, state: CallState, call: Call) -> str:
-    """Why an approval doesn't hold: other arguments than those approved, or edited ones that don't fit or are denied."""
-    if state.digest != digest(call.arguments):
+def _check_approval(run: LiveRun, state: CallState, call: Call) -> str:
+    """Return why an approval is invalid: other arguments than those approved, or edited ones that are invalid or denied."""
+    if state.digest != digest_arguments(call.arguments):
         return "these are not the arguments that were approved."
     if state.edited:
         checked = run.catalog.validator(call.name).check(call.arguments)
-        if isinstance(checked, Invalid):
-            return misfit(checked, call.name, call.arguments, run.catalog, run.redactor)
+        if isinstance(checked, InvalidArguments):
+            return describe_misfit(checked, call.name, call.arguments, run.catalog, run.redactor)
         verdict = run.setup.policy.judge(call, run.catalog.tool_for(call), run.situation)
         if isinstance(verdict, Deny):
             return verdict.reason
     return ""
 
 
-def _progressed(run: LiveRun, call_id: str, text: str) -> None:
+def _emit_progress(run: LiveRun, call_id: str, text: str) -> None:
     if run.watched:
         run.emit(CallProgressed(run_id=run.id, call_id=call_id, text=run.redactor.text(text)))
 
 
 async def recover_calls(run: LiveRun, calls: Sequence[CallState]) -> bool:
-    """Calls that had begun when their process died: again, ask the tool, or ask a person. False where all of them wait."""
+    """Recover calls interrupted by a crash: rerun, ask the tool, or ask a person. Returns False where all of them wait."""
     todo = [call for call in calls if call.id not in run.suspended]
     for state in todo:
         await _recover(run, state)
@@ -188,104 +188,104 @@ async def _recover(run: LiveRun, state: CallState) -> None:
     assert state.call is not None  # a call that began was read
     tool = run.catalog.tools.get(state.name)
     if tool is None:
-        await tool_is_gone(run, state)
+        await handle_missing_tool(run, state)
     elif state.again:
-        await _carry_out(run, state)
+        await _run_call(run, state)
     else:
-        await _by_class(run, state, state.call, tool)
+        await _recover_by_retry_class(run, state, state.call, tool)
 
 
-async def _by_class(run: LiveRun, state: CallState, call: Call, tool: Tool) -> None:
-    """What the tool's retry class says."""
+async def _recover_by_retry_class(run: LiveRun, state: CallState, call: Call, tool: Tool) -> None:
+    """Recover a call by its tool's retry class."""
     match recovery(tool.retry):
         case "again":
-            await _carry_out(run, state)
+            await _run_call(run, state)
         case "check":
-            await _by_its_word(run, state, call, tool)
+            await _recover_by_reconciling(run, state, call, tool)
         case "never":
-            await leave_open(run, state, tool)
+            await ask_what_happened(run, state, tool)
 
 
-async def _by_its_word(run: LiveRun, state: CallState, call: Call, tool: Tool) -> None:
-    """What the tool says became of its call."""
+async def _recover_by_reconciling(run: LiveRun, state: CallState, call: Call, tool: Tool) -> None:
+    """Recover a call by what its tool says happened."""
     try:
-        happened = await reconciled(run, state, call)
+        happened = await reconcile_call(run, state, call)
     except CannotTell as unsure:
-        await leave_open(run, state, tool, str(unsure))
+        await ask_what_happened(run, state, tool, str(unsure))
         return
     if happened is None:
-        await _carry_out(run, state)
+        await _run_call(run, state)
     else:
-        await forget_after(run, tool)
-        returned(run, state, call, happened, 0.0)
+        await invalidate_after(run, tool)
+        record_result(run, state, call, happened, 0.0)
 
 
 async def _call_within(run: LiveRun, outer: CallState, name: str, arguments: dict[str, Any]) -> Any:
-    """A running tool asks for another tool: judged, journaled and audited like any call; repeated from the journal on a rerun."""
+    """Run a call made by a running tool: judged, journaled and audited like any call; replayed from the journal on a rerun."""
     number = run.inner_counts[outer.id] = run.inner_counts.get(outer.id, 0) + 1
-    call = Call(f"{outer.id}.{number}", name, plain(arguments))
+    call = Call(f"{outer.id}.{number}", name, to_json_value(arguments))
     earlier = find_call(run.state, call.id)
-    if earlier is None or earlier.call is None or fingerprint_of(earlier.call) != fingerprint_of(call):
+    if earlier is None or earlier.call is None or call_fingerprint(earlier.call) != call_fingerprint(call):
         run.record(Called(call=call, within=outer.id, at=run.now()))
         _judge_within(run, call)
     await _settle_within(run, outer, call.id)
-    result = _found(run, call.id).result
+    result = _get_call(run, call.id).result
     assert result is not None  # settled above
     if result.problem is not None:
         own = len(result.content) - result.quoted
         raise ToolProblem(result.content[:own], result.content[own:])
-    return _value_of(run, result)
+    return _to_caller_value(run, result)
 
 
 def _judge_within(run: LiveRun, call: Call) -> None:
     if call.name not in run.catalog.tools:
         reason = f"There is no tool {call.name!r}."
-        _judged(run, Judged(call=call, verdict=Deny("reading", reason, "unknown_tool"), at=run.now()))
+        _record_verdict(run, Judged(call=call, verdict=Deny("reading", reason, "unknown_tool"), at=run.now()))
         return
     checked = run.catalog.validator(call.name).check(call.arguments)
-    if isinstance(checked, Invalid):
-        reason = misfit(checked, call.name, call.arguments, run.catalog, run.redactor)
-        _judged(run, Judged(call=call, verdict=Deny("reading", reason, "invalid"), at=run.now()))
+    if isinstance(checked, InvalidArguments):
+        reason = describe_misfit(checked, call.name, call.arguments, run.catalog, run.redactor)
+        _record_verdict(run, Judged(call=call, verdict=Deny("reading", reason, "invalid"), at=run.now()))
         return
-    _judged(run, judge_call(call, run.bench, run.state, run.now()))
+    _record_verdict(run, judge_call(call, run.bench, run.state, run.now()))
 
 
 async def _settle_within(run: LiveRun, outer: CallState, call_id: str) -> None:
-    """Bring a tool's own call to its result: ask a person, carry it out, recover it."""
-    while (inner := _found(run, call_id)).result is None and call_id not in run.suspended:
+    """Bring a tool's own call to its result: ask a person, run it, recover it."""
+    while (inner := _get_call(run, call_id)).result is None and call_id not in run.suspended:
         if inner.interrupted:
             await _recover(run, inner)
         elif not inner.waits:
-            await _carry_out(run, inner)
-        elif not await _asked(run, inner):
+            await _run_call(run, inner)
+        elif not await _ask_about(run, inner):
             _suspend(run, outer, inner)
     if call_id in run.suspended:
         raise Suspended(run.suspended.pop(call_id))
 
 
 def _suspend(run: LiveRun, outer: CallState, inner: CallState) -> None:
-    """Nobody answers now: the tool is run again when somebody has, if it may be."""
+    """Suspend a call that waits for an answer: the tool is rerun when there is one, if it may be."""
     if recovery(run.catalog.tools[outer.name].retry) == "again":
         run.suspended[inner.id] = (run.approval(inner),)
     elif inner.unclear:
-        stays_unclear(run, inner)
+        record_unclear(run, inner)
     else:
         raise ToolProblem(f"{inner.name} needs a person's approval, which can't be given inside of {outer.name}; call it directly.")
 
 
-async def _asked(run: LiveRun, call: CallState) -> bool:
-    """Ask about one call, unless its preview settles it. False where nobody is there to answer now."""
-    return all([await ask_inline(run, each) for each in await preview_calls(run, (call,))])
+async def _ask_about(run: LiveRun, call: CallState) -> bool:
+    """Ask about one call, unless its preview settles it. Returns False where nobody can answer now."""
+    return all([await ask_person(run, each) for each in await preview_calls(run, (call,))])
 
 
-def _found(run: LiveRun, call_id: str) -> CallState:
+def _get_call(run: LiveRun, call_id: str) -> CallState:
     found = find_call(run.state, call_id)
     assert found is not None  # recorded by `_call_within`
     return found
 
 
-def _value_of(run: LiveRun, result: Result) -> Any:
-    """A result as its caller in code wants it: its data where it has some, the image where it is nothing else, or the text."""
+def _to_caller_value(run: LiveRun, result: Result) -> Any:
+    """Return a result as its caller in code expects it: its data if it has some, a single image, or the text."""
     if result.data is not None:
         return result.data
     blobs = run.services.blobs

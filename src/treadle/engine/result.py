@@ -1,4 +1,4 @@
-"""What a run gives back: the answer, how it stopped, what it used and did. Everything in it comes from the entries."""
+"""The result of a run: the answer, how it stopped, its usage and calls. Everything in it comes from the entries."""
 
 from typing import Any, Generic, TypeVar, cast
 
@@ -10,13 +10,13 @@ from treadle.core.errors import RunFailed
 from treadle.core.messages import History
 from treadle.core.requests import Usage
 from treadle.engine.setup import Approval
-from treadle.loop.answers import settlement
+from treadle.loop.answers import settlement_result
 
 OutputT = TypeVar("OutputT")
 
 
 class CallRecord(Struct, frozen=True):
-    """One call of a turn: what was asked, decided, and came back. `result` is None while it waits."""
+    """One call of a turn: what was requested, decided, and returned. `result` is None while it waits."""
 
     call: Call
     verdict: Verdict
@@ -33,12 +33,12 @@ class CallRecord(Struct, frozen=True):
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What it was called with."""
+        """The arguments."""
         return self.call.arguments
 
     @property
     def problem(self) -> str | None:
-        """What kind of thing went wrong, if anything did."""
+        """The kind of problem, if there was one."""
         return self.result.problem if self.result is not None else None
 
 
@@ -48,7 +48,7 @@ class RunResult(Generic[OutputT]):
     stopped   "answered", "limit", "waiting" (for `approvals`), "cancelled", "failed"
     output    the answer; raises `RunFailed` if the run failed, None while it waits
     text      the model's last words
-    reason    why it stopped, where it isn't an answer
+    reason    why it stopped, if not with an answer
     usage     what this turn used
     """
 
@@ -78,7 +78,7 @@ class RunResult(Generic[OutputT]):
 
     @property
     def output(self) -> OutputT:
-        """The answer, in the type that was asked for."""
+        """The answer, in the requested type."""
         if self.stopped == "failed":
             raise RunFailed(self.reason)
         return cast("OutputT", self._output)
@@ -95,7 +95,7 @@ class RunResult(Generic[OutputT]):
 
     @property
     def prompt(self) -> str:
-        """What the person said, which this turn answers."""
+        """The user's message that this turn answers."""
         return next((entry.text for entry in reversed(self.entries) if isinstance(entry, Said)), "")
 
     @property
@@ -105,7 +105,7 @@ class RunResult(Generic[OutputT]):
 
     @property
     def ends(self) -> int:
-        """How often a turn of the run has ended, this end included: with the run's id, which of its ends this is."""
+        """How often a turn of the run has ended, this end included: with the run's id it identifies this end."""
         return sum(isinstance(entry, Finished) for entry in self.entries)
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ class RunResult(Generic[OutputT]):
 
 
 def calls_of(entries: list[Entry]) -> list[CallRecord]:
-    """The calls of the last turn in `entries`."""
+    """Return the calls of the last turn in `entries`."""
     records: dict[str, CallRecord] = {}
     within: dict[str, str] = {}
     for entry in entries:
@@ -135,7 +135,7 @@ def calls_of(entries: list[Entry]) -> list[CallRecord]:
                 records[entry.call_id] = CallRecord(record.call, record.verdict, refused, within=record.within)
             case Settled():
                 record = records[entry.call_id]
-                result = settlement(entry.call_id, record.name, entry)
+                result = settlement_result(entry.call_id, record.name, entry)
                 records[entry.call_id] = CallRecord(record.call, record.verdict, result, within=record.within)
             case _:
                 pass

@@ -1,6 +1,6 @@
-"""Images made as small as models read them, where Pillow is installed (`treadle[media]`). Small ones stay as they are.
+"""Scales images down to what models read, where Pillow is installed (`treadle[media]`). Small ones stay as they are.
 
-Bytes in, bytes out. What may be an image at all is `core.media`, where the bytes are kept is `engine.media`.
+Bytes in, bytes out. Validation of images is in `core.media`, storage of the bytes in `engine.media`.
 """
 
 from io import BytesIO
@@ -19,10 +19,10 @@ _QUALITIES = (85, 70, 50)  # of JPEG, tried until it is small enough
 
 
 def scale_down(image: Image) -> Image:
-    """The image, with at most `WIDEST` pixels a side and `LARGEST` bytes."""
+    """Return the image with at most `WIDEST` pixels a side and `LARGEST` bytes."""
     if not _has_pillow():
         if len(image.data) > LARGEST:
-            about = f"{_what(image)} has {len(image.data):,} bytes, more than the {LARGEST:,} that models take"
+            about = f"{_display_name(image)} has {len(image.data):,} bytes, more than the {LARGEST:,} that models take"
             raise BadMedia(f"{about}. Make it smaller, or have it scaled down: pip install 'treadle[media]'.")
         return image
     picture = _open(image)
@@ -43,7 +43,7 @@ def _has_pillow() -> bool:
 
 
 def _open(image: Image) -> "ImageFile | None":
-    """The image with its header read and nothing decoded; None where that can't be and it is small enough to go as it is."""
+    """Open the image with its header read and nothing decoded; None if that fails and it is small enough to be sent as it is."""
     from PIL import Image as pillow  # noqa: N813 - its own name is taken here
     from PIL.GifImagePlugin import GifImageFile
     from PIL.JpegImagePlugin import JpegImageFile
@@ -59,12 +59,14 @@ def _open(image: Image) -> "ImageFile | None":
         return None
     width, height = picture.size
     if width * height > (most := pillow.MAX_IMAGE_PIXELS or 0):
-        raise BadMedia(f"{_what(image)} has {width:,} × {height:,} pixels; images may have {most:,} at most. Make it smaller.")
+        raise BadMedia(
+            f"{_display_name(image)} has {width:,} × {height:,} pixels; images may have {most:,} at most. Make it smaller."
+        )
     return picture
 
 
 def _encode_smaller(picture: "ImageFile", *, keeps_lines: bool) -> bytes:
-    """The picture encoded again. Drawings and what is transparent stay exact, if that is small enough."""
+    """Encode the picture again. Drawings and transparent images stay lossless, if that is small enough."""
     from PIL import ImageOps
 
     picture.thumbnail((WIDEST, WIDEST))
@@ -98,8 +100,8 @@ def _encode(picture: "Picture", form: str, quality: int = 0) -> bytes:
 
 
 def _damage_error(image: Image) -> BadMedia:
-    return BadMedia(f"{_what(image)} can't be read as {image.media_type}; it seems to be damaged. Save it again.")
+    return BadMedia(f"{_display_name(image)} can't be read as {image.media_type}; it seems to be damaged. Save it again.")
 
 
-def _what(image: Image) -> str:
+def _display_name(image: Image) -> str:
     return image.name or "This image"

@@ -11,10 +11,10 @@ from msgspec import Struct
 from treadle.core.calls import Settling
 from treadle.core.context import RunContext
 from treadle.core.requests import Options, Usage
-from treadle.core.seams import Audit, Blobs, Cache, Dialect, Journal, Model, Policy, Results, Toolset, Watcher
+from treadle.core.seams import Audit, Blobs, Cache, Dialect, Journal, Model, Policy, ResultStore, Toolset, Watcher
 from treadle.core.tool import Tool
 from treadle.guard.redaction import Redactor
-from treadle.loop.decide import Terms
+from treadle.loop.decide import TurnTerms
 
 Instructions = str | Callable[[RunContext[Any]], str | Awaitable[str]]
 Price = Callable[[str, Usage], float | None]
@@ -25,7 +25,8 @@ APPROVALS_EXPIRE = 7 * 24 * 3600.0  # seconds
 class Approval(Struct, frozen=True):
     """A call that waits for a person, bound to its exact arguments by their digest. `preview` says what it would do, if known.
 
-    An `unclear` one had begun, at `began_at`, when its process died: the question is what became of it, not whether it may run.
+    An `unclear` one had begun, at `began_at`, when its process died: the question is what happened to it, not whether it may
+    run.
     """
 
     run_id: str
@@ -42,9 +43,10 @@ class Approval(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What a person said about an approval. `arguments` are theirs where they edited them.
+    """A person's answer to an approval. `arguments` are theirs where they edited them.
 
-    Of an unclear call they say what became of it (`settled`, with `reason` for words of theirs): a yes or no is no answer to that.
+    Of an unclear call they say what happened to it (`settled`, with `reason` for words of theirs): a yes or no is no answer
+    to that.
     """
 
     approved: bool = False
@@ -58,11 +60,11 @@ Approver = Callable[[Approval], Awaitable[Answer | bool] | Answer | bool]
 
 
 class Output(Struct, frozen=True):
-    """The shape an answer must have: a tool whose arguments are the answer, and how to make the value of them.
+    """The required output: a tool whose arguments are the answer, and how to convert them to the value.
 
-    `shape` is the same as a schema for servers that can be given one; None where it can't be written as they take it.
-    `from_words` gives the tool's arguments for an answer in words, or None where those are no answer; it gets the words, and after
-    how many replies without a call they came, themselves included.
+    `shape` is the same as a schema for servers that accept one; None where it can't be expressed for them. `from_words`
+    returns the tool's arguments for an answer in words, or None where those are no answer; it gets the words, and after how
+    many replies without a call they came, themselves included.
     """
 
     tool: Tool
@@ -79,7 +81,7 @@ class Setup(Struct, frozen=True):
     toolset: Toolset
     policy: Policy
     instructions: Instructions = ""
-    terms: Terms = Terms()
+    terms: TurnTerms = TurnTerms()
     options: Options = Options()
     redactor: Redactor = msgspec.field(default_factory=Redactor)
     net: Dialect | None = None  # catches calls that a model with native calling writes as text
@@ -95,24 +97,24 @@ class Setup(Struct, frozen=True):
     price: Price | None = None
 
 
-def _chance() -> float:
+def _random() -> float:
     return int.from_bytes(os.urandom(4), "big") / 2**32
 
 
 class Services(Struct, frozen=True):
-    """The stores a run is kept in, and where time and chance come from."""
+    """The stores of a run, and the sources of time and randomness."""
 
     journal: Journal | None = None
     audit: Audit | None = None
     cache: Cache | None = None
-    results: Results | None = None
+    results: ResultStore | None = None
     clock: Callable[[], float] = time.time
-    chance: Callable[[], float] = _chance
+    chance: Callable[[], float] = _random
     blobs: Blobs | None = None
 
 
 class Caller(Struct, frozen=True):
-    """On whose behalf a run acts. Credentials never leave this value but for `RunContext.credentials`."""
+    """The user a run acts for. Credentials never leave this value except through `RunContext.credentials`."""
 
     user: str = ""
     deps: Any = None
@@ -123,6 +125,6 @@ class Caller(Struct, frozen=True):
         return f"Caller(user={self.user!r})"
 
 
-def as_answer(said: Answer | bool) -> Answer:
-    """What an approver returned, as an answer."""
+def to_answer(said: Answer | bool) -> Answer:
+    """Convert an approver's return value to an answer."""
     return Answer(said) if isinstance(said, bool) else said

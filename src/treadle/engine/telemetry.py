@@ -1,7 +1,7 @@
-"""OpenTelemetry spans by the GenAI conventions, where a program has set OpenTelemetry up; nothing otherwise.
+"""OpenTelemetry spans by the GenAI conventions, if a program has configured OpenTelemetry; nothing otherwise.
 
-Only names, counts and kinds are recorded, never what was said. Nothing is imported here: a program that wants spans has
-imported the API already.
+Only names, counts and kinds are recorded, never content. Nothing is imported here: a program that wants spans has imported
+the API already.
 """
 
 import sys
@@ -14,20 +14,20 @@ from treadle.core.requests import Request
 from treadle.engine.live import LiveRun
 
 
-class Span(Protocol):
-    """A stretch of work that may be traced."""
+class TraceSpan(Protocol):
+    """A traced operation."""
 
-    def __enter__(self) -> "Span": ...
+    def __enter__(self) -> "TraceSpan": ...
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
     def ended(self, what: Any) -> None:
-        """How it ended: an entry, a result or a reason."""
+        """Record how it ended: an entry, a result or a reason."""
         ...
 
 
-class _Off:
-    """Nobody traces."""
+class _NoSpan:
+    """A span without tracing."""
 
-    def __enter__(self) -> "_Off":
+    def __enter__(self) -> "_NoSpan":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -37,19 +37,19 @@ class _Off:
         return None
 
 
-_OFF = _Off()
+_OFF = _NoSpan()
 
 
-def _tracing() -> Any:
-    """The API, if a program has imported it and set a provider up."""
+def _load_api() -> Any:
+    """Return the API, if a program has imported it and set a provider."""
     api = sys.modules.get("opentelemetry.trace")
     if api is None or type(api.get_tracer_provider()).__name__ == "ProxyTracerProvider":
         return None
     return api
 
 
-class _On:
-    """One span of the real thing. All spans of a run are children of the run's own, also those started during a reply."""
+class _OtelSpan:
+    """An OpenTelemetry span. All spans of a run are children of the run's own, also those started during a reply."""
 
     def __init__(self, api: Any, run: LiveRun, name: str, kind: str, attributes: dict[str, Any], root: bool = False) -> None:
         self._api = api
@@ -60,7 +60,7 @@ class _On:
         self._span = tracer.start_span(name, context=context, kind=getattr(api.SpanKind, kind), attributes=attributes)
         self._current = api.use_span(self._span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
 
-    def __enter__(self) -> "_On":
+    def __enter__(self) -> "_OtelSpan":
         if self._root:
             self._run.trace = self._span
         self._current.__enter__()
@@ -94,19 +94,19 @@ def _attributes_of(what: Entry | Result | str) -> dict[str, Any]:
             return {}
 
 
-def run_span(run: LiveRun) -> Span:
-    """A whole turn."""
-    api = _tracing()
+def run_span(run: LiveRun) -> TraceSpan:
+    """Return the span of a turn."""
+    api = _load_api()
     if api is None:
         return _OFF
     name = run.setup.name or "agent"
     attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name, "gen_ai.conversation.id": run.id}
-    return _On(api, run, f"invoke_agent {name}", "INTERNAL", attributes, root=True)
+    return _OtelSpan(api, run, f"invoke_agent {name}", "INTERNAL", attributes, root=True)
 
 
-def model_span(run: LiveRun, request: Request) -> Span:
-    """One request to a model."""
-    api = _tracing()
+def model_span(run: LiveRun, request: Request) -> TraceSpan:
+    """Return the span of a request to a model."""
+    api = _load_api()
     if api is None:
         return _OFF
     provider, _, model = run.setup.model.name.partition(":")
@@ -120,12 +120,12 @@ def model_span(run: LiveRun, request: Request) -> Span:
         attributes["gen_ai.request.temperature"] = request.options.temperature
     if request.options.max_tokens is not None:
         attributes["gen_ai.request.max_tokens"] = request.options.max_tokens
-    return _On(api, run, f"chat {model}", "CLIENT", attributes)
+    return _OtelSpan(api, run, f"chat {model}", "CLIENT", attributes)
 
 
-def call_span(run: LiveRun, call: Call) -> Span:
-    """One call of a tool."""
-    api = _tracing()
+def call_span(run: LiveRun, call: Call) -> TraceSpan:
+    """Return the span of a tool call."""
+    api = _load_api()
     if api is None:
         return _OFF
     attributes = {
@@ -134,4 +134,4 @@ def call_span(run: LiveRun, call: Call) -> Span:
         "gen_ai.tool.call.id": call.id,
         "gen_ai.tool.type": "function",
     }
-    return _On(api, run, f"execute_tool {call.name}", "INTERNAL", attributes)
+    return _OtelSpan(api, run, f"execute_tool {call.name}", "INTERNAL", attributes)

@@ -1,6 +1,7 @@
-"""A run and the runs inside of it, read from the journal: what waits for a person, their answers written down, forks and cancels.
+"""A run and its nested runs, read from the journal: what waits for a person, recording answers, forks and cancels.
 
-No model and no tools are needed for that; where the tools are known, arguments that a person edited are checked against them.
+No model and no tools are needed for that; where the tools are known, arguments that a person edited are validated against
+them.
 """
 
 from msgspec.structs import replace
@@ -9,37 +10,37 @@ from treadle.core.calls import Call, Result
 from treadle.core.entries import Forked, Opened, Refused, Settled
 from treadle.core.errors import ApprovalError, RunNotFound, RunTaken
 from treadle.core.seams import Journal
-from treadle.engine.account import account
-from treadle.engine.approval import check_answer, check_edited, check_fits, entry_of
+from treadle.engine.approval import answer_to_entry, check_answer, check_edited, check_fits
+from treadle.engine.audit_records import audit_end
 from treadle.engine.catalog import Catalog
-from treadle.engine.journaled import JournaledRun, append
+from treadle.engine.journaled import JournaledRun, append_entries
 from treadle.engine.setup import APPROVALS_EXPIRE, Answer, Approval, Services
 from treadle.guard.redaction import Redactor
-from treadle.loop.answers import SOMEBODY, refusal, settlement
+from treadle.loop.answers import SOMEBODY, refusal_result, settlement_result
 from treadle.loop.state import CallState
 
 WORDS_LIMIT = 10_000  # characters of what a person says became of a call
 
 
 class RunTree:
-    """A run, first, and the runs inside of it, however deep."""
+    """A run, first, and its nested runs, at any depth."""
 
     def __init__(self, runs: list[JournaledRun]) -> None:
         self.runs = runs
 
     def approvals(self) -> list[Approval]:
-        """Return what a person has to answer before the run can go on."""
+        """Return the approvals that the run waits for."""
         return [approval for run in self.runs for approval in run.approvals()]
 
     def check_root(self) -> JournaledRun:
-        """Return the run that a person began; `RunTaken` where this one is inside of another, which couldn't go on without it."""
+        """Return the root run. Raises `RunTaken` where this one is nested in another, which couldn't continue without it."""
         root = self.runs[0]
         if root.state.opened is not None and root.state.opened.parent:
             raise RunTaken(f"Run {root.id} is part of run {root.state.opened.parent}: name that one instead.")
         return root
 
     async def answer(self, call_id: str, answer: Answer, digest: str, catalog: Catalog | None = None) -> Approval:
-        """Write down what a person said about a call. `catalog` has the tools of the run itself, where they are known."""
+        """Record a person's answer about a call. `catalog` has the tools of the run itself, where they are known."""
         root = self.runs[0]
         for run in self.runs:
             for call in run.waiting():
@@ -55,7 +56,7 @@ class RunTree:
     async def cancel(self) -> None:
         """End a turn that waits for a person, in all of its runs; the outermost comes last, so that a crash leaves it waiting.
 
-        A run whose turn isn't over may be under way in another process, where a call may be taking effect at this moment.
+        A run whose turn isn't over may be active in another process, where a call may be taking effect at this moment.
         """
         root = self.check_root()
         finished = root.state.finished
@@ -68,10 +69,10 @@ class RunTree:
                 await run.flush()
 
 
-async def read_tree(
+async def load_run_tree(
     services: Services, run_id: str, *, redactor: Redactor | None = None, expire: float = APPROVALS_EXPIRE
 ) -> RunTree:
-    """Read a run and the runs inside of it."""
+    """Read a run and its nested runs."""
     journal = journal_of(services)
     children = getattr(journal, "children", None)
     runs: list[JournaledRun] = []
@@ -85,50 +86,50 @@ async def read_tree(
 
 
 async def fork_run(services: Services, run_id: str, at: int | None, new_id: str, redactor: Redactor | None = None) -> None:
-    """Begin run `new_id` with a copy of another one's first `at` entries, or of all."""
+    """Create run `new_id` with a copy of another one's first `at` entries, or of all."""
     journal = journal_of(services)
     entries = await journal.read(run_id)
     kept = entries if at is None else entries[:at]
     mark = Forked(run_id=run_id, entries=len(kept), at=services.clock())
-    await append(journal, redactor or Redactor(), new_id, 0, [*kept, mark])
+    await append_entries(journal, redactor or Redactor(), new_id, 0, [*kept, mark])
 
 
 def journal_of(services: Services) -> Journal:
-    """Return the journal; `RunNotFound` where nothing is kept."""
+    """Return the journal. Raises `RunNotFound` where nothing is stored."""
     if services.journal is None:
         raise RunNotFound("This agent keeps no journal, so there is nothing to go back to; run it with journal=True.")
     return services.journal
 
 
 def record_answer(run: JournaledRun, call: CallState, answer: Answer, catalog: Catalog | None) -> Result | None:
-    """Write down what a person said; the result of a call whose end they told. What ends the call is in the audit at once."""
+    """Record a person's answer; return the result of a call that it ended. What ends the call is in the audit at once."""
     approval = run.approval(call)
     check_fits(approval, answer)
     if catalog is not None:
         check_edited(approval, answer, catalog)
-    entry = entry_of(approval, answer, run.now())
+    entry = answer_to_entry(approval, answer, run.now())
     if isinstance(entry, Settled):
-        return _settle(run, call, replace(entry, words=bounded_text(run.redactor.text(entry.words), WORDS_LIMIT)))
+        return _record_settlement(run, call, replace(entry, words=truncate_with_note(run.redactor.text(entry.words), WORDS_LIMIT)))
     if isinstance(entry, Refused):
         refused = Call(call.id, call.name, approval.arguments)
-        account(run, replace(call, answered=entry.by or SOMEBODY), refused, refusal(call.id, call.name, entry), 0.0)
+        audit_end(run, replace(call, answered=entry.by or SOMEBODY), refused, refusal_result(call.id, call.name, entry), 0.0)
     run.record(entry)
     return None
 
 
-def _settle(run: JournaledRun, call: CallState, entry: Settled) -> Result | None:
-    """What became of a call, by a person's word. One that is tried again isn't over, and has its records when it is."""
+def _record_settlement(run: JournaledRun, call: CallState, entry: Settled) -> Result | None:
+    """Record what happened to a call, as a person said. One that is tried again isn't over, and has its records when it is."""
     assert call.call is not None  # a call that began was read
     assert call.question is not None  # it is what was answered
-    result = settlement(call.id, call.name, entry)
+    result = settlement_result(call.id, call.name, entry)
     if result is not None:
         question = replace(call.question, said=entry.said, by=entry.by or SOMEBODY)
-        account(run, replace(call, question=question), call.call, result, 0.0)
+        audit_end(run, replace(call, question=question), call.call, result, 0.0)
     run.record(entry)
     return result
 
 
-def bounded_text(text: str, most: int) -> str:
-    """Cut a text, and say so: nobody may take a part for the whole."""
+def truncate_with_note(text: str, most: int) -> str:
+    """Truncate a text, and say so: a part must not be taken for the whole."""
     more = len(text) - most
     return text if more <= 0 else f"{text[:most]}\n[… {more:,} more characters aren't shown …]"

@@ -1,4 +1,4 @@
-"""Events fanned out to whoever watches a run. A watcher that falls behind loses the oldest events and is told how many."""
+"""Fans events out to the watchers of a run. A slow watcher loses the oldest events and learns how many."""
 
 import asyncio
 from collections import deque
@@ -10,7 +10,7 @@ BUFFER = 10_000  # events kept for a slow watcher
 
 
 class Watch:
-    """One watcher's view of one run: an iterator of events that ends with its `RunEnded`, not with that of a run inside of it.
+    """One watcher's view of one run: an iterator of events that ends with its `RunEnded`, not with that of a nested run.
 
     Without a `run_id`, the run is that of the first event.
     """
@@ -22,7 +22,7 @@ class Watch:
         self.missed = 0
 
     def __call__(self, event: Event) -> None:
-        """Take an event in; never waits."""
+        """Take an event; never blocks."""
         self._run_id = self._run_id or event.run_id
         if len(self._events) == self._events.maxlen:
             self.missed += 1
@@ -30,7 +30,7 @@ class Watch:
         self._news.set()
 
     def ends_with(self, event: Event) -> bool:
-        """Whether nothing comes after this event."""
+        """Return whether nothing comes after this event."""
         return isinstance(event, RunEnded) and event.run_id in ("", self._run_id)
 
     async def __aiter__(self) -> AsyncIterator[Event]:

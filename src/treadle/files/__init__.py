@@ -5,32 +5,32 @@ from typing import TYPE_CHECKING
 from treadle.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from treadle.files.named import NotOpened, read_named
-    from treadle.files.places import check_workspace, refusal, workspace_at
-    from treadle.files.problems import Missing, WorkspaceProblem, shown
+    from treadle.files.named_files import NotOpened, read_named
+    from treadle.files.problems import MissingPath, WorkspaceProblem, printable_name
     from treadle.files.workspace import Workspace
+    from treadle.files.workspace_folders import check_workspace, explain_workspace_refusal, workspace_at
 
 _HOMES = {
-    "Missing": "treadle.files.problems",
-    "NotOpened": "treadle.files.named",
+    "MissingPath": "treadle.files.problems",
+    "NotOpened": "treadle.files.named_files",
     "Workspace": "treadle.files.workspace",
     "WorkspaceProblem": "treadle.files.problems",
-    "check_workspace": "treadle.files.places",
-    "read_named": "treadle.files.named",
-    "refusal": "treadle.files.places",
-    "shown": "treadle.files.problems",
-    "workspace_at": "treadle.files.places",
+    "check_workspace": "treadle.files.workspace_folders",
+    "read_named": "treadle.files.named_files",
+    "explain_workspace_refusal": "treadle.files.workspace_folders",
+    "printable_name": "treadle.files.problems",
+    "workspace_at": "treadle.files.workspace_folders",
 }
 
 __all__ = [
-    "Missing",
+    "MissingPath",
     "NotOpened",
     "Workspace",
     "WorkspaceProblem",
     "check_workspace",
+    "explain_workspace_refusal",
+    "printable_name",
     "read_named",
-    "refusal",
-    "shown",
     "workspace_at",
 ]
 

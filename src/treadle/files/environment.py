@@ -1,6 +1,6 @@
-"""The Python environment that Treadle runs from, where it lies in a workspace. Commands and file tools may read it, never write it.
+"""The Python environment that Treadle runs from, if inside a workspace. Commands and file tools may read it, never write it.
 
-Whoever can change it decides what Treadle does at its next start, and which bubblewrap holds the next command.
+A process that can change it controls what Treadle does at its next start, and which bubblewrap isolates the next command.
 """
 
 import sys

@@ -18,9 +18,9 @@ _TRIES = 64  # the kernel says EAGAIN when something was renamed while it looked
 
 
 @cache
-def opener() -> Opener | None:
-    """The kernel's own, or None where it has none."""
-    opened = _load()
+def load_opener() -> Opener | None:
+    """Return the kernel's `openat2`, or None where it has none."""
+    opened = _load_syscall()
     if opened is None:
         return None
     folder = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -33,7 +33,7 @@ def opener() -> Opener | None:
     return opened
 
 
-def _load() -> Opener | None:
+def _load_syscall() -> Opener | None:
     import ctypes
     import sys
 

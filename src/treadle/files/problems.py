@@ -1,20 +1,20 @@
-"""What can be wrong with a path, a file or an edit; each message is a sentence for the model that says what to do.
+"""Errors of paths, files and edits; each message is a sentence for the model that says what to do.
 
 WorkspaceProblem
-├── BadPath        nothing that could be the name of a file
-├── Outside        leads out of the workspace
-├── Missing        nothing there
-├── NotAFile       a folder, a pipe, a device, a link that leads nowhere
-├── NotAFolder     a file where a folder is needed
-├── Guarded        a place that is never written, such as `.git`
-├── Secret         a file that is not shown to models
-├── TooLarge       more than is read or written at once
-├── Binary         no text
-├── NotRead        an edit of a file that this run hasn't read
-├── Changed        an edit of a file that has changed since it was read
-├── BadEdit        an edit that doesn't fit the file
-├── BadSearch      a pattern that can't be searched for
-└── Refused        by the system: permissions, a full disk
+├── BadPath           not a valid file name
+├── OutsideWorkspace  leads out of the workspace
+├── MissingPath       doesn't exist
+├── NotAFile          a folder, a pipe, a device, a broken link
+├── NotAFolder        a file where a folder is needed
+├── GuardedPath       a path that is never written, such as `.git`
+├── SecretFile        a file that is not shown to models
+├── FileTooLarge      more than is read or written at once
+├── BinaryFile        not text
+├── FileNotRead       an edit of a file that this run hasn't read
+├── FileChanged       an edit of a file that has changed since it was read
+├── BadEdit           an edit that doesn't fit the file
+├── BadSearch         an invalid search pattern
+└── SystemRefused     by the system: permissions, a full disk
 
 Each is both a `TreadleError`, for programs, and a `ToolProblem`, for models.
 """
@@ -25,50 +25,50 @@ from treadle.core.errors import ToolProblem, TreadleError
 
 
 class WorkspaceProblem(TreadleError, ToolProblem):
-    """The root of the tree. A tool may let it through: the model then reads the sentence."""
+    """The root of the tree. A tool may let it propagate: the model then reads the message."""
 
 
 class BadPath(WorkspaceProblem):
-    """Nothing that could be the name of a file."""
+    """Not a valid file name."""
 
 
-class Outside(WorkspaceProblem):
-    """Leads out of the workspace."""
+class OutsideWorkspace(WorkspaceProblem):
+    """A path that leads out of the workspace."""
 
 
-class Missing(WorkspaceProblem):
-    """Nothing there."""
+class MissingPath(WorkspaceProblem):
+    """A path that doesn't exist."""
 
 
 class NotAFile(WorkspaceProblem):
-    """A folder, a pipe, a device, a link that leads nowhere."""
+    """A folder, a pipe, a device, a broken link."""
 
 
 class NotAFolder(WorkspaceProblem):
     """A file where a folder is needed."""
 
 
-class Guarded(WorkspaceProblem):
-    """A place that is never written."""
+class GuardedPath(WorkspaceProblem):
+    """A path that is never written."""
 
 
-class Secret(WorkspaceProblem):
+class SecretFile(WorkspaceProblem):
     """A file that is not shown to models."""
 
 
-class TooLarge(WorkspaceProblem):
+class FileTooLarge(WorkspaceProblem):
     """More than is read or written at once."""
 
 
-class Binary(WorkspaceProblem):
-    """No text."""
+class BinaryFile(WorkspaceProblem):
+    """A file that isn't text."""
 
 
-class NotRead(WorkspaceProblem):
+class FileNotRead(WorkspaceProblem):
     """An edit of a file that this run hasn't read."""
 
 
-class Changed(WorkspaceProblem):
+class FileChanged(WorkspaceProblem):
     """An edit of a file that has changed since it was read."""
 
 
@@ -77,36 +77,40 @@ class BadEdit(WorkspaceProblem):
 
 
 class BadSearch(WorkspaceProblem):
-    """A pattern that can't be searched for."""
+    """An invalid search pattern."""
 
 
-class Refused(WorkspaceProblem):
-    """By the system: permissions, a full disk."""
+class SystemRefused(WorkspaceProblem):
+    """Refused by the system: permissions, a full disk."""
 
 
-def shown(name: str) -> str:
-    """A name for a line of text: as it is if it can be printed, else quoted, so that no name can pretend to be more lines."""
+def printable_name(name: str) -> str:
+    """Return a name for one line of text: quoted if it isn't printable, so that no name can pretend to be more lines."""
     return name if name.isprintable() else ascii(name)
 
 
-def outside(path: str) -> Outside:
-    """For a path that leads out."""
-    return Outside(f"{shown(path)} is outside of the workspace. Use a path relative to its folder, such as src/main.py.")
+def outside_error(path: str) -> OutsideWorkspace:
+    """Return the error for a path that leads out."""
+    return OutsideWorkspace(
+        f"{printable_name(path)} is outside of the workspace. Use a path relative to its folder, such as src/main.py."
+    )
 
 
-def missing(path: str) -> Missing:
-    """For a path with nothing there."""
-    return Missing(f"There is no {shown(path)} in the workspace. List the folder or search for the file to find its path.")
+def missing_error(path: str) -> MissingPath:
+    """Return the error for a path that doesn't exist."""
+    return MissingPath(
+        f"There is no {printable_name(path)} in the workspace. List the folder or search for the file to find its path."
+    )
 
 
-def of_system(error: OSError, path: str) -> WorkspaceProblem:
-    """What the system said about a path, as a problem."""
-    name = shown(path)
+def error_from_os(error: OSError, path: str) -> WorkspaceProblem:
+    """Return an operating system error about a path as a problem."""
+    name = printable_name(path)
     match error.errno:
         case errno.EXDEV:
-            return outside(path)
+            return outside_error(path)
         case errno.ENOENT:
-            return missing(path)
+            return missing_error(path)
         case errno.ELOOP:
             return NotAFile(f"{name} goes through symbolic links that are not followed. Use the path of the file itself.")
         case errno.ENOTDIR:
@@ -116,6 +120,6 @@ def of_system(error: OSError, path: str) -> WorkspaceProblem:
         case errno.ENAMETOOLONG:
             return BadPath("The path is too long.")
         case errno.ENOTEMPTY | errno.EEXIST:
-            return Refused(f"{name} is a folder that isn't empty. Delete what is in it first.")
+            return SystemRefused(f"{name} is a folder that isn't empty. Delete what is in it first.")
         case _:
-            return Refused(f"The system refused {name}: {error.strerror}.")
+            return SystemRefused(f"The system refused {name}: {error.strerror}.")

@@ -1,1 +1,1 @@
-"""What may run and what may be seen: policy and redaction. Pure."""
+"""Guards: policy (which calls may run), provenance of arguments, and redaction of secrets. Pure."""

@@ -1,12 +1,12 @@
 """Which IP addresses are public, and what the others are. Pure: names are resolved elsewhere.
 
-Own tables, after the registries of special-purpose addresses: the standard library's answers differ from version to version, and
-take several addresses that lead to this machine for public ones. What isn't known to be public isn't.
+Own tables, after the registries of special-purpose addresses: the standard library's answers differ between versions, and it
+takes several addresses that lead to this machine for public ones. What isn't known to be public isn't.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-NO_ADDRESS = "no address"
+NOT_AN_ADDRESS = "no address"
 
 _IPV4 = [
     (IPv4Network(network), what)
@@ -57,23 +57,23 @@ _IPV6_PUBLIC = IPv6Network("2000::/3")
 _IPV4_WITHIN = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))  # mapped, and as networks without IPv4 write it
 
 
-def special(address: str) -> str:
-    """What is special about an address; empty for a public one. What isn't written as one is "no address", `127.1` for instance."""
+def classify_address(address: str) -> str:
+    """Return the special purpose of an address; empty for a public one. Other spellings, such as `127.1`, are "no address"."""
     try:
         found = ip_address(address)
     except ValueError:
-        return NO_ADDRESS
+        return NOT_AN_ADDRESS
     if isinstance(found, IPv4Address):
-        return _special_ipv4(found)
-    return "link-local" if found.scope_id is not None else _special_ipv6(found)
+        return _classify_ipv4(found)
+    return "link-local" if found.scope_id is not None else _classify_ipv6(found)
 
 
-def _special_ipv4(address: IPv4Address) -> str:
+def _classify_ipv4(address: IPv4Address) -> str:
     return next((what for network, what in _IPV4 if address in network), "")
 
 
-def _special_ipv6(address: IPv6Address) -> str:
+def _classify_ipv6(address: IPv6Address) -> str:
     if any(address in network for network in _IPV4_WITHIN):
-        return _special_ipv4(IPv4Address(int(address) & 0xFFFFFFFF))
+        return _classify_ipv4(IPv4Address(int(address) & 0xFFFFFFFF))
     beyond = "" if address in _IPV6_PUBLIC else "reserved"
     return next((what for network, what in _IPV6 if address in network), beyond)

@@ -1,16 +1,17 @@
-"""Secrets given by name in text: `password=…`, `"token": "…"`, `X-Api-Key: …`, `?sig=…`, `--secret …`, `<password>…`, `Bearer …`.
+"""Secrets assigned by name: `password=…`, `"token": "…"`, `X-Api-Key: …`, `?sig=…`, `--secret …`, `<password>…`, `Bearer …`.
 
-Text is full of names that are followed by something else: `token = next(tokens)`, `password: required`. So a value has to look
-like a secret, except in JSON, where a quoted name and a quoted value leave no doubt. Each look is bounded, whatever the text.
+Text is full of names that are followed by something else: `token = next(tokens)`, `password: required`. So a value has to
+look like a secret, except in JSON, where a quoted name and a quoted value leave no doubt. Each search is bounded, whatever
+the text.
 """
 
 import re
 from binascii import Error, a2b_base64
 from collections.abc import Callable
 
-from treadle.guard.formats import ESCAPE, Head, compiled, end_of
-from treadle.guard.known import MASK as KNOWN
-from treadle.guard.names import NOTHING, Extra, Named, named
+from treadle.guard.known_secrets import MASK as KNOWN
+from treadle.guard.secret_formats import ESCAPE, SecretHead, compile_pattern, match_end
+from treadle.guard.secret_names import NOT_SECRET, ExtraNames, SecretName, classify_name
 
 CONTEXT = 320  # how far back from its value a name, its separator and what stands between them can reach
 MASKED = "[redacted:"
@@ -46,22 +47,22 @@ Search = Callable[[str, int], re.Match[str] | None]
 
 
 class Assignments:
-    """Finds values given by name. `extra` are further names, as words."""
+    """Finds values assigned by name. `extra` are further names, as words."""
 
-    def __init__(self, extra: Extra = ()) -> None:
+    def __init__(self, extra: ExtraNames = ()) -> None:
         self.triggers = (*TRIGGERS, *[words[-1] for words in extra])
         self._extra = extra
 
     def searches(self, low: str) -> list[Search]:
-        """One for each trigger that is in a text, given in small letters. One by one they are far quicker than all at once."""
-        return [compiled(_named_by(trigger)).search for trigger in self.triggers if trigger in low]
+        """Return a search for each trigger in a lower-case text. Separate searches are far faster than a combined one."""
+        return [compile_pattern(_name_pattern(trigger)).search for trigger in self.triggers if trigger in low]
 
-    def find(self, text: str, low: str, searches: list[Search], limit: int, start: int, position: int) -> Head | None:
-        """The first value at `position` or later whose name stands between `start` and `limit`; `low` is in small letters."""
+    def find(self, text: str, low: str, searches: list[Search], limit: int, start: int, position: int) -> SecretHead | None:
+        """Return the first value at `position` or later whose name is between `start` and `limit`; `low` is lower case."""
         ahead = [search(low, start) for search in searches]
-        while (found := _first(ahead)) and found.start() < limit:
+        while (found := _first_match(ahead)) and found.start() < limit:
             if found.end() + _SLACK >= position:
-                head = self._head(text, low, found)
+                head = self._match_head(text, low, found)
                 if head is not None and head.start >= position:
                     return head
             after = found.end("name")
@@ -70,41 +71,41 @@ class Assignments:
                     ahead[place] = searches[place](low, after)
         return None
 
-    def _head(self, text: str, low: str, found: re.Match[str]) -> Head | None:
+    def _match_head(self, text: str, low: str, found: re.Match[str]) -> SecretHead | None:
         before = text[max(0, found.start() - _BACK) : found.start()]
         begin = found.start() - len(before) + len(before.rstrip(_NAME_LETTERS))
         name = text[begin : found.end("name")]
         if found["separator"].isspace() and "--" not in name:
-            return _credentials(text, name, found)
-        kind = self._named(text, begin, name, found)
-        return self._value(text, low, kind, found) if kind.kind else None
+            return _match_credentials(text, name, found)
+        kind = self._classify_name(text, begin, name, found)
+        return self._match_value(text, low, kind, found) if kind.kind else None
 
-    def _named(self, text: str, begin: int, name: str, found: re.Match[str]) -> Named:
-        """What a name stands for, and whether the way it stands there makes it a name at all."""
+    def _classify_name(self, text: str, begin: int, name: str, found: re.Match[str]) -> SecretName:
+        """Classify a name, and check whether its context makes it a name at all."""
         if name in _QUERY and text.endswith(("?", "&"), 0, begin):
-            return Named("signature")
+            return SecretName("signature")
         is_mask = text.endswith(MASKED, 0, begin) and found["close"].startswith("]")
         is_math = found["separator"] == ">" and not text.endswith("<", 0, begin)
         if is_mask or is_math:
-            return NOTHING
-        kind = named(name, self._extra)
-        if kind is NOTHING and (escape := compiled(ESCAPE).match(text, max(0, begin - 1))):
-            return named(text[escape.end() : found.end("name")], self._extra)
+            return NOT_SECRET
+        kind = classify_name(name, self._extra)
+        if kind is NOT_SECRET and (escape := compile_pattern(ESCAPE).match(text, max(0, begin - 1))):
+            return classify_name(text[escape.end() : found.end("name")], self._extra)
         return kind
 
-    def _value(self, text: str, low: str, name: Named, found: re.Match[str]) -> Head | None:
+    def _match_value(self, text: str, low: str, name: SecretName, found: re.Match[str]) -> SecretHead | None:
         at = found.end()
         if text.startswith(KNOWN, at):  # masked before this scan: what is left of the value may be the rest of a secret
             at += len(KNOWN)
         elif text.startswith((MASKED, "//"), at):  # masked, or an address whose scheme looks like a name
             return None
-        if name.kind == "authorization" and (scheme := compiled(_SCHEME).match(low, at)):
-            return _begin(text, scheme.end(), name.kind, _CREDENTIALS, least=6)
-        return _quoted(text, at, name, found) if found["quote"] else _bare(text, at, name, found)
+        if name.kind == "authorization" and (scheme := compile_pattern(_SCHEME).match(low, at)):
+            return _make_head(text, scheme.end(), name.kind, _CREDENTIALS, least=6)
+        return _match_quoted(text, at, name, found) if found["quote"] else _match_bare(text, at, name, found)
 
 
-def _named_by(trigger: str) -> str:
-    """A name, what may stand between it and its value, and a look at whether a value comes at all."""
+def _name_pattern(trigger: str) -> str:
+    """Return a pattern for a name, what may stand between it and its value, and a lookahead for a value."""
     return (
         rf"""(?P<name>{re.escape(trigger)}[a-z0-9_.-]{{0,32}}+)(?P<close>["'`\]\\]{{0,8}}+)(?P<separator>"""
         r"""[ \t]{0,20}+(?::[ \t]{1,2}[a-z][a-z_.\[\]|]{0,23}[ \t]{1,2}=|(?::=?|!?={1,3})>?)[ \t]{0,20}+|>|%3[ad]|[ \t]{1,4})"""
@@ -112,80 +113,80 @@ def _named_by(trigger: str) -> str:
     )
 
 
-def _first(ahead: list[re.Match[str] | None]) -> re.Match[str] | None:
-    """The one that begins first; of two that begin at the same place, that of the first trigger."""
-    return min([found for found in ahead if found is not None], key=_start, default=None)
+def _first_match(ahead: list[re.Match[str] | None]) -> re.Match[str] | None:
+    """Return the earliest match; of two at the same position, that of the first trigger."""
+    return min([found for found in ahead if found is not None], key=_match_start, default=None)
 
 
-def _start(found: re.Match[str]) -> int:
+def _match_start(found: re.Match[str]) -> int:
     return found.start()
 
 
-def _credentials(text: str, scheme: str, found: re.Match[str]) -> Head | None:
-    """What follows a bare `Bearer` or `Basic`, two common words: only if it looks the part."""
+def _match_credentials(text: str, scheme: str, found: re.Match[str]) -> SecretHead | None:
+    """Match what follows a bare `Bearer` or `Basic`, two common words: only if it looks like a credential."""
     kind, at = scheme.lower(), found.end()
     if kind not in ("bearer", "basic") or found["quote"] or found["close"]:
         return None
-    shown = text[at : end_of(_CREDENTIALS, text, at, at + _LOOK)]
+    shown = text[at : match_end(_CREDENTIALS, text, at, at + _LOOK)]
     if kind == "bearer":
         sure = len(shown) >= 32 or (len(shown) >= 8 and any(map(str.isdigit, shown)))
     else:
         sure = len(shown) >= 8 and _is_pair(shown)
-    return Head(at, at, kind, _CREDENTIALS, at) if sure else None
+    return SecretHead(at, at, kind, _CREDENTIALS, at) if sure else None
 
 
-def _begin(text: str, at: int, kind: str, tail: str, least: int = 1) -> Head | None:
-    return Head(at, at, kind, tail, at) if end_of(tail, text, at, at + _LOOK) >= at + least else None
+def _make_head(text: str, at: int, kind: str, tail: str, least: int = 1) -> SecretHead | None:
+    return SecretHead(at, at, kind, tail, at) if match_end(tail, text, at, at + _LOOK) >= at + least else None
 
 
 def _is_pair(encoded: str) -> bool:
-    """Whether this is the Base64 of a name, a colon and a password."""
+    """Return whether this is the Base64 of a name, a colon and a password."""
     try:
         return b":" in a2b_base64(encoded[: len(encoded) // 4 * 4])
     except Error:
         return False
 
 
-def _quoted(text: str, at: int, name: Named, found: re.Match[str]) -> Head | None:
+def _match_quoted(text: str, at: int, name: SecretName, found: re.Match[str]) -> SecretHead | None:
     is_json = any(mark in found["close"] for mark in "\"'") and (":" in found["separator"] or ">" in found["separator"])
-    shown = text[at : end_of(_QUOTED, text, at, len(text))].partition(MASKED)[
+    shown = text[at : match_end(_QUOTED, text, at, len(text))].partition(MASKED)[
         0
     ]  # what is masked inside says nothing about the rest
     if (is_json and name.sure) or looks_secret(shown, name.kind, plain=True):
-        return _begin(text, at, name.kind, _until(found["quote"]))
+        return _make_head(text, at, name.kind, _until_quote(found["quote"]))
     return None
 
 
-def _until(quote: str) -> str:
-    """All up to the closing quote on this line: one with no more backslashes before it than the opening one had."""
+def _until_quote(quote: str) -> str:
+    """Return a pattern up to the closing quote on this line: one with no more backslashes before it than the opening one had."""
     mark, slashes = quote[-1], len(quote) - 1
     escaped = rf"\\{{{slashes + 1},}}+{mark}?"
     other = rf"|\\{{1,{slashes}}}+(?![{mark}\\])" if slashes else ""
     return rf"(?:[^{mark}\\\n-]++|{escaped}{other}|{_NOT_PEM})*+"
 
 
-def _bare(text: str, at: int, name: Named, found: re.Match[str]) -> Head | None:
+def _match_bare(text: str, at: int, name: SecretName, found: re.Match[str]) -> SecretHead | None:
     if name.kind == "cookie" and ":" in found["separator"]:
-        return Head(at, at, "cookie", _LINE, at) if end_of(_COOKIE, text, at, len(text)) > at else None
-    end = end_of(_BARE, text, at, len(text))
+        return SecretHead(at, at, "cookie", _LINE, at) if match_end(_COOKIE, text, at, len(text)) > at else None
+    end = match_end(_BARE, text, at, len(text))
     shown = text[at:end]
     is_code = text.startswith(("(", "["), end) and shown.replace(".", "_").isidentifier()
     plain = not any(map(str.isspace, found["separator"]))
     if is_code or not looks_secret(shown, name.kind, plain=plain):
         return None
-    return _begin(text, at, name.kind, _VALUE)
+    return _make_head(text, at, name.kind, _VALUE)
 
 
 def looks_secret(value: str, kind: str, *, plain: bool) -> bool:
-    """Whether a value given by name looks like a secret.
+    """Return whether a value assigned by name looks like a secret.
 
-    `plain` means that it stands where values stand (quoted, or right after the sign) rather than where code might.
+    `plain` means that it is in a value position (quoted, or right after the sign) rather than where code might be.
     """
     least = 6 if kind == "password" else 8
-    if len(value) < least or len(set(value)) < 3 or value[0] in ":=" or _is(_REFERENCE, value):
+    if len(value) < least or len(set(value)) < 3 or value[0] in ":=" or _matches(_REFERENCE, value):
         return False
     if any(map(str.isdigit, value)):
-        return not (kind == "token" and _is(_NUMBER, value)) and not _is_identifier(value, plain=plain)
+        return not (kind == "token" and _matches(_NUMBER, value)) and not _is_identifier(value, plain=plain)
     if any(mark in value for mark in "!#$%^*+=~?"):
         return plain or kind == "password"
     if kind == "key" and plain and len(value) >= _LONG_WORD and value.isalpha():
@@ -193,9 +194,9 @@ def looks_secret(value: str, kind: str, *, plain: bool) -> bool:
     return kind == "password" and plain and value.isalpha() and value.lower() not in _NO_PASSWORDS
 
 
-def _is(pattern: str, value: str) -> bool:
-    return compiled(pattern).fullmatch(value) is not None
+def _matches(pattern: str, value: str) -> bool:
+    return compile_pattern(pattern).fullmatch(value) is not None
 
 
 def _is_identifier(value: str, *, plain: bool) -> bool:
-    return _is(_DOTTED_WORDS, value) and (not plain or any(trigger in value.lower() for trigger in TRIGGERS))
+    return _matches(_DOTTED_WORDS, value) and (not plain or any(trigger in value.lower() for trigger in TRIGGERS))

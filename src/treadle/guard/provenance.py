@@ -1,7 +1,8 @@
-"""Where the values of a call come from, and what follows: a call whose values the person or trusted data gave needs no asking.
+"""Provenance of a call's values: a call whose values the user or trusted data gave needs no approval.
 
-Pure, and only asked after untrusted content was read. What a value is for is `guard.kinds`, who said what is `guard.origins`,
-what records say about things the person named is `guard.links`. `docs/provenance.md` has the rule in words, and what it can't see.
+Pure, and only checked after untrusted content was read. What a value is for is in `guard.argument_kinds`, its origin in
+`guard.origins`, what records say about things the user named in `guard.links`. `docs/provenance.md` has the rule, and its
+limits.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,24 +12,30 @@ from msgspec import Struct
 
 from treadle.core.calls import Call
 from treadle.core.tool import Tool
-from treadle.guard.days import day_of, named, without_days
+from treadle.guard.argument_kinds import ArgumentKind, ArgumentLeaf, find_addresses, find_codes, flatten_arguments
+from treadle.guard.dates import contains_day, parse_day, strip_days
 from treadle.guard.intent import (
     CLAUSES,
     Clause,
-    data_asked_for,
-    deed_asked_for,
-    detail_waived,
-    forward_asked_for,
-    found_at_source,
-    left_open,
+    is_action_requested,
+    is_choice_left_open,
+    is_data_requested,
+    is_detail_waived,
+    is_forwarding_requested,
+    is_from_named_source,
 )
-from treadle.guard.kinds import Kind, Leaf, codes_in, leaves_of, places_in
-from treadle.guard.links import amount_on_record, day_of_named, described, field_asked_for, id_of_named
-from treadle.guard.names import words_of
+from treadle.guard.links import (
+    is_amount_on_record,
+    is_day_of_named_record,
+    is_described_item,
+    is_id_of_named_record,
+    is_requested_field,
+)
 from treadle.guard.origins import Origins
-from treadle.guard.outbound import doubts_of_read, leads_out, party_of
-from treadle.guard.reasons import carrying_reason, source_reason
-from treadle.guard.words import flat, number_of
+from treadle.guard.outbound import find_read_doubts, is_outbound_link, third_party_of
+from treadle.guard.reasons import explain_carried_code, explain_source
+from treadle.guard.secret_names import split_name
+from treadle.guard.text_index import normalize_text, parse_decimal
 
 _MOST_SHOWN = 5
 _SHORT_ID = 4  # figures up to which a number may be in a text by chance
@@ -36,175 +43,175 @@ _PLACE_NOUNS = frozenset(("channel", "group", "list", "room", "team", "user"))
 _ID_NOUNS = frozenset(("id", "ids", "number", "nr", "no", "ref"))
 
 
-class _Asked(Struct, frozen=True):
-    """A call, and all it takes to judge one value of it."""
+class _CallCheck(Struct, frozen=True):
+    """A call, and everything needed to judge one of its values."""
 
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[ArgumentLeaf, ...]
     origins: Origins
     clauses: frozenset[Clause]
 
 
 def is_harmless(call: Call, tool: Tool) -> bool:
-    """Whether a call needs no looking into: it only reads, and tells no third party anything."""
-    if tool.effect_of(call.arguments) != "read" or party_of(tool):
+    """Return whether a call needs no check: it only reads, and sends nothing to a third party."""
+    if tool.effect_of(call.arguments) != "read" or third_party_of(tool):
         return False
-    return not any(leads_out(leaf) for leaf in leaves_of(call.arguments, tool.parameters))
+    return not any(is_outbound_link(leaf) for leaf in flatten_arguments(call.arguments, tool.parameters))
 
 
-def doubts(call: Call, tool: Tool, origins: Origins, clauses: frozenset[Clause] = CLAUSES) -> tuple[str, ...]:
-    """Why a person has to look at a call, a sentence each; none where every value that matters is vouched for."""
-    asked = _Asked(tuple(leaves_of(call.arguments, tool.parameters)), origins, clauses)
+def find_doubts(call: Call, tool: Tool, origins: Origins, clauses: frozenset[Clause] = CLAUSES) -> tuple[str, ...]:
+    """Return why a user has to approve a call, a sentence each; none where every relevant value is vouched for."""
+    asked = _CallCheck(tuple(flatten_arguments(call.arguments, tool.parameters)), origins, clauses)
     effect = tool.effect_of(call.arguments)
     match effect:
         case "read":
-            return _shortened(doubts_of_read(call.arguments, asked.leaves, tool, origins))
+            return _shorten(find_read_doubts(call.arguments, asked.leaves, tool, origins))
         case "destroy":
-            return () if _deed_said(asked, tool) else (f"{tool.name} can't be undone.",)
+            return () if _is_action_said(asked, tool) else (f"{tool.name} can't be undone.",)
         case "write":
-            return _doubts_of_effect(asked, tool)
+            return _find_effect_doubts(asked, tool)
         case _:
             assert_never(effect)
 
 
-def _doubts_of_effect(asked: _Asked, tool: Tool) -> tuple[str, ...]:
+def _find_effect_doubts(asked: _CallCheck, tool: Tool) -> tuple[str, ...]:
     origins = asked.origins
-    found = [doubt for leaf in asked.leaves for doubt in _doubts_of(leaf, asked)]
-    if not found and not any(_anchors(leaf, origins) for leaf in asked.leaves) and not _deed_said(asked, tool):
+    found = [doubt for leaf in asked.leaves for doubt in _find_value_doubts(leaf, asked)]
+    if not found and not any(_is_anchor(leaf, origins) for leaf in asked.leaves) and not _is_action_said(asked, tool):
         return (f"Nothing in this call of {tool.name} was said by the person.",)
-    return _shortened(found)
+    return _shorten(found)
 
 
-def _shortened(found: list[str]) -> tuple[str, ...]:
+def _shorten(found: list[str]) -> tuple[str, ...]:
     more = len(found) - _MOST_SHOWN
     return (*found[:_MOST_SHOWN], f"So it is with {more} more.") if more > 0 else tuple(found)
 
 
-def _doubts_of(leaf: Leaf, asked: _Asked) -> Iterator[str]:
-    """What is doubtful about one value, in words."""
+def _find_value_doubts(leaf: ArgumentLeaf, asked: _CallCheck) -> Iterator[str]:
+    """Yield the doubts about one value, as sentences."""
     if leaf.kind == "text":
-        yield from _doubts_in_text(leaf, asked)
+        yield from _find_text_doubts(leaf, asked)
     elif not _KNOWN[leaf.kind](leaf, asked):
-        yield source_reason(leaf, str(leaf.value), asked.origins)
+        yield explain_source(leaf, str(leaf.value), asked.origins)
 
 
-def _doubts_in_text(leaf: Leaf, asked: _Asked) -> Iterator[str]:
-    """Words may say anything, but not lead somewhere, nor carry a number or code out, that nobody vouches for."""
+def _find_text_doubts(leaf: ArgumentLeaf, asked: _CallCheck) -> Iterator[str]:
+    """Yield the doubts about a text: links, and numbers or codes it carries out, that nothing vouches for. Words alone are fine."""
     text, origins = str(leaf.value), asked.origins
     if any(words.has(text) for words in origins.said):  # trusted data may be private, and isn't to be sent on unasked
         return
-    for place in places_in(text):
-        if not (origins.vouched(place) or _forwarded(place, leaf, asked)):
-            yield source_reason(leaf, place, origins)
+    for place in find_addresses(text):
+        if not (origins.vouched(place) or _is_forwarded(place, leaf, asked)):
+            yield explain_source(leaf, place, origins)
     if any(other.kind == "place" for other in asked.leaves):
-        for code in codes_in(without_days(text)):
-            if not (any(words.has(code) for words in origins.said) or _sent_on(code, asked)):
-                yield carrying_reason(leaf, code)
+        for code in find_codes(strip_days(text)):
+            if not (any(words.has(code) for words in origins.said) or _is_data_requested(code, asked)):
+                yield explain_carried_code(leaf, code)
 
 
-def _anchors(leaf: Leaf, origins: Origins) -> bool:
-    """Whether a value without doubts ties the call to what the person or trusted data said."""
+def _is_anchor(leaf: ArgumentLeaf, origins: Origins) -> bool:
+    """Return whether a value without doubts ties the call to what the user or trusted data said."""
     return leaf.kind not in ("plain", "day") and (leaf.kind != "text" or origins.vouched(str(leaf.value)))
 
 
 # what the person asked for in so many words
 
 
-def _deed_said(asked: _Asked, tool: Tool) -> bool:
-    return "deed" in asked.clauses and deed_asked_for(tool, asked.leaves, asked.origins)
+def _is_action_said(asked: _CallCheck, tool: Tool) -> bool:
+    return "deed" in asked.clauses and is_action_requested(tool, asked.leaves, asked.origins)
 
 
-def _forwarded(place: str, leaf: Leaf, asked: _Asked) -> bool:
-    return "forward" in asked.clauses and forward_asked_for(place, str(leaf.value), asked.leaves, asked.origins)
+def _is_forwarded(place: str, leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    return "forward" in asked.clauses and is_forwarding_requested(place, str(leaf.value), asked.leaves, asked.origins)
 
 
-def _sent_on(code: str, asked: _Asked) -> bool:
-    return "data" in asked.clauses and data_asked_for(code, asked.leaves, asked.origins)
+def _is_data_requested(code: str, asked: _CallCheck) -> bool:
+    return "data" in asked.clauses and is_data_requested(code, asked.leaves, asked.origins)
 
 
-def _wanted(leaf: Leaf, asked: _Asked) -> bool:
-    if "source" in asked.clauses and found_at_source(leaf, asked.origins):
+def _is_wanted(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    if "source" in asked.clauses and is_from_named_source(leaf, asked.origins):
         return True
-    return "choice" in asked.clauses and left_open(leaf, asked.leaves, asked.origins)
+    return "choice" in asked.clauses and is_choice_left_open(leaf, asked.leaves, asked.origins)
 
 
 # whether a value is vouched for, by what it is for
 
 
-def _vouched(leaf: Leaf, asked: _Asked) -> bool:
+def _is_vouched(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
     return asked.origins.vouched(str(leaf.value))
 
 
-def _known_place(leaf: Leaf, asked: _Asked) -> bool:
-    nouns, value, origins = _PLACE_NOUNS | {*words_of(leaf.name)}, str(leaf.value), asked.origins
+def _is_known_place(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    nouns, value, origins = _PLACE_NOUNS | {*split_name(leaf.name)}, str(leaf.value), asked.origins
     said = any(words.has_place(value, nouns) for words in origins.known)
-    return said or field_asked_for(leaf, origins) or described(leaf, origins) or _wanted(leaf, asked)
+    return said or is_requested_field(leaf, origins) or is_described_item(leaf, origins) or _is_wanted(leaf, asked)
 
 
-def _known_thing(leaf: Leaf, asked: _Asked) -> bool:
-    return _vouched(leaf, asked) or ("choice" in asked.clauses and left_open(leaf, asked.leaves, asked.origins))
+def _is_known_thing(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    return _is_vouched(leaf, asked) or ("choice" in asked.clauses and is_choice_left_open(leaf, asked.leaves, asked.origins))
 
 
-def _known_power(leaf: Leaf, asked: _Asked) -> bool:
-    """A right that is one of a few is said in full or by its beginning, as `r` is by read; a yes by the name of what it allows."""
+def _is_known_power(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    """Said; a right from a short list in full or by its beginning, as `r` is by read; a boolean by the name of what it allows."""
     if isinstance(leaf.value, bool):
-        return not leaf.value or any(words.has_words(word) for words in asked.origins.said for word in words_of(leaf.name))
+        return not leaf.value or any(words.has_words(word) for words in asked.origins.said for word in split_name(leaf.name))
     if leaf.choices:
         return any(words.has_beginning(str(leaf.value)) for words in asked.origins.said)
-    return _vouched(leaf, asked)
+    return _is_vouched(leaf, asked)
 
 
-def _known_id(leaf: Leaf, asked: _Asked) -> bool:
-    """Said, a short number as that of such a thing; or the id of a record that the person named."""
+def _is_known_id(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    """Said, a short number as the id of such a thing; or the id of a record that the user named."""
     value, origins = str(leaf.value), asked.origins
     if value.isdigit() and len(value) <= _SHORT_ID:
-        nouns = _ID_NOUNS | {*words_of(leaf.name)}
-        return any(words.has_short_id(value, nouns) for words in origins.known) or id_of_named(leaf, origins)
-    return origins.vouched(value) or id_of_named(leaf, origins)
+        nouns = _ID_NOUNS | {*split_name(leaf.name)}
+        return any(words.has_short_id(value, nouns) for words in origins.known) or is_id_of_named_record(leaf, origins)
+    return origins.vouched(value) or is_id_of_named_record(leaf, origins)
 
 
-def _known_title(leaf: Leaf, asked: _Asked) -> bool:
-    """Said; or what the person asked for with a gap, filled in with something that leads nowhere."""
+def _is_known_title(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    """Said; or a template of the user's, filled in with something that contains no link or address."""
     value = str(leaf.value)
     if asked.origins.vouched(value):
         return True
-    fits = any(template.fullmatch(flat(value)) for words in asked.origins.said for template in words.templates)
-    return fits and not places_in(value)
+    fits = any(template.fullmatch(normalize_text(value)) for words in asked.origins.said for template in words.templates)
+    return fits and not find_addresses(value)
 
 
-def _known_amount(leaf: Leaf, asked: _Asked) -> bool:
-    """Said; or at most what is on record with the call's own recipient, whom the person said."""
-    number, origins = number_of(leaf.value), asked.origins
+def _is_known_amount(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    """Said; or at most what is on record with the call's own recipient, whom the user said."""
+    number, origins = parse_decimal(leaf.value), asked.origins
     if number is None:
-        return _vouched(leaf, asked)
+        return _is_vouched(leaf, asked)
     if any(number in words.numbers for words in origins.known):
         return True
     places = {str(other.value) for other in asked.leaves if other.kind == "place"}
     said = {place for place in places if any(words.has(place) for words in origins.said)}
-    if amount_on_record(number, leaf.name, said, origins):
+    if is_amount_on_record(number, leaf.name, said, origins):
         return True
-    return "detail" in asked.clauses and detail_waived(number, asked.leaves, origins)
+    return "detail" in asked.clauses and is_detail_waived(number, asked.leaves, origins)
 
 
-def _known_day(leaf: Leaf, asked: _Asked) -> bool:
-    """Said; or of a record that the person named; or in no untrusted running text, and so not planted."""
-    day, origins = day_of(str(leaf.value)), asked.origins
+def _is_known_day(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
+    """Said; or of a record that the user named; or in no untrusted running text, and so not planted."""
+    day, origins = parse_day(str(leaf.value)), asked.origins
     assert day is not None  # a leaf of this kind is a day
-    if any(named(day, words.days) for words in origins.known) or day_of_named(day, origins):
+    if any(contains_day(day, words.days) for words in origins.known) or is_day_of_named_record(day, origins):
         return True
-    return not any(named(day, loose.running_days) for loose in origins.loose)
+    return not any(contains_day(day, loose.running_days) for loose in origins.loose)
 
 
-def _always(leaf: Leaf, asked: _Asked) -> bool:
+def _is_always_known(leaf: ArgumentLeaf, asked: _CallCheck) -> bool:
     return True
 
 
-_KNOWN: dict[Kind, Callable[[Leaf, _Asked], bool]] = {
-    "place": _known_place,
-    "power": _known_power,
-    "id": _known_id,
-    "thing": _known_thing,
-    "title": _known_title,
-    "amount": _known_amount,
-    "day": _known_day,
-    "plain": _always,
+_KNOWN: dict[ArgumentKind, Callable[[ArgumentLeaf, _CallCheck], bool]] = {
+    "place": _is_known_place,
+    "power": _is_known_power,
+    "id": _is_known_id,
+    "thing": _is_known_thing,
+    "title": _is_known_title,
+    "amount": _is_known_amount,
+    "day": _is_known_day,
+    "plain": _is_always_known,
 }

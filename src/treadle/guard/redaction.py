@@ -1,126 +1,161 @@
-"""Masks secrets in text, in nested values, and in text that arrives in pieces: `[redacted:kind]` takes their place.
+"""Masks secrets in text, in nested values, and in text that arrives in chunks: `[redacted:kind]` takes their place.
 
-By value (`guard.formats`, `guard.known`) and by name (`guard.names`, `guard.assignments`). One way, in time linear in the text, and
-redacting twice changes nothing more. It is a net, not a wall: credentials belong in `ctx.credentials`, where no text can hold them.
+By value (`guard.secret_formats`, `guard.known_secrets`) and by name (`guard.secret_names`, `guard.assignments`).
+Irreversible, in time linear in the text, and idempotent. It is a net, not a wall: credentials belong in `ctx.credentials`,
+where no text can hold them.
 """
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, cast, get_args
 
+from treadle.core.calls import Allow, Call, Result, Written
+from treadle.core.entries import Entry
 from treadle.core.errors import SettingsError
+from treadle.core.messages import Message, Text, Thinking
+from treadle.core.requests import Usage
 from treadle.guard.assignments import MASKED, Assignments, looks_secret
-from treadle.guard.gathering import SHORTEST_KEY, gathered
-from treadle.guard.known import SHORTEST, Known, KnownStream
-from treadle.guard.names import NOTHING, Extra, named, words_of
-from treadle.guard.scan import Scan, finds, mask, masked
+from treadle.guard.known_secrets import MIN_LENGTH, KnownSecrets, KnownSecretStream
+from treadle.guard.secret_names import NOT_SECRET, ExtraNames, classify_name, split_name
+from treadle.guard.secret_scanner import SecretScanner, format_mask, mask_secrets, select_finders
+
+MIN_KEY_LENGTH = 12  # no shorter name of a value is itself a secret
+_VALUES = (*get_args(Entry), Allow, Call, Message, Result, Text, Thinking, Usage, Written)
+_TAGS = ("kind", "part", "verdict")
+# What values in entries are called, as far as it doesn't stand for a secret: these needn't be looked at each time.
+OWN_NAMES = frozenset([name for kind in _VALUES for name in (*_TAGS, *kind.__struct_fields__) if not classify_name(name, ()).kind])
+
+
+def collect_texts(value: Any, extra: ExtraNames) -> tuple[list[str], bool]:
+    """Return the texts in a value, including long names, and whether a name in it may stand for a secret."""
+    texts: list[str] = []
+    is_named = False
+    left: list[Any] = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            texts.append(each)
+        elif isinstance(each, dict):
+            pairs = cast("dict[Any, Any]", each)
+            names = pairs.keys() if extra else pairs.keys() - OWN_NAMES
+            is_named = is_named or "value" in pairs or any(classify_name(str(name), extra).kind for name in names)
+            texts += [name for name in names if isinstance(name, str) and len(name) >= MIN_KEY_LENGTH]
+            left += pairs.values()
+        elif isinstance(each, list | tuple):
+            items = cast("list[Any]", each)
+            is_named = is_named or any(isinstance(item, str) and item.startswith("-") for item in items)
+            left += items
+    return texts, is_named
+
 
 _DEEPEST = 100
 
 
 class Redactor:
-    """What masks secrets. `extra_names` are names that stand for secrets here; `known_secrets` are masked wherever they turn up.
+    """Masks secrets. `extra_names` are further names that stand for secrets; `known_secrets` are masked wherever they occur.
 
-    Known secrets are masked in Base64, percent, hexadecimal and JSON spelling too; those shorter than four characters are not.
+    Known secrets are masked in Base64, percent, hexadecimal and JSON encoding too; those shorter than four characters are
+    not.
     """
 
     def __init__(self, extra_names: Iterable[str] = (), known_secrets: Iterable[str] = ()) -> None:
-        self._extra: Extra = tuple([_words(name) for name in extra_names])
+        self._extra: ExtraNames = tuple([_split_extra_name(name) for name in extra_names])
         self._assignments = Assignments(self._extra)
         self._secrets = tuple(known_secrets)
-        self._known = Known(self._secrets)
+        self._known = KnownSecrets(self._secrets)
 
     def __repr__(self) -> str:
         return f"Redactor(extra_names={['_'.join(words) for words in self._extra]})"  # never what is known
 
     def knowing(self, secrets: Iterable[str]) -> "Redactor":
-        """The same, with more known secrets: those of one run, say."""
+        """Return the same redactor with more known secrets: those of one run, say."""
         return Redactor(["_".join(words) for words in self._extra], (*self._secrets, *secrets))
 
     def text(self, text: str) -> str:
-        """`text`, with every secret in it masked."""
-        if len(text) < SHORTEST:
+        """Return `text` with every secret masked."""
+        if len(text) < MIN_LENGTH:
             return text
         text = self._known.mask(text)
-        kinds = finds(text, self._assignments, len(text))
-        return masked(text, kinds) if kinds else text
+        kinds = select_finders(text, self._assignments, len(text))
+        return mask_secrets(text, kinds) if kinds else text
 
     def stream(self) -> "RedactedStream":
-        """The same for text that arrives in pieces."""
+        """Return a redactor for text that arrives in chunks."""
         return RedactedStream(self._known, self._assignments)
 
     def value(self, value: Any) -> Any:
-        """A JSON value of the same shape, redacted by the names in it and in all of its text.
+        """Return a JSON value of the same shape, redacted by its names and in all of its text.
 
-        Under a name that stands for a secret every text is masked, and every number but those of a `token`, which are counts.
-        So is what follows a flag (`["--password", …]`) and what is named in place (`{"name": "API_KEY", "value": …}`).
+        Under a name that stands for a secret every text is masked, and every number except those of a `token`, which are
+        counts. So is what follows a flag (`["--password", …]`) and what is named in place (`{"name": "API_KEY", "value":
+        …}`).
         """
-        return self._redacted(value, 0)
+        return self._redact(value, 0)
 
     def finds(self, value: Any) -> bool:
-        """Whether there is a secret in a JSON value."""
-        texts, is_named = gathered(value, self._extra)
+        """Return whether a JSON value contains a secret."""
+        texts, is_named = collect_texts(value, self._extra)
         joined = "\n".join(texts)
-        return (is_named or self.text(joined) != joined) and self._redacted(value, 0) != value
+        return (is_named or self.text(joined) != joined) and self._redact(value, 0) != value
 
-    def _redacted(self, value: Any, depth: int) -> Any:
+    def _redact(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if not isinstance(value, dict | list | tuple):
             return value
         if depth >= _DEEPEST:
-            return mask("too_deep")
+            return format_mask("too_deep")
         if isinstance(value, dict):
-            return self._object(cast("dict[Any, Any]", value), depth + 1)
-        return self._items(cast("list[Any] | tuple[Any, ...]", value), depth + 1)
+            return self._redact_object(cast("dict[Any, Any]", value), depth + 1)
+        return self._redact_items(cast("list[Any] | tuple[Any, ...]", value), depth + 1)
 
-    def _object(self, pairs: dict[Any, Any], depth: int) -> dict[Any, Any]:
+    def _redact_object(self, pairs: dict[Any, Any], depth: int) -> dict[Any, Any]:
         label = pairs.get("name", pairs.get("key"))
         out: dict[Any, Any] = {}
         for key, inner in pairs.items():
             own = self._key(key, out)
             name = self.text(label) if key == "value" and isinstance(label, str) else own
-            out[own] = self._under(str(name), inner, depth)
+            out[own] = self._redact_named(str(name), inner, depth)
         return out
 
     def _key(self, key: Any, taken: dict[Any, Any]) -> Any:
-        name = self.text(key) if isinstance(key, str) and len(key) >= SHORTEST_KEY else key
+        name = self.text(key) if isinstance(key, str) and len(key) >= MIN_KEY_LENGTH else key
         while name in taken:  # two secrets as keys: both stay, and both stay masked
             name += "'"
         return name
 
-    def _items(self, items: list[Any] | tuple[Any, ...], depth: int) -> list[Any] | tuple[Any, ...]:
+    def _redact_items(self, items: list[Any] | tuple[Any, ...], depth: int) -> list[Any] | tuple[Any, ...]:
         flags = ["", *[item if isinstance(item, str) and item.startswith("-") and "=" not in item else "" for item in items]]
-        out = [self._under(flag, item, depth) for flag, item in zip(flags, items, strict=False)]
+        out = [self._redact_named(flag, item, depth) for flag, item in zip(flags, items, strict=False)]
         return out if isinstance(items, list) else tuple(out)
 
-    def _under(self, name: str, value: Any, depth: int) -> Any:
-        found = NOTHING if MASKED in name else named(name, self._extra)
+    def _redact_named(self, name: str, value: Any, depth: int) -> Any:
+        found = NOT_SECRET if MASKED in name else classify_name(name, self._extra)
         if found.sure and found.kind:
             return self._masked(value, found.kind, depth)
         if found.kind and isinstance(value, str) and looks_secret(value, found.kind, plain=True):
-            return mask(found.kind)
-        return self._redacted(value, depth)
+            return format_mask(found.kind)
+        return self._redact(value, depth)
 
     def _masked(self, value: Any, kind: str, depth: int) -> Any:
-        """What stands under a name that stands for a secret."""
+        """Mask what is under a name that stands for a secret."""
         match value:
             case str():
-                return mask(kind) if value else value
+                return format_mask(kind) if value else value
             case bool() | None:
                 return value
             case int() | float():
-                return value if kind == "token" else mask(kind)
+                return value if kind == "token" else format_mask(kind)
             case dict() | list() | tuple() if depth >= _DEEPEST:
-                return mask("too_deep")
+                return format_mask("too_deep")
             case dict():
-                return self._masked_object(cast("dict[Any, Any]", value), kind, depth + 1)
+                return self._mask_object(cast("dict[Any, Any]", value), kind, depth + 1)
             case list() | tuple():
                 items = [self._masked(inner, kind, depth + 1) for inner in cast("list[Any]", value)]
                 return items if isinstance(value, list) else tuple(items)
             case _:
                 return value
 
-    def _masked_object(self, pairs: dict[Any, Any], kind: str, depth: int) -> dict[Any, Any]:
+    def _mask_object(self, pairs: dict[Any, Any], kind: str, depth: int) -> dict[Any, Any]:
         out: dict[Any, Any] = {}
         for key, inner in pairs.items():
             out[self._key(key, out)] = self._masked(inner, kind, depth)
@@ -128,23 +163,23 @@ class Redactor:
 
 
 class RedactedStream:
-    """Text that arrives in pieces. What was let out never contains a part of a secret that is masked in the whole."""
+    """Redacts text that arrives in chunks. The output never contains a part of a secret that is masked in the whole."""
 
-    def __init__(self, known: Known, assignments: Assignments) -> None:
-        self._known = KnownStream(known)
-        self._scan = Scan(assignments)
+    def __init__(self, known: KnownSecrets, assignments: Assignments) -> None:
+        self._known = KnownSecretStream(known)
+        self._scan = SecretScanner(assignments)
 
     def feed(self, text: str) -> str:
-        """What may be shown after this piece."""
+        """Return what may be shown after this chunk."""
         return self._scan.feed(self._known.feed(text))
 
     def close(self) -> str:
-        """What is left to show."""
+        """Return the rest."""
         return self._scan.feed(self._known.close(), final=True)
 
 
-def _words(name: str) -> tuple[str, ...]:
-    words = words_of(name)
+def _split_extra_name(name: str) -> tuple[str, ...]:
+    words = split_name(name)
     if not words:
         raise SettingsError(f"{name!r} has no word that a name could be recognised by; give redaction names such as 'pin'.")
     return words

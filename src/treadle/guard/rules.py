@@ -1,6 +1,6 @@
 """Rules that allow, ask or deny; how they combine; what untrusted content forbids. Pure.
 
-Not here: other kinds of policy (`guard.policy`), and what a rule can ask of arguments (`guard.where`).
+Not here: other kinds of policy (`guard.policy`), and conditions on arguments (`guard.conditions`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ from treadle.core.calls import Allow, Ask, Call, Deny, Effect, Verdict
 from treadle.core.errors import SettingsError
 from treadle.core.seams import Situation
 from treadle.core.tool import Tool
-from treadle.guard.globs import Glob, glob
-from treadle.guard.where import Condition, Where, conditions, hold
+from treadle.guard.conditions import Condition, Conditions, compile_conditions, conditions_hold
+from treadle.guard.globs import Glob, compile_glob
 
 Decision = Literal["allow", "ask", "deny"]
 Effects = Effect | Sequence[Effect] | None
@@ -25,12 +25,12 @@ _MOST_PLANS = 4096  # remembered tools; more than anyone offers, and a bound whe
 
 
 class Rule(Struct, frozen=True):
-    """One line of a policy: a decision, and which calls it is about. Made by `allow`, `ask` and `deny`.
+    """One rule of a policy: a decision, and which calls it applies to. Made by `allow`, `ask` and `deny`.
 
     pattern    the tool's name, as a glob
     toolset    the name of its toolset, as a glob; None is any
     effect     the effect of the call is one of these; none is any
-    where      what its arguments must be (see `guard.where`)
+    where      what its arguments must be (see `guard.conditions`)
     reason     a sentence for the model and the person, in place of ours
     untrusted  allows effects even after untrusted content was read
     """
@@ -39,19 +39,21 @@ class Rule(Struct, frozen=True):
     pattern: str = "*"
     toolset: str | None = None
     effect: tuple[Effect, ...] = ()
-    where: Where = {}
+    where: Conditions = {}
     reason: str = ""
     untrusted: bool = False
 
     def __str__(self) -> str:
-        """As it would be written: `deny("delete_*")`."""
+        """Return the rule as code: `deny("delete_*")`."""
         words = [f'"{self.pattern}"']
         if self.toolset is not None:
             words.append(f'toolset="{self.toolset}"')
         if self.effect:
             words.append(f'effect="{"|".join(self.effect)}"')
         if self.where:
-            words.append("where={" + ", ".join([f'"{name}": {_shown(asked)}' for name, asked in self.where.items()]) + "}")
+            words.append(
+                "where={" + ", ".join([f'"{name}": {_format_argument(asked)}' for name, asked in self.where.items()]) + "}"
+            )
         return f"{self.decision}({', '.join(words)})"
 
 
@@ -60,33 +62,33 @@ def allow(
     *,
     toolset: str | None = None,
     effect: Effects = None,
-    where: Where | None = None,
+    where: Conditions | None = None,
     reason: str = "",
     untrusted: bool = False,
 ) -> Rule:
-    """Calls that may run. With `untrusted`, also those with effects after untrusted content was read."""
-    return Rule("allow", pattern, toolset, effects_of(effect), dict(where or {}), reason, untrusted)
+    """Allow calls. With `untrusted`, also those with effects after untrusted content was read."""
+    return Rule("allow", pattern, toolset, to_effects(effect), dict(where or {}), reason, untrusted)
 
 
 def ask(
-    pattern: str = "*", *, toolset: str | None = None, effect: Effects = None, where: Where | None = None, reason: str = ""
+    pattern: str = "*", *, toolset: str | None = None, effect: Effects = None, where: Conditions | None = None, reason: str = ""
 ) -> Rule:
-    """Calls that a person has to approve."""
-    return Rule("ask", pattern, toolset, effects_of(effect), dict(where or {}), reason)
+    """Require approval for calls."""
+    return Rule("ask", pattern, toolset, to_effects(effect), dict(where or {}), reason)
 
 
 def deny(
-    pattern: str = "*", *, toolset: str | None = None, effect: Effects = None, where: Where | None = None, reason: str = ""
+    pattern: str = "*", *, toolset: str | None = None, effect: Effects = None, where: Conditions | None = None, reason: str = ""
 ) -> Rule:
-    """Calls that never run. Without `where`, the tools aren't even offered."""
-    return Rule("deny", pattern, toolset, effects_of(effect), dict(where or {}), reason)
+    """Deny calls. Without `where`, the tools aren't even offered."""
+    return Rule("deny", pattern, toolset, to_effects(effect), dict(where or {}), reason)
 
 
 _Wanted: TypeAlias = tuple[Condition, ...]
 
 
-class _Compiled(Struct, frozen=True):
-    """A rule, ready made."""
+class _CompiledRule(Struct, frozen=True):
+    """A compiled rule."""
 
     rule: Rule
     by: str
@@ -95,18 +97,18 @@ class _Compiled(Struct, frozen=True):
     wanted: _Wanted
 
     def fits(self, tool: Tool) -> bool:
-        """Whether the rule is about this tool at all."""
+        """Return whether the rule is about this tool at all."""
         effects = self.rule.effect or _EFFECTS
         return tool.effect in effects and bool(self.named(tool.name)) and bool(self.within(tool.toolset))
 
     def reason(self, tool: Tool) -> str:
-        """Why, in a sentence."""
+        """Return the reason, as a sentence."""
         which = f"this call of {tool.name}" if self.wanted else tool.name
         return self.rule.reason or f"The policy {_SAYS[self.rule.decision]} {which}."
 
 
-class _Plan(Struct, frozen=True):
-    """All that the rules say about one tool, and what they still ask of its arguments. Allowing also says whether despite taint."""
+class _ToolRules(Struct, frozen=True):
+    """All that the rules say about one tool, and their conditions on arguments. Allowing also says whether despite taint."""
 
     barred: Deny | None
     denies: tuple[tuple[_Wanted, Deny], ...]
@@ -114,14 +116,14 @@ class _Plan(Struct, frozen=True):
     allows: tuple[tuple[_Wanted, Allow, bool], ...]
 
 
-class Rules:
-    """A policy made of rules. Deny beats ask beats allow, in whatever order they are written.
+class RulePolicy:
+    """A policy made of rules. Deny beats ask beats allow, in any order.
 
-    Where no rule matches, `default` decides; None means: reading is allowed, effects are asked about. Where no one is there
-    to be asked, asking is denying. Once untrusted content was read, effects that would be allowed are asked about, unless a rule
-    that allows them says `untrusted=True` or their values come from the person (`guard.provenance`). `allowed_tools` and
-    `denied_tools` are globs: a tool outside the first or inside the second is denied and not offered; being in `allowed_tools`
-    alone lets no call run unasked.
+    Where no rule matches, `default` decides; None means: reading is allowed, effects need approval. In unattended runs,
+    asking is denying. Once untrusted content was read, effects that would be allowed need approval, unless a rule that allows
+    them says `untrusted=True` or their values come from the user (`guard.provenance`). `allowed_tools` and `denied_tools` are
+    globs: a tool outside the first or inside the second is denied and not offered; being in `allowed_tools` alone lets no
+    call run without approval.
     """
 
     def __init__(
@@ -136,13 +138,13 @@ class Rules:
             raise SettingsError(f"A policy's default may be allow, ask or deny, not {default!r}.")
         self.rules = tuple(rules)
         self._compiled = [_compile(rule) for rule in self.rules]
-        self._allowed = None if allowed_tools is None else _globs(allowed_tools)
-        self._denied = _globs(denied_tools or ())
+        self._allowed = None if allowed_tools is None else _compile_globs(allowed_tools)
+        self._denied = _compile_globs(denied_tools or ())
         self._default: Decision | None = default
-        self._plans: dict[tuple[str, str, Effect], _Plan] = {}
+        self._plans: dict[tuple[str, str, Effect], _ToolRules] = {}
 
     def judge(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
-        """May this call run?"""
+        """Return the verdict on a call."""
         tool = tool.for_call(call.arguments)
         objection = self.objection(call, tool, situation)
         if objection is not None:
@@ -150,66 +152,66 @@ class Rules:
         arguments, parameters = call.arguments, tool.spec.parameters
         verdict: Allow | None = None
         for wanted, allowed, untrusted in self._plan(tool).allows:
-            if hold(wanted, arguments, parameters, doubtful=False):
+            if conditions_hold(wanted, arguments, parameters, doubtful=False):
                 if untrusted or not situation.tainted:
                     return allowed
                 verdict = allowed
-        return self._without_rule(call, tool, situation) if verdict is None else unless_tainted(verdict, call, tool, situation)
+        return self._judge_by_default(call, tool, situation) if verdict is None else ask_if_tainted(verdict, call, tool, situation)
 
     def objection(self, call: Call, tool: Tool, situation: Situation) -> Ask | Deny | None:
-        """What the rules that deny or ask say of a call; None where none of them is about it."""
+        """Return what the deny and ask rules say of a call; None where none of them applies."""
         tool = tool.for_call(call.arguments)
         plan = self._plan(tool)
         if plan.barred is not None:
             return plan.barred
         arguments, parameters = call.arguments, tool.spec.parameters
         for wanted, denied in plan.denies:
-            if hold(wanted, arguments, parameters, doubtful=True):
+            if conditions_hold(wanted, arguments, parameters, doubtful=True):
                 return denied
         for wanted, question in plan.asks:
-            if hold(wanted, arguments, parameters, doubtful=True):
-                return asked(question, situation)
+            if conditions_hold(wanted, arguments, parameters, doubtful=True):
+                return ask_or_deny(question, situation)
         return None
 
-    def with_rules(self, rules: Iterable[Rule]) -> "Rules":
-        """These rules and more; lists of tools and the default stay."""
-        made = Rules((*self.rules, *rules), default=self._default)
+    def with_rules(self, rules: Iterable[Rule]) -> "RulePolicy":
+        """Return these rules and more; lists of tools and the default stay."""
+        made = RulePolicy((*self.rules, *rules), default=self._default)
         made._allowed, made._denied = self._allowed, self._denied
         return made
 
     def offers(self, tool: Tool, situation: Situation) -> bool:
-        """Whether the model is told of the tool: not where every call of it is denied, whatever its action."""
+        """Return whether the tool is offered to the model: not where every call of it is denied, whatever its action."""
         return any(self._plan(variant).barred is None for variant in tool.variants())
 
-    def _without_rule(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
+    def _judge_by_default(self, call: Call, tool: Tool, situation: Situation) -> Verdict:
         decision = self._default or ("allow" if tool.effect == "read" else "ask")
         if decision == "allow":
             does = "only reads" if tool.effect == "read" else "is allowed where no rule says otherwise"
-            return unless_tainted(Allow("default", f"{tool.name} {does}."), call, tool, situation)
+            return ask_if_tainted(Allow("default", f"{tool.name} {does}."), call, tool, situation)
         if decision == "ask":
-            return asked(Ask("default", f"No rule allows {tool.name} without asking."), situation)
+            return ask_or_deny(Ask("default", f"No rule allows {tool.name} without asking."), situation)
         return Deny("default", f"No rule allows {tool.name}.")
 
-    def _plan(self, tool: Tool) -> _Plan:
+    def _plan(self, tool: Tool) -> _ToolRules:
         key = (tool.spec.name, tool.toolset, tool.effect)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
-            plan = self._plans[key] = self._planned(tool)
+            plan = self._plans[key] = self._compile_plan(tool)
         return plan
 
-    def _planned(self, tool: Tool) -> _Plan:
+    def _compile_plan(self, tool: Tool) -> _ToolRules:
         about = [each for each in self._compiled if each.fits(tool)]
         denies = tuple([(each.wanted, Deny(each.by, each.reason(tool))) for each in about if each.rule.decision == "deny"])
         asks = tuple([(each.wanted, Ask(each.by, each.reason(tool))) for each in about if each.rule.decision == "ask"])
         allowing = [each for each in about if each.rule.decision == "allow"]
         allows = tuple([(each.wanted, Allow(each.by, each.reason(tool)), each.rule.untrusted) for each in allowing])
         flatly = next((denied for wanted, denied in denies if not wanted), None)
-        return _Plan(self._barred(tool) or flatly, denies, asks, allows)
+        return _ToolRules(self._find_barred(tool) or flatly, denies, asks, allows)
 
-    def _barred(self, tool: Tool) -> Deny | None:
-        """The verdict for every call of the tool, where a list of names decides."""
+    def _find_barred(self, tool: Tool) -> Deny | None:
+        """Return the verdict for every call of the tool, where a list of names decides."""
         if any(matches(tool.name) for matches in self._denied):
             return Deny("denied_tools", f"{tool.name} is among the denied tools.")
         if self._allowed is not None and not any(matches(tool.name) for matches in self._allowed):
@@ -217,18 +219,18 @@ class Rules:
         return None
 
 
-def asked(question: Ask, situation: Situation) -> Ask | Deny:
-    """Ask, or deny where no one is there to be asked."""
+def ask_or_deny(question: Ask, situation: Situation) -> Ask | Deny:
+    """Return the question, or a denial in an unattended run."""
     if situation.attended:
         return question
     why = question.reason.rstrip(". ")
     return Deny(question.by, f"{why}. That needs a person's approval, and no one is there to be asked.".removeprefix(". "))
 
 
-def unless_tainted(verdict: Allow, call: Call, tool: Tool, situation: Situation) -> Verdict:
-    """What may run, unless untrusted content was read and nobody vouches for the values of the call.
+def ask_if_tainted(verdict: Allow, call: Call, tool: Tool, situation: Situation) -> Verdict:
+    """Return the verdict, or a question if untrusted content was read and nothing vouches for the call's values.
 
-    Where values can't be traced, every effect is asked about, and no reading is.
+    Where values can't be traced, every effect needs approval, and no reading does.
     """
     if not situation.tainted or (tool.effect == "read" and situation.doubts is None):
         return verdict
@@ -236,18 +238,18 @@ def unless_tainted(verdict: Allow, call: Call, tool: Tool, situation: Situation)
     if doubts is not None and not doubts:
         return verdict
     why = f"Untrusted content was read in this run, so a person has to approve {tool.name}."
-    return asked(Ask("untrusted content", " ".join((why, *(doubts or ())))), situation)
+    return ask_or_deny(Ask("untrusted content", " ".join((why, *(doubts or ())))), situation)
 
 
-def _compile(rule: Rule) -> _Compiled:
+def _compile(rule: Rule) -> _CompiledRule:
     if not isinstance(rule, Rule):  # pyright: ignore[reportUnnecessaryIsInstance] - people pass tool names here
         raise SettingsError(f"A policy is made of rules, and {rule!r} is none; write allow(...), ask(...) or deny(...).")
     toolset = "*" if rule.toolset is None else rule.toolset
-    return _Compiled(rule, str(rule), glob(rule.pattern), glob(toolset), conditions(rule.where))
+    return _CompiledRule(rule, str(rule), compile_glob(rule.pattern), compile_glob(toolset), compile_conditions(rule.where))
 
 
-def effects_of(effect: Effects) -> tuple[Effect, ...]:
-    """One effect or several, as several."""
+def to_effects(effect: Effects) -> tuple[Effect, ...]:
+    """Return one effect or several as a tuple."""
     effects: tuple[Effect, ...] = () if effect is None else (effect,) if isinstance(effect, str) else tuple(effect)
     for each in effects:
         if each not in _EFFECTS:
@@ -255,11 +257,11 @@ def effects_of(effect: Effects) -> tuple[Effect, ...]:
     return effects
 
 
-def _globs(patterns: Iterable[str]) -> tuple[Glob, ...]:
-    return tuple([glob(pattern) for pattern in ([patterns] if isinstance(patterns, str) else patterns)])
+def _compile_globs(patterns: Iterable[str]) -> tuple[Glob, ...]:
+    return tuple([compile_glob(pattern) for pattern in ([patterns] if isinstance(patterns, str) else patterns)])
 
 
-def _shown(asked: Any) -> str:
+def _format_argument(asked: Any) -> str:
     if callable(asked):
         return getattr(asked, "__name__", "a function")
     text = f'"{asked}"' if isinstance(asked, str) else repr(asked)

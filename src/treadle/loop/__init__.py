@@ -1,1 +1,1 @@
-"""The rules of a run, as pure functions: entries in, state out, what to do next. No I/O, no clock."""
+"""The rules of a run, as pure functions: entries in, state out, the next step. No I/O, no clock."""

@@ -1,4 +1,4 @@
-"""What the model reads of what a person said about a call: that it was refused, or what became of one that was unclear. Pure."""
+"""What the model reads of a person's answer about a call: that it was refused, or what happened to an unclear one. Pure."""
 
 from typing import assert_never
 
@@ -8,14 +8,14 @@ from treadle.core.entries import Refused, Settled
 SOMEBODY = "A person"
 
 
-def refusal(call_id: str, name: str, entry: Refused) -> Result:
-    """What the model reads of a call that a person refused."""
+def refusal_result(call_id: str, name: str, entry: Refused) -> Result:
+    """Return the result of a call that a person refused."""
     words = f"{entry.by or SOMEBODY} refused this call{': ' + entry.reason if entry.reason else '.'}"
     return Result(call_id, name, words, "denied")
 
 
-def settlement(call_id: str, name: str, entry: Settled) -> Result | None:
-    """What the model reads of a call whose process died during it; nothing yet where it is to be tried again."""
+def settlement_result(call_id: str, name: str, entry: Settled) -> Result | None:
+    """Return the result of a call that was interrupted by a crash; None where it is to be tried again."""
     who = entry.by or SOMEBODY
     told = f" Their words: {entry.words}" if entry.words else ""
     begun = "The process ended while this call was running."

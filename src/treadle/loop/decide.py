@@ -1,18 +1,18 @@
-"""What to do next, from where a run is. Pure: no clock, no I/O, the same state always gives the same step."""
+"""The next step of a run, from its state. Pure: no clock, no I/O, the same state always gives the same step."""
 
 from msgspec import Struct
 
 from treadle.core.entries import Stopped
 from treadle.loop.limits import Limits, reached
 from treadle.loop.state import CallState, RunState
-from treadle.loop.window import to_shorten
+from treadle.loop.window import select_to_shorten
 
 
-class Terms(Struct, frozen=True):
-    """What a run goes by besides its journal.
+class TurnTerms(Struct, frozen=True):
+    """What a run depends on besides its journal.
 
     notes         a line for the request of each round; the last one is used for all further rounds
-    final_note    what the model is told when it has to answer without tools
+    final_note    the note to the model when it has to answer without tools
     wants_output  the answer has to fit a schema
     window        how many characters of history the model can read; None where that isn't known
     """
@@ -25,7 +25,7 @@ class Terms(Struct, frozen=True):
 
 
 class AskModel(Struct, frozen=True):
-    """Ask for a reply. `last` asks for an answer without tools; `reason` says which limit led to that."""
+    """Request a reply. `last` requests an answer without tools; `reason` says which limit led to that."""
 
     note: str = ""
     last: bool = False
@@ -33,7 +33,7 @@ class AskModel(Struct, frozen=True):
 
 
 class CloseReply(Struct, frozen=True):
-    """The process died while the reply was coming in: keep what came complete."""
+    """The process died while the reply was streaming: keep what is complete."""
 
 
 class Judge(Struct, frozen=True):
@@ -43,23 +43,23 @@ class Judge(Struct, frozen=True):
 
 
 class CallTools(Struct, frozen=True):
-    """Carry these calls out."""
+    """Run these calls."""
 
     calls: tuple[CallState, ...]
 
 
 class Recover(Struct, frozen=True):
-    """These calls had begun when their process died: their tools' retry class says what now.
+    """These calls were interrupted by a crash: their tools' retry class decides.
 
-    `ready` are those to carry out where none of them can be settled yet, because a run inside of each waits for a person.
+    `ready` are those to run where none of them can be settled yet, because a nested run of each waits for a person.
     """
 
     calls: tuple[CallState, ...]
     ready: tuple[CallState, ...] = ()
 
 
-class Wait(Struct, frozen=True):
-    """A person has to be asked about these calls: whether they may run, or what became of them."""
+class WaitForPerson(Struct, frozen=True):
+    """A person has to be asked about these calls: whether they may run, or what happened to them."""
 
     calls: tuple[CallState, ...]
 
@@ -71,7 +71,7 @@ class Shorten(Struct, frozen=True):
 
 
 class ReadOutput(Struct, frozen=True):
-    """The answer has to fit a schema: see whether it does."""
+    """The answer has to fit a schema: check whether it does."""
 
     text: str
 
@@ -84,36 +84,36 @@ class Finish(Struct, frozen=True):
     reason: str = ""
 
 
-class Rest(Struct, frozen=True):
+class Idle(Struct, frozen=True):
     """Nothing to do: the turn is over."""
 
 
-Step = AskModel | CloseReply | Judge | CallTools | Recover | Wait | Shorten | ReadOutput | Finish | Rest
+Step = AskModel | CloseReply | Judge | CallTools | Recover | WaitForPerson | Shorten | ReadOutput | Finish | Idle
 
 FILTERED = "The provider's content filter held the reply back. Ask in other words, or ask another model."
 EMPTY_NOTE = "Your last reply was empty. Answer, or call a tool."
 MOST_NOTES = 3  # how often a model is told that its answer doesn't fit the schema
 
 
-def decide(state: RunState, terms: Terms, squeezed: str = "") -> Step:
-    """The next step. `squeezed` says, in words, which limit the rest of a tree of runs has reached."""
+def decide(state: RunState, terms: TurnTerms, squeezed: str = "") -> Step:
+    """Return the next step. `squeezed` says, in words, which limit the rest of a tree of runs has reached."""
     if state.finished is not None:
-        return Rest()
+        return Idle()
     if state.calls:
-        return _about_calls(state)
+        return _decide_calls(state)
     if state.reply_open:
         return CloseReply()
     if state.output is not None:
         return Finish("answered", text=state.words)
     if state.answer is not None:
-        return _about_answer(state, terms, squeezed)
+        return _decide_answer(state, terms, squeezed)
     if state.empties:
-        return _about_nothing(state, terms, squeezed)
-    return _about_next_request(state, terms, squeezed)
+        return _decide_silence(state, terms, squeezed)
+    return _decide_next_request(state, terms, squeezed)
 
 
-def about_open_reply(state: RunState) -> Judge | CallTools | None:
-    """What can already be done with the calls of a reply that is still coming in."""
+def decide_open_reply(state: RunState) -> Judge | CallTools | None:
+    """Return what can already be done with the calls of a reply that is still streaming."""
     unjudged = tuple([call for call in state.calls if call.verdict is None])
     if unjudged:
         return Judge(unjudged)
@@ -121,10 +121,10 @@ def about_open_reply(state: RunState) -> Judge | CallTools | None:
     return CallTools(ready) if ready else None
 
 
-def _about_calls(state: RunState) -> Step:
-    """What had begun in another process is settled before anything else begins: what comes after it may need it."""
+def _decide_calls(state: RunState) -> Step:
+    """Settle what had begun in another process before anything else begins: what comes after it may need it."""
     interrupted = tuple([call for call in state.calls if call.interrupted])
-    begin = about_open_reply(state)
+    begin = decide_open_reply(state)
     if isinstance(begin, Judge):
         return begin
     if begin is not None and any(call.unclear for call in state.calls):
@@ -135,53 +135,53 @@ def _about_calls(state: RunState) -> Step:
         return begin
     if state.reply_open:
         return CloseReply()
-    return Wait(tuple([call for call in (*state.calls, *state.inner) if call.waits]))
+    return WaitForPerson(tuple([call for call in (*state.calls, *state.inner) if call.waits]))
 
 
-def _about_answer(state: RunState, terms: Terms, squeezed: str) -> Step:
+def _decide_answer(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     answer = state.answer or ""
     if terms.wants_output:
         return ReadOutput(answer)
     if state.last and not _is_conclusion(state, terms.limits):
-        return Finish("limit", text=answer, reason=_why(state, terms, squeezed))
+        return Finish("limit", text=answer, reason=_find_limit_reason(state, terms, squeezed))
     return Finish("answered", text=answer)
 
 
 def _is_conclusion(state: RunState, limits: Limits) -> bool:
-    """Whether an answer without tools is how a turn is meant to end: all rounds were used, and the model asks for no more."""
+    """Return whether an answer without tools is a regular end: all rounds were used, and the model requests no more."""
     are_rounds_used = limits.rounds is not None and state.spent.rounds >= limits.rounds
     return limits.at_limit == "conclude" and are_rounds_used and not (state.wants_more or state.refused_repeat)
 
 
-def _about_nothing(state: RunState, terms: Terms, squeezed: str) -> Step:
+def _decide_silence(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
     if state.filtered:
         return Finish("failed", reason=FILTERED)
     if state.empties == 1:
-        return AskModel(note=EMPTY_NOTE, last=state.last, reason=_why(state, terms, squeezed) if state.last else "")
+        return AskModel(note=EMPTY_NOTE, last=state.last, reason=_find_limit_reason(state, terms, squeezed) if state.last else "")
     if state.last:
-        why = _why(state, terms, squeezed)
+        why = _find_limit_reason(state, terms, squeezed)
         return Finish("limit", text=state.words or f"I stopped at {why} before I had an answer.", reason=why)
     return Finish("failed", reason="The model answered with nothing, twice.")
 
 
-def _why(state: RunState, terms: Terms, squeezed: str) -> str:
+def _find_limit_reason(state: RunState, terms: TurnTerms, squeezed: str) -> str:
     if state.refused_repeat:
         return "the same call again and again"
     return reached(terms.limits, state.spent) or squeezed or "a limit"
 
 
-def _about_next_request(state: RunState, terms: Terms, squeezed: str) -> Step:
-    why = _why(state, terms, squeezed)
+def _decide_next_request(state: RunState, terms: TurnTerms, squeezed: str) -> Step:
+    why = _find_limit_reason(state, terms, squeezed)
     if why != "a limit":
-        return _at_limit(state, terms, why)
+        return _decide_at_limit(state, terms, why)
     if terms.window is not None and state.history.size > terms.window:
-        call_ids = to_shorten(state.history, terms.window)
+        call_ids = select_to_shorten(state.history, terms.window)
         if call_ids:
             return Shorten(call_ids)
-    return AskModel(note=state.note or _note_of_round(state.spent.rounds, terms))
+    return AskModel(note=state.note or _find_note(state.spent.rounds, terms))
 
 
-def _at_limit(state: RunState, terms: Terms, why: str) -> Step:
+def _decide_at_limit(state: RunState, terms: TurnTerms, why: str) -> Step:
     limits = terms.limits
     if limits.at_limit == "fail":
         return Finish("failed", text=state.words, reason=f"The run stopped at {why}; what was done is kept.")
@@ -193,5 +193,5 @@ def _at_limit(state: RunState, terms: Terms, why: str) -> Step:
     return AskModel(note=note, last=True, reason=why)
 
 
-def _note_of_round(rounds: int, terms: Terms) -> str:
+def _find_note(rounds: int, terms: TurnTerms) -> str:
     return terms.notes[min(rounds, len(terms.notes) - 1)] if terms.notes else ""

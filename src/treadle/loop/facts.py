@@ -1,7 +1,7 @@
-"""What a run says in figures: a fact for each call that came back, and one for each request. Pure.
+"""The facts of a run in figures: one for each call that returned, and one for each request. Pure.
 
 Facts are made once and never change, and what is still open is carried on, so that a run can be folded in pieces as it grows.
-Where facts are kept and added up is `stores.stats`; they can always be made again from the journal.
+Facts are stored and added up in `stores.stats`; they can always be rebuilt from the journal.
 """
 
 from collections.abc import Container, Sequence
@@ -39,9 +39,9 @@ LONGEST_NAME = 100  # characters: a model may make names up
 class CallFact(Struct, frozen=True):
     """One call that is over.
 
-    seconds       how long it took; None where it wasn't carried out: refused, cancelled, taken from the cache
-    tokens        its share of the request whose reply asked for it, which all calls of that reply have in equal parts
-    inner_tokens  what it spent itself: of an agent that it asked, of a summary of its result
+    seconds       how long it took; None where it wasn't executed: refused, cancelled, taken from the cache
+    tokens        its share of the request whose reply made it, which all calls of that reply have in equal parts
+    inner_tokens  what it spent itself: in a nested agent, in a summary of its result
     """
 
     at: float
@@ -54,7 +54,7 @@ class CallFact(Struct, frozen=True):
 
 
 class RequestFact(Struct, frozen=True):
-    """What was asked of a model at once, with the tries that brought nothing."""
+    """One request to a model, with its failed attempts."""
 
     at: float
     usage: Usage
@@ -63,15 +63,15 @@ class RequestFact(Struct, frozen=True):
 Fact = CallFact | RequestFact
 
 
-class Pending(Struct, frozen=True):
-    """A call that isn't a fact yet: it isn't over (`fact`), or the reply that asks for it isn't (`tokens`)."""
+class UnfinishedCall(Struct, frozen=True):
+    """A call that isn't a fact yet: it isn't over (`fact`), or the reply that makes it isn't (`tokens`)."""
 
     tool: str
     tokens: int | None = None
     fact: CallFact | None = None
 
 
-class Carried(Struct, frozen=True, omit_defaults=True):
+class FoldState(Struct, frozen=True, omit_defaults=True):
     """What has to be known of a run's first `position` entries to fold those after them."""
 
     position: int = 0
@@ -80,11 +80,11 @@ class Carried(Struct, frozen=True, omit_defaults=True):
     user: str = ""
     opened_at: float = 0.0
     reply_open: bool = False
-    pending: dict[str, Pending] = {}
+    pending: dict[str, UnfinishedCall] = {}
 
 
-def fold(carried: Carried, entries: Sequence[Entry], nested: Container[str] = ()) -> tuple[Carried, list[Fact]]:
-    """The facts of further entries, and what to carry on. `nested` are the calls that have runs of their own, which count there.
+def fold_facts(carried: FoldState, entries: Sequence[Entry], nested: Container[str] = ()) -> tuple[FoldState, list[Fact]]:
+    """Return the facts of further entries, and the state to carry on. `nested` are calls with nested runs, which count there.
 
     A fork begins with entries of another run, which count there. They have to come in one piece with their `Forked`, as they
     are written.
@@ -96,21 +96,21 @@ def fold(carried: Carried, entries: Sequence[Entry], nested: Container[str] = ()
 
 
 class _Folding:
-    """A fold under way."""
+    """A fold in progress."""
 
-    def __init__(self, carried: Carried, nested: Container[str]) -> None:
+    def __init__(self, carried: FoldState, nested: Container[str]) -> None:
         self.facts: list[Fact] = []
         self._nested = nested
         self._about = carried
         self._reply_open = carried.reply_open
         self._pending = dict(carried.pending)
 
-    def carried(self, position: int) -> Carried:
-        """What to carry on."""
+    def carried(self, position: int) -> FoldState:
+        """Return the state to carry on."""
         return replace(self._about, position=position, reply_open=self._reply_open, pending=self._pending)
 
     def take(self, entry: Entry) -> None:  # noqa: C901 - one case for each kind of entry
-        """One more entry."""
+        """Add one more entry."""
         match entry:
             case Replied():
                 self._replied(entry)
@@ -119,7 +119,7 @@ class _Folding:
             case Returned():
                 self._returned(entry)
             case Called():
-                self._pending[entry.call.id] = Pending(entry.call.name, tokens=0)
+                self._pending[entry.call.id] = UnfinishedCall(entry.call.name, tokens=0)
             case Refused():
                 self._over(entry.call_id, CallFact(entry.at, "", "denied"))
             case Settled():
@@ -140,18 +140,18 @@ class _Folding:
             self.facts.append(RequestFact(at, usage))
 
     def _replied(self, entry: Replied) -> None:
-        """A reply, or a piece of one. Calls in a reply that was asked for without tools don't count."""
+        """Add a reply, or a piece of one. Calls in a reply that was requested without tools don't count."""
         if not self._reply_open:
             self._pending.clear()  # what a tool asked for in an earlier round and never got
         if not entry.last:
-            self._pending.update({part.id: Pending(part.name) for part in entry.parts if isinstance(part, Written)})
+            self._pending.update({part.id: UnfinishedCall(part.name) for part in entry.parts if isinstance(part, Written)})
         self._reply_open = entry.more
         self._asked(entry.at, entry.usage)
         if not entry.more:
             self._share(entry.usage.total_tokens)
 
     def _share(self, tokens: int) -> None:
-        """The reply is over: what it took is shared among its calls, to the last token."""
+        """Share the tokens of a finished reply among its calls, to the last token."""
         sharing = [(call_id, call) for call_id, call in self._pending.items() if call.tokens is None]
         for place, (call_id, call) in enumerate(sharing):
             share = tokens * (place + 1) // len(sharing) - tokens * place // len(sharing)
@@ -176,7 +176,7 @@ class _Folding:
         self._over(result.call_id, fact)
 
     def _settled(self, entry: Settled) -> None:
-        """A person said what became of a call; one that is tried again isn't over."""
+        """Add what a person said happened to a call; one that is tried again isn't over."""
         if entry.said != "again":
             self._over(entry.call_id, CallFact(entry.at, "", None if entry.said == "happened" else "interrupted"))
 
@@ -185,8 +185,8 @@ class _Folding:
         if call is not None and call.fact is None:
             self._put(call_id, replace(call, fact=fact))
 
-    def _put(self, call_id: str, call: Pending) -> None:
-        """Keep a call, unless all is known of it: then it is a fact."""
+    def _put(self, call_id: str, call: UnfinishedCall) -> None:
+        """Store a call, unless everything is known of it: then it is a fact."""
         if call.fact is None or call.tokens is None:
             self._pending[call_id] = call
             return
@@ -194,7 +194,7 @@ class _Folding:
         self.facts.append(replace(call.fact, tool=call.tool[:LONGEST_NAME], tokens=call.tokens))
 
     def _forked(self, entry: Forked) -> None:
-        """Whatever came before happened in another run, and was paid for there. What was open there comes back here."""
+        """Drop what came before: it happened in another run, and was paid for there. What was open there comes back here."""
         self.facts.clear()
         unpaid = {call_id: replace(call, tokens=None if call.tokens is None else 0) for call_id, call in self._pending.items()}
         self._pending = {call_id: call for call_id, call in unpaid.items() if call.fact is None}

@@ -1,6 +1,6 @@
-"""Notices a model that goes round in circles: the same call, or a cycle of calls, that brings nothing new.
+"""Detects a model that goes round in circles: the same call, or a cycle of calls, that brings nothing new.
 
-Pure bookkeeping over what was called and what came back. A result that changed is news, so polling is no repeat.
+Pure bookkeeping over calls and results. A result that changed is new, so polling is no repetition.
 """
 
 from msgspec import Struct
@@ -17,20 +17,20 @@ class Trail(Struct, frozen=True):
 
 
 def fingerprint(name: str, encoded_arguments: bytes) -> int:
-    """One number for a call; equal calls have equal numbers."""
+    """Return one number for a call; equal calls have equal numbers."""
     return hash((name, encoded_arguments))
 
 
-def walked(trail: Trail, call: int, content: str) -> Trail:
-    """The trail after a call came back with `content`."""
+def extend_trail(trail: Trail, call: int, content: str) -> Trail:
+    """Return the trail after a call returned `content`."""
     step = hash((call, content))
     if step in trail.steps:
         return Trail(trail.steps, trail.calls, (*trail.stale, call)[-MEMORY:])
     return Trail((*trail.steps, step)[-MEMORY:], (*trail.calls, call)[-MEMORY:])
 
 
-def repetition(trail: Trail, call: int) -> int:
-    """Which time in a row of nothing new this call would be: 1 for a fresh one."""
+def count_repetition(trail: Trail, call: int) -> int:
+    """Return how many times in a row this call would bring nothing new: 1 for a fresh one."""
     if call not in trail.calls:
         return 1
     return 2 + trail.stale.count(call)

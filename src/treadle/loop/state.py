@@ -1,7 +1,7 @@
-"""A run as the fold of its journal: `apply` adds one entry, `replay` adds them all. Pure; what to do next is `decide`.
+"""The state of a run as the fold of its journal: `apply_entry` adds one entry, `replay` adds them all. Pure; `decide` decides.
 
-A round is open from the model's first call until every call has its result; only then do its messages join the history,
-so that the history only ever grows.
+A round is open from the model's first call until every call has its result; only then do its messages join the history, so
+that the history only ever grows.
 """
 
 from collections.abc import Iterable
@@ -32,18 +32,18 @@ from treadle.core.entries import (
     Started,
     Unclear,
 )
-from treadle.core.messages import History, Message, Part, ReplyPart, person, text_of
+from treadle.core.messages import History, Message, Part, ReplyPart, person_message, text_of
 from treadle.core.requests import Usage
-from treadle.loop.answers import SOMEBODY, refusal, settlement
+from treadle.loop.answers import SOMEBODY, refusal_result, settlement_result
 from treadle.loop.limits import Spent
-from treadle.loop.repeats import Trail, fingerprint, walked
-from treadle.loop.window import shorten
+from treadle.loop.repeats import Trail, extend_trail, fingerprint
+from treadle.loop.window import shorten_results
 
 _canonical = msgspec.json.Encoder(order="deterministic")
 
 
-class Question(Struct, frozen=True):
-    """What a person is asked about a call that had begun when its process died, since when, and what they said, if they did."""
+class UnclearQuestion(Struct, frozen=True):
+    """The question about a call that was interrupted by a crash: since when, and the person's answer, if there is one."""
 
     why: str
     at: float
@@ -52,7 +52,7 @@ class Question(Struct, frozen=True):
 
 
 class CallState(Struct, frozen=True):
-    """One call of the open round, and how far it is."""
+    """One call of the open round, and its progress."""
 
     id: str
     name: str
@@ -70,38 +70,38 @@ class CallState(Struct, frozen=True):
     key: str = ""
     attempts: int = 0
     began_at: float = 0.0  # the last attempt
-    question: Question | None = None  # about that attempt
+    question: UnclearQuestion | None = None  # about that attempt
     within: str = ""
     result: Result | None = None
 
     @property
     def waits(self) -> bool:
-        """A person still has to be asked: whether it may run, or what became of it."""
+        """Whether a person has to be asked: whether it may run, or what happened to it."""
         return self.unclear or (self.result is None and isinstance(self.verdict, Ask) and not self.approved)
 
     @property
     def unclear(self) -> bool:
-        """A person still has to say what became of it."""
+        """Whether a person has to say what happened to it."""
         return self.result is None and self.question is not None and self.question.said is None
 
     @property
     def again(self) -> bool:
-        """A person said that it is to be tried again, and it hasn't been yet."""
+        """Whether a person said that it is to be tried again, and it hasn't been yet."""
         return self.result is None and self.question is not None and self.question.said == "again"
 
     @property
     def ready(self) -> bool:
-        """It may run and hasn't begun to."""
+        """Whether it may run and hasn't begun to."""
         return self.result is None and self.attempts == 0 and (self.approved or isinstance(self.verdict, Allow))
 
     @property
     def interrupted(self) -> bool:
-        """It had begun when its process died, and something can be done about that."""
+        """Whether it was interrupted by a crash, and something can be done about that."""
         return self.result is None and self.attempts > 0 and not self.unclear
 
 
 class RunState(Struct, frozen=True):
-    """Where a run is. Everything `decide` needs, and nothing that isn't in the journal."""
+    """The state of a run. Everything `decide` needs, and nothing that isn't in the journal."""
 
     position: int = 0  # how many entries it is the fold of
     opened: Opened | None = None
@@ -133,20 +133,20 @@ class RunState(Struct, frozen=True):
 
     @property
     def usage(self) -> Usage:
-        """What the whole run has used."""
+        """The usage of the whole run."""
         return self.before + self.spent.usage
 
 
 def replay(entries: Iterable[Entry], state: RunState | None = None) -> RunState:
-    """The state after all `entries`."""
+    """Return the state after all `entries`."""
     state = RunState() if state is None else state
     for entry in entries:
-        state = apply(state, entry)
+        state = apply_entry(state, entry)
     return state
 
 
-def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line for each kind of entry
-    """The state after one more entry."""
+def apply_entry(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line for each kind of entry
+    """Return the state after one more entry."""
     match entry:
         case Replied():
             changed = _replied(state, entry)
@@ -166,7 +166,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
         case Refused():
             changed = _refused(state, entry)
         case Unclear():
-            changed = _with_call(state, entry.call_id, question=Question(entry.reason, entry.at))
+            changed = _with_call(state, entry.call_id, question=UnclearQuestion(entry.reason, entry.at))
         case Settled():
             changed = _settled(state, entry)
         case Opened():
@@ -177,7 +177,7 @@ def apply(state: RunState, entry: Entry) -> RunState:  # noqa: C901 - one line f
             spent = _spending(state.spent, entry.usage)
             changed = replace(state, note=entry.text, notes=state.notes + 1, answer=None, spent=spent)
         case Shortened():
-            changed = replace(state, history=shorten(state.history, entry.call_ids))
+            changed = replace(state, history=shorten_results(state.history, entry.call_ids))
         case Finished():
             changed = replace(state, finished=entry, spent=_spending(state.spent, entry.usage))
         case Resumed():
@@ -212,13 +212,13 @@ def _has_media(part: Part) -> bool:
 
 
 def _begins_tainted(entry: Opened) -> bool:
-    """Whether untrusted content was read before the run began: around it, or in the conversation that it goes on with."""
+    """Return whether untrusted content was read before the run began: in its parent, or in the conversation it continues."""
     return entry.tainted or any(isinstance(part, Result) and part.untrusted for message in entry.history for part in message.parts)
 
 
 def _said(state: RunState, entry: Said) -> RunState:
     """A new turn: limits, repeats and the answer start afresh; the history goes on."""
-    message = Message("person", entry.parts) if entry.parts else person(entry.text)
+    message = Message("person", entry.parts) if entry.parts else person_message(entry.text)
     return replace(
         state,
         history=state.history.plus(message),
@@ -242,7 +242,7 @@ def _said(state: RunState, entry: Said) -> RunState:
 
 
 def _replied(state: RunState, entry: Replied) -> RunState:
-    """A reply, or a piece of one. Calls in a reply that was asked for without tools don't count."""
+    """Apply a reply, or a piece of one. Calls in a reply that was requested without tools don't count."""
     parts = (*state.parts, *entry.parts) if state.parts else entry.parts
     calls = state.calls
     if not entry.last:
@@ -268,7 +268,7 @@ def _replied(state: RunState, entry: Replied) -> RunState:
 
 
 def _paused(state: RunState) -> RunState:
-    """A reply that its server interrupted: it is asked to go on from what it said so far."""
+    """Apply a reply that its server interrupted: it is asked to continue from what it said so far."""
     spent = replace(state.spent, rounds=state.spent.rounds + 1)
     said = tuple([part for part in state.parts if not isinstance(part, Written)])
     return replace(state, parts=(), empties=0, spent=spent, history=state.history.plus(Message("model", said)))
@@ -302,7 +302,7 @@ def _judged(state: RunState, entry: Judged) -> RunState:
         return _count_call(changed, entry.call.name)
     if result.problem == "repeat":
         changed = replace(changed, refused_repeat=True)
-    trail = walked(state.trail, fingerprint_of(entry.call), result.content)
+    trail = extend_trail(state.trail, call_fingerprint(entry.call), result.content)
     return _closed(replace(changed, trail=trail))
 
 
@@ -326,7 +326,7 @@ def _refused(state: RunState, entry: Refused) -> RunState:
     found = find_call(state, entry.call_id)
     if found is None or found.result is not None:
         return state
-    result = refusal(found.id, found.name, entry)
+    result = refusal_result(found.id, found.name, entry)
     return _closed(_with_call(state, entry.call_id, answered=entry.by or SOMEBODY, result=result))
 
 
@@ -335,7 +335,7 @@ def _settled(state: RunState, entry: Settled) -> RunState:
     if found is None or found.question is None or found.result is not None:
         return state
     question = replace(found.question, said=entry.said, by=entry.by or SOMEBODY)
-    return _closed(_with_call(state, found.id, question=question, result=settlement(found.id, found.name, entry)))
+    return _closed(_with_call(state, found.id, question=question, result=settlement_result(found.id, found.name, entry)))
 
 
 _FAILURES = frozenset(("raised", "timeout"))  # what is the tool's own; the rest are the model's, or a person's
@@ -350,7 +350,7 @@ def _returned(state: RunState, entry: Returned) -> RunState:
     changed = _with_call(state, result.call_id, result=shown)
     changed = replace(
         changed,
-        trail=_trail_after(state.trail, found, result),
+        trail=_extend_trail(state.trail, found, result),
         tainted=state.tainted or result.untrusted,
         keeps=state.keeps or bool(entry.kept),
         has_media=state.has_media or bool(result.media),
@@ -365,20 +365,20 @@ def _returned(state: RunState, entry: Returned) -> RunState:
     return _closed(changed)
 
 
-def _trail_after(trail: Trail, found: CallState, result: Result) -> Trail:
+def _extend_trail(trail: Trail, found: CallState, result: Result) -> Trail:
     if found.call is None or found.within:
         return trail
     seen = "".join([result.content, *[media.sha256 for media in result.media]])  # another picture may have the same label
-    return walked(trail, fingerprint_of(found.call), seen)
+    return extend_trail(trail, call_fingerprint(found.call), seen)
 
 
-def fingerprint_of(call: Call) -> int:
-    """One number for a call, whatever its id and the order of its arguments."""
+def call_fingerprint(call: Call) -> int:
+    """Return one number for a call, independent of its id and the order of its arguments."""
     return fingerprint(call.name, _canonical.encode(call.arguments))
 
 
 def find_call(state: RunState, call_id: str) -> CallState | None:
-    """The call of the open round with this id, asked by the model or by a tool."""
+    """Return the call of the open round with this id, made by the model or by a tool."""
     for call in state.calls:
         if call.id == call_id:
             return call

@@ -1,7 +1,7 @@
-"""What fits into a model's view, and what to shorten first. Pure.
+"""What fits into a model's context, and what to shorten first. Pure.
 
-Old results go first, then older ones' remains; a person's words and the newest rounds are never touched. The whole of
-what was shortened stays in the journal.
+Old results go first, then what is left of older ones; a person's messages and the newest rounds are never touched. The whole
+of what was shortened stays in the journal.
 """
 
 from msgspec.structs import replace
@@ -15,13 +15,13 @@ CHARACTERS_PER_TOKEN = 3.5  # a cautious average; code and other languages need 
 ROOM = 0.7  # how full the view may be after shortening, so that it isn't needed again at once
 
 
-def to_shorten(history: History, window: int) -> tuple[str, ...]:
-    """The calls whose results should be shortened so that the history fits `window` characters again, oldest first."""
+def select_to_shorten(history: History, window: int) -> tuple[str, ...]:
+    """Return the calls whose results should be shortened so that the history fits `window` characters again, oldest first."""
     surplus = history.size - int(window * ROOM)
     if history.size <= window:
         return ()
     chosen: list[str] = []
-    for result in _old_results(history):
+    for result in _find_old_results(history):
         if surplus <= 0:
             break
         if _can_be_shortened(result):
@@ -39,29 +39,29 @@ def _size_left_out(result: Result) -> int:
     return words + MEDIA_SIZE * len(result.media)
 
 
-def _old_results(history: History) -> list[Result]:
+def _find_old_results(history: History) -> list[Result]:
     old = history[: max(len(history) - RECENT, 0)]
     return [part for message in old for part in message.parts if isinstance(part, Result)]
 
 
-def shorten(history: History, call_ids: tuple[str, ...]) -> History:
-    """The history with the results of these calls shortened."""
+def shorten_results(history: History, call_ids: tuple[str, ...]) -> History:
+    """Return the history with the results of these calls shortened."""
     chosen = set(call_ids)
-    return History([_shortened(message, chosen) if message.role == "tools" else message for message in history])
+    return History([_shorten_message(message, chosen) if message.role == "tools" else message for message in history])
 
 
-def _shortened(message: Message, chosen: set[str]) -> Message:
+def _shorten_message(message: Message, chosen: set[str]) -> Message:
     parts: list[Part] = []
     for part in message.parts:
         if isinstance(part, Result) and part.call_id in chosen and _can_be_shortened(part):
-            parts.append(_without_most(part))
+            parts.append(_shorten_result(part))
         else:
             parts.append(part)
     return Message(message.role, tuple(parts))
 
 
-def _without_most(result: Result) -> Result:
-    """The beginning of a result, without its images and the like: their labels are among its words."""
+def _shorten_result(result: Result) -> Result:
+    """Return the beginning of a result, without its media: their labels are in its text."""
     content, missing = result.content, len(result.content) - KEEP
     if len(content) > 2 * KEEP:
         content = f"{content[:KEEP]}\n[… {missing} characters of this earlier result left out to save room]"
@@ -70,8 +70,8 @@ def _without_most(result: Result) -> Result:
     return replace(result, content=content, media=())
 
 
-def window_of(context: int | None, reserved_tokens: int) -> int | None:
-    """How many characters of history fit a model that reads `context` tokens, with some kept for the reply and the tools."""
+def history_window(context: int | None, reserved_tokens: int) -> int | None:
+    """Return how many characters of history fit a model with `context` tokens, with some reserved for the reply and the tools."""
     if context is None:
         return None
     return max(int((context - reserved_tokens) * CHARACTERS_PER_TOKEN), 2_000)

@@ -1,1 +1,1 @@
-"""What replies: one file a kind of server, plus the scripted and the recorded model that tests and examples use."""
+"""Models: provider APIs, local models, tool calling without native support, and the scripted and recorded models for tests."""

@@ -1,7 +1,7 @@
-"""What a server's refusal asks to be changed: read from its words and its error object, against what was sent. Pure.
+"""Finds the change that a server's error asks for: from its text and error object, against the request that was sent. Pure.
 
-Three things are looked for, in this order: known demands on the form of a request, a value or a limit that is named, and a field
-that was sent and isn't accepted. A field counts as named only where the request has it.
+Three things are checked, in this order: known demands on the form of a request, a value or a limit that is named, and a field
+that was sent and isn't accepted. A field counts as named only if the request has it.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec.json import decode
 from treadle.models.repairs import Repair
 from treadle.models.request_fields import find_field, find_value, value_at
 
-ROOM = 256  # tokens; with less, a reply isn't worth asking for
+MIN_OUTPUT_TOKENS = 256  # tokens; with less, a reply isn't worth asking for
 
 _FIELD = r"[`'\"\[]?(?:#/)?([a-zA-Z_][\w.\[\]]*\w)[`'\"\]]?"
 _NOT = r"(?:not (?:supported|allowed|permitted|accepted|available)|unsupported|unknown|invalid|deprecated|disabled|not a valid)"
@@ -148,30 +148,42 @@ _FEATURES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 _ADAPTIVE = r"use ['\"`]?(?:thinking\.type\.)?adaptive"
 
 
-def diagnose(words: str, error: Any, body: bytes) -> Repair | None:
-    """Return what would make a refused request acceptable, by the server's words and error object; None where nothing is found."""
-    sent = _decoded(body)
+def diagnose_refusal(words: str, error: Any, body: bytes) -> Repair | None:
+    """Return the repair that would make a refused request acceptable, by the server's text and error object.
+
+    None if there is none.
+    """
+    sent = _decode_body(body)
     if sent is None:
         return None
-    for find in (_by_form, _by_feature, _by_limit, _by_choice, _by_switch, _by_rename, _by_place, _by_words):
+    for find in (
+        _find_form_repair,
+        _find_feature_repair,
+        _find_limit_repair,
+        _find_choice_repair,
+        _find_switch_repair,
+        _find_rename_repair,
+        _find_named_field_repair,
+        _find_worded_field_repair,
+    ):
         repair = find(words, error, sent)
         if repair is not None:
             return repair
     return None
 
 
-def find_room(words: str, body: bytes) -> Repair | None:
-    """Return how many tokens may be asked for where a conversation fits, but not together with as many as were asked for."""
-    sent = _decoded(body) or {}
+def find_token_limit(words: str, body: bytes) -> Repair | None:
+    """Return the token limit to request where a conversation fits, but not together with the requested output tokens."""
+    sent = _decode_body(body) or {}
     field = next((each for each in _LENGTHS if value_at(sent, each)), "")
     found = next(filter(None, (_search(pattern, words) for pattern in _WINDOWS)), None)
     if found is None or not field:
         return None
     room = int(found["window"]) - int(found["used"])
-    return Repair("fit", field, room) if ROOM <= room < int(value_at(sent, field)) else None
+    return Repair("fit", field, room) if MIN_OUTPUT_TOKENS <= room < int(value_at(sent, field)) else None
 
 
-def _decoded(body: bytes) -> dict[str, Any] | None:
+def _decode_body(body: bytes) -> dict[str, Any] | None:
     try:
         return decode(body, type=dict[str, Any])
     except DecodeError:
@@ -179,11 +191,11 @@ def _decoded(body: bytes) -> dict[str, Any] | None:
 
 
 def _search(pattern: str, words: str) -> re.Match[str] | None:
-    """Search without regard to case. Patterns are compiled with the first refusal, not with the import."""
+    """Search case-insensitively. Patterns are compiled with the first refusal, not at import."""
     return re.search(pattern, words, re.IGNORECASE)
 
 
-def _by_form(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
+def _find_form_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     if _search(_ADAPTIVE, words) and "thinking" in sent:
         return Repair("set", "thinking", {"type": "adaptive"})
     if (found := _search(_LISTED, words)) and (field := find_field(f"{found[2]}.{found[1]}", sent, any_field=True)):
@@ -191,7 +203,7 @@ def _by_form(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     return next((repair for repair, patterns in _FORMS if any(_search(each, words) for each in patterns)), None)
 
 
-def _by_feature(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
+def _find_feature_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     for fields, patterns in _FEATURES:
         field = next((each for each in fields if value_at(sent, each) is not None), "")
         if field and any(_search(each, words) for each in patterns):
@@ -199,7 +211,7 @@ def _by_feature(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     return None
 
 
-def _by_limit(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
+def _find_limit_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     for pattern in _LIMITS:
         found = _search(pattern, words)
         if found is not None and (field := find_field(found.group(1), sent)):
@@ -209,8 +221,8 @@ def _by_limit(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     return None
 
 
-def _by_choice(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
-    """Another value for one that isn't among those a field takes: the middle of them."""
+def _find_choice_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
+    """Return another value for one that isn't among those a field accepts: the middle of them."""
     if (found := _search(_CHOICES, words)) is not None:
         field = find_field(found.group(1), sent)
     elif (found := _search(_OTHER_VALUES, words)) is not None:
@@ -221,13 +233,13 @@ def _by_choice(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     return (Repair("set", field, values[len(values) // 2]) if values else Repair("drop", field)) if field else None
 
 
-def _by_switch(words: str, _error: Any, _sent: dict[str, Any]) -> Repair | None:
-    """A switch that has to be set, also where it wasn't sent."""
+def _find_switch_repair(words: str, _error: Any, _sent: dict[str, Any]) -> Repair | None:
+    """Return a switch that has to be set, even if it wasn't sent."""
     found = _search(_SWITCHED, words)
     return Repair("set", found.group(1).rpartition(".")[2], found.group(2).lower() == "true") if found is not None else None
 
 
-def _by_rename(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
+def _find_rename_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     found = _search(_RENAMED, words)
     if found is None or not (field := find_field(found.group(1), sent)):
         return None
@@ -235,20 +247,20 @@ def _by_rename(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     return Repair("rename", field, other) if re.fullmatch(r"\w+", other) else Repair("drop", field)
 
 
-def _by_place(words: str, error: Any, sent: dict[str, Any]) -> Repair | None:
-    """The field that an error object names beside its words: `param`, or the `loc` of a validation error.
+def _find_named_field_repair(words: str, error: Any, sent: dict[str, Any]) -> Repair | None:
+    """Return a repair for the field that an error object names beside its text: `param`, or the `loc` of a validation error.
 
-    An option is left out whatever is wrong with it; a field of a message or a tool only if it is said to be one too many.
+    An option is dropped whatever is wrong with it; a field of a message or a tool only if it is said to be unexpected.
     """
     extra = _search(_EXTRA, words) is not None
-    found = (find_field(place, sent) for place in _places(error))
+    found = (find_field(place, sent) for place in _named_fields(error))
     return next((Repair("drop", field) for field in found if field and (extra or "*" not in field)), None)
 
 
-def _places(error: Any) -> Iterator[str]:
+def _named_fields(error: Any) -> Iterator[str]:
     if isinstance(error, list):
         for each in cast("list[Any]", error):
-            yield from _places(each)
+            yield from _named_fields(each)
     if isinstance(error, dict):
         inner = cast("dict[str, Any]", error)
         kind = str(inner.get("type", ""))
@@ -257,10 +269,10 @@ def _places(error: Any) -> Iterator[str]:
         if isinstance(loc := inner.get("loc"), list) and "missing" not in kind:
             yield ".".join([str(each) for each in cast("list[Any]", loc)])
         for name in ("error", "message", "detail", "details", "errors"):
-            yield from _places(inner.get(name))
+            yield from _named_fields(inner.get(name))
 
 
-def _by_words(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
+def _find_worded_field_repair(words: str, _: Any, sent: dict[str, Any]) -> Repair | None:
     for number, pattern in enumerate(_UNKNOWN):
         for found in re.finditer(pattern, words, re.IGNORECASE):
             groups = [group for group in found.groups() if group]

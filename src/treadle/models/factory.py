@@ -1,6 +1,6 @@
-"""From a provider's kind and a model's name to a model object: keys and addresses from settings or variables, the wire by its name.
+"""Creates a model from a provider's kind and a model's name: keys and URLs from settings or variables, the wire by its name.
 
-Nothing is sent here. A kind that isn't in the table of providers is a plug-in's, and is made by that.
+Nothing is sent here. A kind that isn't in the table of providers belongs to a plug-in, which creates the model.
 """
 
 import os
@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from treadle.core.errors import MissingKey, SettingsError
 from treadle.core.requests import Traits
 from treadle.core.seams import Model
-from treadle.models.exchange import PATIENT, Timeouts
+from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
 from treadle.models.profiles import Profile, profile_of
-from treadle.models.providers import PROVIDERS, Provider
+from treadle.models.providers import PROVIDERS, ModelProvider
 
 
-class Connection(Struct, frozen=True):
-    """How a provider is reached. What is empty comes from the environment, then from the table.
+class ProviderConnection(Struct, frozen=True):
+    """How a provider is reached. Empty values come from the environment, then from the table.
 
     api_version, region, project and location are for the providers that have them: Azure, Bedrock, Vertex.
     """
@@ -30,64 +30,66 @@ class Connection(Struct, frozen=True):
     headers: Mapping[str, str] = {}
     stream: bool = True
     context: int | None = None
-    timeouts: Timeouts = PATIENT
+    timeouts: Timeouts = DEFAULT_TIMEOUTS
     api_version: str = ""
     region: str = ""
     project: str = ""
     location: str = ""
 
 
-def make_model(kind: str, name: str, connection: Connection, environment: Mapping[str, str] | None = None) -> Model:
-    """Return the model by this name of a provider in the table. Raises `MissingKey` where its key isn't set."""
+def make_model(kind: str, name: str, connection: ProviderConnection, environment: Mapping[str, str] | None = None) -> Model:
+    """Return the model by this name of a provider in the table. Raises `MissingKey` if its key isn't set."""
     provider = PROVIDERS[kind]
     said = environment if environment is not None else os.environ
-    return _MAKERS[provider.wire](provider, name, _complete(provider, connection, said), said)
+    return _MAKERS[provider.wire](provider, name, _fill_in_defaults(provider, connection, said), said)
 
 
-def key_of(provider: Provider, environment: Mapping[str, str] | None = None) -> str:
-    """Return the name of the variable that holds a provider's key; empty where none does."""
+def find_key_variable(provider: ModelProvider, environment: Mapping[str, str] | None = None) -> str:
+    """Return the name of the variable that holds a provider's key; empty if none does."""
     said = environment if environment is not None else os.environ
     return next((name for name in provider.keys if said.get(name, "").strip()), "")
 
 
-def _complete(provider: Provider, connection: Connection, said: Mapping[str, str]) -> Connection:
-    """Fill in what the environment and the table know."""
+def _fill_in_defaults(provider: ModelProvider, connection: ProviderConnection, said: Mapping[str, str]) -> ProviderConnection:
+    """Fill in defaults from the environment and the table."""
     base_url = connection.base_url or next((said[name] for name in provider.base_urls if said.get(name)), "")
     key = connection.api_key or next((said[name] for name in provider.keys if said.get(name, "").strip()), "")
     return replace(connection, base_url=(base_url or provider.base_url).rstrip("/"), api_key=key.strip())
 
 
-def _need_key(provider: Provider, name: str, connection: Connection) -> None:
+def _require_key(provider: ModelProvider, name: str, connection: ProviderConnection) -> None:
     if not connection.api_key and connection.base_url == provider.base_url and not provider.local:
         own = f"For a server of your own, set {provider.base_urls[0]} or base_url."
         raise MissingKey(f"{provider.kind}:{name} needs a key: set {provider.keys[0]}. {own}")
 
 
-def _chat(provider: Provider, name: str, connection: Connection, _: Mapping[str, str]) -> Model:
-    _need_key(provider, name, connection)
-    return _completions(provider, name, connection, profile_of(provider.kind, name))
+def _make_chat(provider: ModelProvider, name: str, connection: ProviderConnection, _: Mapping[str, str]) -> Model:
+    _require_key(provider, name, connection)
+    return _make_completions(provider, name, connection, profile_of(provider.kind, name))
 
 
-def _openai(provider: Provider, name: str, connection: Connection, _: Mapping[str, str]) -> Model:
-    """OpenAI's newer models are asked over Responses; everything else, and servers that only look like OpenAI, over chat."""
-    _need_key(provider, name, connection)
-    return _either(provider, name, connection, profile_of(provider.kind, name))
+def _make_openai(provider: ModelProvider, name: str, connection: ProviderConnection, _: Mapping[str, str]) -> Model:
+    """Create a model that uses Responses for OpenAI's newer models; chat for all others, and for compatible servers."""
+    _require_key(provider, name, connection)
+    return _make_either_wire(provider, name, connection, profile_of(provider.kind, name))
 
 
-def _either(provider: Provider, name: str, connection: Connection, profile: Profile) -> Model:
-    """Responses for models that are known to want it, chat for others; the other one where the server says so or has only that."""
-    from treadle.models.fallback import EitherWire
+def _make_either_wire(provider: ModelProvider, name: str, connection: ProviderConnection, profile: Profile) -> Model:
+    """Use Responses for models known to need it, chat for others; switch if the server says so or has only the other API."""
+    from treadle.models.fallback import EitherWireModel
 
     own = connection.base_url != provider.base_url
     if profile.responses:
-        responses = _responses(provider, name, connection, profile)
-        return EitherWire(responses, lambda: _completions(provider, name, connection, profile), absent=own)
-    chat = _completions(provider, name, connection, profile)
-    return EitherWire(chat, lambda: _responses(provider, name, connection, profile), absent=own)
+        responses = _make_responses(provider, name, connection, profile)
+        return EitherWireModel(responses, lambda: _make_completions(provider, name, connection, profile), absent=own)
+    chat = _make_completions(provider, name, connection, profile)
+    return EitherWireModel(chat, lambda: _make_responses(provider, name, connection, profile), absent=own)
 
 
-def _completions(provider: Provider, name: str, connection: Connection, profile: Profile, path: str = "/chat/completions") -> Model:
-    from treadle.models.openai import OpenAI
+def _make_completions(
+    provider: ModelProvider, name: str, connection: ProviderConnection, profile: Profile, path: str = "/chat/completions"
+) -> Model:
+    from treadle.models.wires.openai import OpenAI
 
     own = connection.base_url != provider.base_url and provider.kind == "openai"
     return OpenAI(
@@ -102,32 +104,32 @@ def _completions(provider: Provider, name: str, connection: Connection, profile:
         quirks=None if own else provider.quirks,
         profile=profile,
         path=path,
-        key_variable=key_of(provider) or provider.keys[0],
+        key_variable=find_key_variable(provider) or provider.keys[0],
     )
 
 
-def _responses(provider: Provider, name: str, connection: Connection, profile: Profile) -> Model:
-    from treadle.models.responses import Responses
+def _make_responses(provider: ModelProvider, name: str, connection: ProviderConnection, profile: Profile) -> Model:
+    from treadle.models.wires.responses import Responses
 
     return Responses(
         name,
         base_url=connection.base_url,
         api_key=connection.api_key,
         stream=connection.stream,
-        traits=_traits(connection, profile),
+        traits=_make_traits(connection, profile),
         headers=connection.headers,
         timeouts=connection.timeouts,
         kind=provider.kind,
-        key_variable=key_of(provider) or provider.keys[0],
+        key_variable=find_key_variable(provider) or provider.keys[0],
         max_output=profile.max_output,
         reasons=profile.reasons,
     )
 
 
-def _anthropic(provider: Provider, name: str, connection: Connection, _: Mapping[str, str]) -> Model:
-    from treadle.models.anthropic import Anthropic
+def _make_anthropic(provider: ModelProvider, name: str, connection: ProviderConnection, _: Mapping[str, str]) -> Model:
+    from treadle.models.wires.anthropic import Anthropic
 
-    _need_key(provider, name, connection)
+    _require_key(provider, name, connection)
     return Anthropic(
         name,
         base_url=connection.base_url,
@@ -136,35 +138,35 @@ def _anthropic(provider: Provider, name: str, connection: Connection, _: Mapping
         context=connection.context,
         headers=connection.headers,
         timeouts=connection.timeouts,
-        key_variable=key_of(provider) or provider.keys[0],
+        key_variable=find_key_variable(provider) or provider.keys[0],
     )
 
 
-def _google(provider: Provider, name: str, connection: Connection, _: Mapping[str, str]) -> Model:
-    from treadle.models.google import Google
+def _make_google(provider: ModelProvider, name: str, connection: ProviderConnection, _: Mapping[str, str]) -> Model:
+    from treadle.models.wires.google import Google
 
-    _need_key(provider, name, connection)
+    _require_key(provider, name, connection)
     profile = profile_of(provider.kind, name)
     return Google(
         name,
         base_url=connection.base_url,
         api_key=connection.api_key,
         stream=connection.stream,
-        traits=_traits(connection, profile),
+        traits=_make_traits(connection, profile),
         headers=connection.headers,
         timeouts=connection.timeouts,
-        key_variable=key_of(provider) or provider.keys[0],
+        key_variable=find_key_variable(provider) or provider.keys[0],
         max_output=profile.max_output,
     )
 
 
-def _vertex(provider: Provider, name: str, connection: Connection, said: Mapping[str, str]) -> Model:
-    """Gemini and Claude at the addresses of a Google Cloud project, with an access token."""
-    from treadle.models.google_auth import GoogleCredentials, find_credentials
-    from treadle.models.vertex import vertex_anthropic, vertex_google
+def _make_vertex(provider: ModelProvider, name: str, connection: ProviderConnection, said: Mapping[str, str]) -> Model:
+    """Create Gemini and Claude models of a Google Cloud project, with an access token."""
+    from treadle.models.wires.google_auth import GoogleCredentials, find_google_credentials
+    from treadle.models.wires.vertex import make_vertex_anthropic, make_vertex_google
 
     token, project = connection.api_key, connection.project or said.get("GOOGLE_CLOUD_PROJECT", "")
-    credentials = GoogleCredentials(token, project=project) if token else find_credentials(said)
+    credentials = GoogleCredentials(token, project=project) if token else find_google_credentials(said)
     project = project or credentials.project
     if not project:
         raise SettingsError(f"vertex:{name} needs the project: set GOOGLE_CLOUD_PROJECT, or project in [providers.vertex].")
@@ -179,31 +181,31 @@ def _vertex(provider: Provider, name: str, connection: Connection, said: Mapping
         "timeouts": connection.timeouts,
     }
     if name.startswith("claude"):
-        return vertex_anthropic(name, context=connection.context, **how)
-    return vertex_google(name, traits=_traits(connection, profile), max_output=profile.max_output, **how)
+        return make_vertex_anthropic(name, context=connection.context, **how)
+    return make_vertex_google(name, traits=_make_traits(connection, profile), max_output=profile.max_output, **how)
 
 
-def _bedrock(provider: Provider, name: str, connection: Connection, said: Mapping[str, str]) -> Model:
-    from treadle.models.aws import load_credentials, load_region
-    from treadle.models.bedrock import Bedrock
+def _make_bedrock(provider: ModelProvider, name: str, connection: ProviderConnection, said: Mapping[str, str]) -> Model:
+    from treadle.models.wires.aws_auth import load_aws_credentials, load_aws_region
+    from treadle.models.wires.bedrock import Bedrock
 
     profile = profile_of(provider.kind, name)
     return Bedrock(
         name,
-        region=connection.region or load_region(said),
-        credentials=None if connection.api_key else load_credentials(said),
+        region=connection.region or load_aws_region(said),
+        credentials=None if connection.api_key else load_aws_credentials(said),
         bearer=connection.api_key,
         base_url=connection.base_url,
         stream=connection.stream,
-        traits=_traits(connection, profile),
+        traits=_make_traits(connection, profile),
         headers=connection.headers,
         timeouts=connection.timeouts,
         max_output=profile.max_output,
     )
 
 
-def _azure(provider: Provider, name: str, connection: Connection, said: Mapping[str, str]) -> Model:
-    """Azure's v1 surface, or its classic one with deployments and dated versions where an `api_version` says so."""
+def _make_azure(provider: ModelProvider, name: str, connection: ProviderConnection, said: Mapping[str, str]) -> Model:
+    """Create a model on Azure's v1 API, or on its classic one with deployments and dated versions if there is an `api_version`."""
     if not connection.base_url:
         raise SettingsError(
             f"azure:{name} needs the address of your resource: set AZURE_OPENAI_ENDPOINT to https://NAME.openai.azure.com."
@@ -216,12 +218,12 @@ def _azure(provider: Provider, name: str, connection: Connection, said: Mapping[
     keyed = replace(connection, headers={"api-key": connection.api_key, **connection.headers}, api_key="")
     if version[:1].isdecimal():
         at = replace(keyed, base_url=f"{root}/openai/deployments/{quote(name, safe='')}")
-        return _completions(provider, name, at, profile, f"/chat/completions?api-version={quote(version, safe='')}")
-    return _either(provider, name, replace(keyed, base_url=f"{root}/openai/v1"), profile)
+        return _make_completions(provider, name, at, profile, f"/chat/completions?api-version={quote(version, safe='')}")
+    return _make_either_wire(provider, name, replace(keyed, base_url=f"{root}/openai/v1"), profile)
 
 
-def _ollama(provider: Provider, name: str, connection: Connection, _: Mapping[str, str]) -> Model:
-    from treadle.models.ollama import Ollama
+def _make_ollama(provider: ModelProvider, name: str, connection: ProviderConnection, _: Mapping[str, str]) -> Model:
+    from treadle.models.wires.ollama import Ollama
 
     key = {"authorization": f"Bearer {connection.api_key}"} if connection.api_key else {}
     return Ollama(
@@ -235,16 +237,16 @@ def _ollama(provider: Provider, name: str, connection: Connection, _: Mapping[st
     )
 
 
-def _llamacpp(provider: Provider, name: str, connection: Connection, _: Mapping[str, str]) -> Model:
-    """A llama.cpp server where one is named, else the model that Treadle runs itself."""
+def _make_llamacpp(provider: ModelProvider, name: str, connection: ProviderConnection, _: Mapping[str, str]) -> Model:
+    """Use a llama.cpp server if one is configured, else the model that Treadle runs itself."""
     if connection.base_url:
-        return _completions(provider, name, connection, profile_of(provider.kind, name))
+        return _make_completions(provider, name, connection, profile_of(provider.kind, name))
     from treadle.models.llamacpp.model import LlamaCpp
 
     return LlamaCpp(name, context=connection.context) if connection.context else LlamaCpp(name)
 
 
-def _traits(connection: Connection, profile: Profile) -> Traits:
+def _make_traits(connection: ProviderConnection, profile: Profile) -> Traits:
     context = connection.context or profile.context
     structured = profile.structured or "no"
     return Traits(
@@ -256,15 +258,15 @@ def _traits(connection: Connection, profile: Profile) -> Traits:
     )
 
 
-_Maker = Callable[[Provider, str, Connection, Mapping[str, str]], Model]
+_Maker = Callable[[ModelProvider, str, ProviderConnection, Mapping[str, str]], Model]
 _MAKERS: dict[str, _Maker] = {
-    "chat": _chat,
-    "openai": _openai,
-    "anthropic": _anthropic,
-    "google": _google,
-    "vertex": _vertex,
-    "bedrock": _bedrock,
-    "azure": _azure,
-    "ollama": _ollama,
-    "llamacpp": _llamacpp,
+    "chat": _make_chat,
+    "openai": _make_openai,
+    "anthropic": _make_anthropic,
+    "google": _make_google,
+    "vertex": _make_vertex,
+    "bedrock": _make_bedrock,
+    "azure": _make_azure,
+    "ollama": _make_ollama,
+    "llamacpp": _make_llamacpp,
 }

@@ -1,6 +1,6 @@
-"""Models with another one behind them: the next model when one is down, another API of its provider, calls in text instead.
+"""Models with a fallback: the next model when one is down, another API of its provider, calls in text instead of native ones.
 
-What is switched to says so with a `Notice`. Nothing is switched once a reply has begun: the engine decides about broken replies.
+A switch is announced with a `Notice`. Nothing is switched once a reply has begun: the engine decides about broken replies.
 """
 
 import time
@@ -13,20 +13,20 @@ from msgspec.structs import replace
 from treadle.core.errors import AllowanceSpent, MissingKey, ModelError, ModelRefused, ToolsRefused, WrongWire
 from treadle.core.requests import Delta, Notice, Request, Structured, Traits
 from treadle.core.seams import Model
-from treadle.models.media import narrow
-from treadle.models.repairs import IN_TEXT, memory
+from treadle.models.media import narrow_modalities
+from treadle.models.repairs import IN_TEXT, repair_memory
 
-REST = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
+COOLDOWN = 60.0  # seconds for which a model that failed isn't asked, unless its server names others
 _NO_SUCH_PATH = (404, 405)
 _STRUCTURED: tuple[Structured, ...] = ("no", "without_tools", "yes")
-_PAID = (402, 429)  # no credit, or too many requests
+_QUOTA_STATUSES = (402, 429)  # no credit, or too many requests
 
 
-class Fallback:
-    """Several models as one: the first that answers. One whose key is missing, or that is down or over its limits, is passed over.
+class FallbackModel:
+    """Several models as one: the first that answers. Models without a key, or that are down or rate limited, are skipped.
 
-    `makers` give the models, or raise `MissingKey`. Traits are what all of them can do. `spec` is the text that `model_of` makes
-    all of them of.
+    `makers` create the models, or raise `MissingKey`. The traits are what all of them support. `spec` is the text from which
+    `resolve_model` creates all of them.
     """
 
     def __init__(
@@ -49,30 +49,30 @@ class Fallback:
 
     @property
     def name(self) -> str:
-        """The first model's."""
+        """The first model's name."""
         return self.models[0].name
 
     @property
     def traits(self) -> Traits:
-        """The first model's, with what all of them have, take and answer with, and room for any that thinks."""
+        """The first model's traits, limited to what all models have, accept and return, with room for any that thinks."""
         windows = [model.traits.context for model in self.models if model.traits.context is not None]
         known = [model.traits.modalities for model in self.models if model.traits.modalities is not None]
         return replace(
             self.models[0].traits,
             context=min(windows, default=None),
-            modalities=reduce(narrow, known) if known else None,
+            modalities=reduce(narrow_modalities, known) if known else None,
             reasons=any(model.traits.reasons for model in self.models),
             structured_output=min([model.traits.structured_output for model in self.models], key=_STRUCTURED.index),
         )
 
-    def wrapped(self, wrap: Callable[[Model], Model]) -> "Fallback":
-        """Return the same with each model wrapped. A model that rests in one of the two rests in both."""
+    def wrapped(self, wrap: Callable[[Model], Model]) -> "FallbackModel":
+        """Return a copy with each model wrapped. A model that cools down in one of the two does in both."""
         made = copy(self)
         made.models = [wrap(model) for model in self.models]
         return made
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
-        """Give the reply of the first model that has one."""
+        """Stream the reply of the first model that gives one."""
         for missing in self._missing:
             yield Notice(f"{missing} Going on with {self.name}.")
         self._missing = []
@@ -85,28 +85,28 @@ class Fallback:
                     begun = begun or not isinstance(delta, Notice)
                     yield delta
             except ModelError as error:
-                if begun or not waiting or not _may_pass(error):
+                if begun or not waiting or not _may_fall_back(error):
                     raise
-                self._rests[number] = self._clock() + (error.retry_after or REST)
+                self._rests[number] = self._clock() + (error.retry_after or COOLDOWN)
                 why = str(error) if str(error).endswith((".", "!", "?")) else f"{error}."
                 yield Notice(f"{why} Going on with {self.models[waiting[0]].name}.")
             else:
                 return
 
     def _order(self) -> list[int]:
-        """The models to ask, those first that haven't just failed."""
+        """Return the order of the models, those first that haven't just failed."""
         now = self._clock()
         return sorted(range(len(self.models)), key=lambda number: (self._rests.get(number, 0.0) > now, number))
 
 
-def _may_pass(error: ModelError) -> bool:
-    return error.retryable or (error.status in _PAID and not isinstance(error, AllowanceSpent))
+def _may_fall_back(error: ModelError) -> bool:
+    return error.retryable or (error.status in _QUOTA_STATUSES and not isinstance(error, AllowanceSpent))
 
 
-class EitherWire:
-    """A model that is asked over one API until its server says that it belongs to another, or has only the other.
+class EitherWireModel:
+    """A model on one API until its server says that it belongs to another, or has only the other.
 
-    `absent` says that a 404 counts too: servers that look like a provider's often have one API of it.
+    `absent` says that a 404 counts too: compatible servers often have only one API of a provider.
     """
 
     def __init__(self, first: Model, other: Callable[[], Model], *, absent: bool = False) -> None:
@@ -117,16 +117,16 @@ class EitherWire:
 
     @property
     def name(self) -> str:
-        """As it was named."""
+        """The model's name."""
         return self._model.name
 
     @property
     def traits(self) -> Traits:
-        """Those of the API in use."""
+        """The traits of the API in use."""
         return self._model.traits
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
-        """Give the reply, over the other API from the first time on that the server asks for it."""
+        """Stream the reply, over the other API once the server has asked for it."""
         try:
             async for delta in self._model.reply(request):
                 yield delta
@@ -142,8 +142,8 @@ class EitherWire:
                 yield delta
 
 
-class ToolFallback:
-    """A model with native calls until its server refuses tools; from then on calls are asked for in its text.
+class ToolFallbackModel:
+    """A model with native calls until its server refuses tools; from then on calls are written in its text.
 
     That is remembered with the other repairs, for the same model at the same address.
     """
@@ -152,21 +152,21 @@ class ToolFallback:
         self._native = native
         self._make = prompted
         self._address = str(getattr(native, "address", ""))
-        refused = IN_TEXT in memory.of(native.name, self._address)
+        refused = IN_TEXT in repair_memory.of(native.name, self._address)
         self._prompted: Model | None = prompted() if refused else None
 
     @property
     def name(self) -> str:
-        """As it was named."""
+        """The model's name."""
         return self._native.name
 
     @property
     def traits(self) -> Traits:
-        """Those of the way in use."""
+        """The traits of the calling method in use."""
         return (self._prompted or self._native).traits
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
-        """Give the reply, with calls as the server can have them."""
+        """Stream the reply, with native calls or calls in text, as the server supports them."""
         if self._prompted is None:
             try:
                 async for delta in self._native.reply(request):
@@ -175,7 +175,7 @@ class ToolFallback:
                 if not request.tools:
                     raise
                 self._prompted = self._make()
-                memory.add(self.name, self._address, IN_TEXT)
+                repair_memory.add(self.name, self._address, IN_TEXT)
                 yield Notice(f"{self.name} takes no tools: calls are asked for in its text from now on.")
             else:
                 return

@@ -1,7 +1,7 @@
-"""How a model's server is asked: one POST, and its answer whole or as it streams. Every failure is a `ModelError`.
+"""Requests to a model's server: one POST, and its response complete or streamed. Every failure is a `ModelError`.
 
-Nothing is tried again here, except a request that its server refused for a reason that can be repaired (`repairs`): the engine
-decides about that. The wires say what is sent and what the answer means.
+Nothing is retried here, except a request that its server refused for a reason that can be repaired (`repairs`): the engine
+decides about retries. The wires define what is sent and how the response is read.
 """
 
 import asyncio
@@ -14,21 +14,29 @@ from urllib.parse import SplitResult, urlsplit
 from treadle._version import __version__
 from treadle.core.errors import ContextTooLong, ModelError, ModelRefused, ReplyBroken, SettingsError
 from treadle.core.requests import Delta, Notice, Usage
-from treadle.models.exchange import PATIENT, Exchange, Route, Timeouts, close_connections, exchange, route_to
-from treadle.models.refusals import Server, is_page, page_error, refused
-from treadle.models.repairs import Repair, memory
-from treadle.models.splitting import Splitter
+from treadle.models.connections import (
+    DEFAULT_TIMEOUTS,
+    HttpExchange,
+    ServerRoute,
+    Timeouts,
+    close_connections,
+    find_route,
+    send_request,
+)
+from treadle.models.repairs import Repair, repair_memory
+from treadle.models.server_errors import ServerIdentity, error_from_response, html_page_error, is_html_page
+from treadle.models.stream_splitters import StreamSplitter
 
-MOST_REPAIRS = 5  # of one request; more than one at a time is rare
-MOST_OF_A_REFUSAL = 65536  # bytes read of an answer that is no reply
+MAX_REPAIRS = 5  # of one request; more than one at a time is rare
+MAX_ERROR_BODY = 65536  # bytes read of an answer that is no reply
 
 
 # Headers for one request, by its path with the query and its body: a signature, or a token that is fetched when it is needed.
 Authorize = Callable[[str, bytes], Awaitable[Mapping[str, str]]]
 
 
-class Reading(Protocol):
-    """What a wire makes of one reply, as its payloads arrive."""
+class ReplyReader(Protocol):
+    """Protocol: what a wire makes of one reply, as its payloads arrive."""
 
     @property
     def ended(self) -> bool:
@@ -37,36 +45,36 @@ class Reading(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether the model has said why it stopped: then the reply is complete, whatever becomes of the connection."""
+        """Whether the model has stated why it stopped: then the reply is complete, whatever happens to the connection."""
         ...
 
     @property
     def usage(self) -> Usage:
-        """What the server has counted so far."""
+        """Token counts so far."""
         ...
 
     def read(self, payloads: Iterable[bytes]) -> Iterator[Delta]:
-        """The deltas in some payloads of a stream."""
+        """Return the deltas in some payloads of a stream."""
         ...
 
     def whole(self, body: bytes) -> Iterator[Delta]:
-        """The deltas of a reply that came in one."""
+        """Return the deltas of a reply that wasn't streamed."""
         ...
 
     def end(self) -> Iterator[Delta]:
-        """The deltas left when the stream is over; `ReplyBroken` where it ended too early."""
+        """Return the deltas left at the end of the stream; raise `ReplyBroken` if it ended too early."""
         ...
 
 
-class Endpoint:
-    """A server's address with what every request to it carries."""
+class ModelEndpoint:
+    """A server's URL with the headers that every request to it has."""
 
     def __init__(
         self,
-        server: Server,
+        server: ServerIdentity,
         *,
         headers: Mapping[str, str] | None = None,
-        timeouts: Timeouts = PATIENT,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
         authorize: Authorize | None = None,
     ) -> None:
         self._server = server
@@ -76,29 +84,29 @@ class Endpoint:
             "user-agent": f"treadle/{__version__}",
             "accept-encoding": "identity",
             "content-type": "application/json",
-            **_lower(headers or {}),
+            **_lowercase_names(headers or {}),
         }
-        self._route: Route | None = None
+        self._route: ServerRoute | None = None
         self._heads: dict[tuple[str, str], bytes] = {}
-        self._parts = _checked(server.address)
+        self._parts = _check_address(server.address)
         self._head("", "", "", {})  # says now if a header can't be sent
 
     async def reply(
         self,
         path: str,
         body: bytes,
-        reading: Reading,
-        splitter: Splitter | None,
+        reading: ReplyReader,
+        splitter: StreamSplitter | None,
         headers: Mapping[str, str] | None = None,
         rewrite: Callable[[], bytes] | None = None,
         whole_path: str = "",
     ) -> AsyncIterator[Delta]:
-        """Ask, and give what `reading` makes of the answer: piece by piece as `splitter` cuts it, or all at once without one.
+        """Send a request and stream what `reading` makes of the response: as `splitter` splits it, or all at once without one.
 
-        `rewrite` writes the body again after a repair that the wire itself takes part in. `whole_path` is asked instead where a
-        server doesn't stream, on wires that say it by the path.
+        `rewrite` writes the body again after a repair that the wire itself takes part in. `whole_path` is used instead for a server
+        that doesn't stream, on wires that choose streaming by the path.
         """
-        answer, changes = await self._accepted(path, body, headers or {}, rewrite, whole_path)
+        answer, changes = await self._send_with_repairs(path, body, headers or {}, rewrite, whole_path)
         for repair in changes:
             span = "from now on" if repair.lasting else "this time"
             yield Notice(f"{self._server.model} at {self._server.host} refused the request as it was: {repair.words} {span}.")
@@ -106,7 +114,7 @@ class Endpoint:
             if splitter is None or answer.headers.get("content-type", "").startswith("application/json"):
                 rest = reading.whole(await answer.rest())
             else:
-                while not reading.ended and (piece := await _some(answer, reading)):
+                while not reading.ended and (piece := await _read_some(answer, reading)):
                     for delta in reading.read(splitter.feed(piece)):
                         yield delta
                 await answer.drain()
@@ -120,72 +128,72 @@ class Endpoint:
         finally:
             answer.leave()
 
-    async def _accepted(
+    async def _send_with_repairs(
         self,
         path: str,
         body: bytes,
         headers: Mapping[str, str],
         rewrite: Callable[[], bytes] | None,
         whole_path: str,
-    ) -> tuple[Exchange, list[Repair]]:
-        """Ask, and again where the server's refusal says what to change; what was changed for the first time."""
+    ) -> tuple[HttpExchange, list[Repair]]:
+        """Send the request, and again if the server's refusal says what to change; return the new changes too."""
         new: list[Repair] = []
         while True:
-            known = memory.of(self._server.model, self._server.address)
+            known = repair_memory.of(self._server.model, self._server.address)
             if new:
                 known = (*known, *(repair for repair in new if not repair.lasting))
-            sent = _repaired(body, known) if known else body
+            sent = _apply_repairs(body, known) if known else body
             asked = whole_path if whole_path and any(repair.kind == "no_stream" for repair in known) else path
             try:
-                return await self._ask(asked, sent, headers), new
+                return await self._send(asked, sent, headers), new
             except ModelRefused as refusal:
-                repair = None if len(new) == MOST_REPAIRS else repair_for(refusal, sent)
+                repair = None if len(new) == MAX_REPAIRS else find_repair(refusal, sent)
                 if repair is None or repair in known:
-                    memory.remove(self._server.model, self._server.address, new)
+                    repair_memory.remove(self._server.model, self._server.address, new)
                     raise
                 if repair.lasting:
-                    memory.add(self._server.model, self._server.address, repair)
+                    repair_memory.add(self._server.model, self._server.address, repair)
                 new.append(repair)
                 body = rewrite() if rewrite is not None else body
 
-    async def _ask(self, path: str, body: bytes, headers: Mapping[str, str]) -> Exchange:
+    async def _send(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpExchange:
         route = self._route
         if route is None or not route.leads(asyncio.get_running_loop()):
-            route = self._route = await route_to(self._server.address, self._timeouts)
-        head = await self._head_for(path, body, headers, route)
-        answer = await exchange(route, self._server, b"%b%d\r\n\r\n%b" % (head, len(body), body))
+            route = self._route = await find_route(self._server.address, self._timeouts)
+        head = await self._build_request_head(path, body, headers, route)
+        answer = await send_request(route, self._server, b"%b%d\r\n\r\n%b" % (head, len(body), body))
         if 200 <= answer.status < 300:
-            if not is_page(answer.headers):
+            if not is_html_page(answer.headers):
                 return answer
             answer.leave()
-            raise page_error(self._server, answer.status)
+            raise html_page_error(self._server, answer.status)
         said = b""
         try:
             with suppress(ReplyBroken):  # the status says enough
-                said = await answer.rest(MOST_OF_A_REFUSAL)
+                said = await answer.rest(MAX_ERROR_BODY)
         finally:
             answer.leave()
-        raise refused(self._server, answer.status, answer.headers, said)
+        raise error_from_response(self._server, answer.status, answer.headers, said)
 
-    async def _head_for(self, path: str, body: bytes, headers: Mapping[str, str], route: Route) -> bytes:
-        """Everything before the length of the body. Made once for a path, unless this request has headers of its own."""
+    async def _build_request_head(self, path: str, body: bytes, headers: Mapping[str, str], route: ServerRoute) -> bytes:
+        """Return everything before the length of the body. Cached per path, unless this request has headers of its own."""
         key = path, route.prefix
         if headers or self._authorize is not None:
-            own: Mapping[str, str] = await self._authorize(self._target(path), body) if self._authorize is not None else {}
-            return self._head(path, route.prefix, route.proxy_authorization, {**_lower(headers), **own})
+            own: Mapping[str, str] = await self._authorize(self._request_target(path), body) if self._authorize is not None else {}
+            return self._head(path, route.prefix, route.proxy_authorization, {**_lowercase_names(headers), **own})
         head = self._heads.get(key)
         if head is None:
             head = self._heads[key] = self._head(path, route.prefix, route.proxy_authorization, {})
         return head
 
-    def _target(self, path: str) -> str:
-        """The path and query that are asked for."""
+    def _request_target(self, path: str) -> str:
+        """Return the path and query of the request."""
         query = self._parts.query
         joint = "&" if "?" in path else "?"
         return f"{self._parts.path.rstrip('/')}{path}{joint + query if query else ''}"
 
     def _head(self, path: str, prefix: str, proxy_authorization: str, headers: Mapping[str, str]) -> bytes:
-        lines = [f"POST {prefix}{self._target(path)} HTTP/1.1", f"host: {self._parts.netloc}"]
+        lines = [f"POST {prefix}{self._request_target(path)} HTTP/1.1", f"host: {self._parts.netloc}"]
         if proxy_authorization:
             lines.append(f"proxy-authorization: {proxy_authorization}")
         lines += [f"{name}: {value}" for name, value in {**self._headers, **headers}.items()]
@@ -194,28 +202,28 @@ class Endpoint:
         return "\r\n".join([*lines, "content-length: "]).encode()
 
 
-def repair_for(refusal: ModelRefused, sent: bytes) -> Repair | None:
-    """Return what to change after a refusal of the request itself, rather than of the key or the model; None for nothing."""
+def find_repair(refusal: ModelRefused, sent: bytes) -> Repair | None:
+    """Return the repair after a refusal of the request itself, rather than of the key or the model; None if there is none."""
     if refusal.said is None or refusal.status not in (400, 404, 422):
         return None
-    from treadle.models.diagnosis import diagnose, find_room  # most servers never refuse
+    from treadle.models.diagnosis import diagnose_refusal, find_token_limit  # most servers never refuse
 
     if type(refusal) is ContextTooLong:
-        return find_room(refusal.said.words, sent)
-    return diagnose(refusal.said.words, refusal.said.error, sent) if type(refusal) is ModelRefused else None
+        return find_token_limit(refusal.said.words, sent)
+    return diagnose_refusal(refusal.said.words, refusal.said.error, sent) if type(refusal) is ModelRefused else None
 
 
-def _repaired(body: bytes, repairs: Sequence[Repair]) -> bytes:
-    from treadle.models.request_changes import apply  # few servers need it
+def _apply_repairs(body: bytes, repairs: Sequence[Repair]) -> bytes:
+    from treadle.models.request_changes import apply_repairs  # few servers need it
 
-    return apply(body, repairs)
+    return apply_repairs(body, repairs)
 
 
-def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+def _lowercase_names(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value.strip() for name, value in headers.items()}
 
 
-def _checked(address: str) -> SplitResult:
+def _check_address(address: str) -> SplitResult:
     parts = urlsplit(address)
     try:
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -226,8 +234,8 @@ def _checked(address: str) -> SplitResult:
     return parts
 
 
-async def _some(answer: Exchange, reading: Reading) -> bytes:
-    """The next piece of a stream. A connection that breaks after the model has finished has only ended a little early."""
+async def _read_some(answer: HttpExchange, reading: ReplyReader) -> bytes:
+    """Return the next piece of a stream. A connection that breaks after the model has finished has only ended a little early."""
     try:
         return await answer.some()
     except ReplyBroken:
@@ -236,6 +244,6 @@ async def _some(answer: Exchange, reading: Reading) -> bytes:
         raise
 
 
-async def close_all() -> None:
-    """Close the connections that the models keep open in this event loop. They close by themselves when it ends."""
+async def close_model_connections() -> None:
+    """Close the connections that models keep open in this event loop. They close by themselves when it ends."""
     await close_connections()

@@ -1,7 +1,7 @@
-"""What is known of a model by its name: its context window, its largest output, which parameters it takes, whether it reasons.
+"""What is known of a model by its name: its context window, its maximum output, which parameters it accepts, whether it reasons.
 
-Windows come from packaged data (`windows.json`, written by scripts/profiles.py); rules for families of models are here. A name
-that nothing is known of gets a stated default, so that a window is never unknown.
+Windows come from packaged data (`windows.json`, written by scripts/profiles.py); rules for families of models are here. An
+unknown name gets a stated default, so that a window is never unknown.
 """
 
 import re
@@ -17,20 +17,20 @@ DEFAULT_WINDOW = 128_000  # tokens, for a model of a hosted provider that nothin
 DEFAULT_LOCAL_WINDOW = 32_768  # the same for a server of one's own that doesn't say
 
 IMAGES = frozenset(("image",))
-PICTURES_AND_PAGES = frozenset(("image", "document"))
-EVERYTHING = frozenset(("image", "audio", "document"))
+IMAGES_AND_DOCUMENTS = frozenset(("image", "document"))
+ALL_MEDIA = frozenset(("image", "audio", "document"))
 
 
 class Profile(Struct, frozen=True):
-    """What one model takes and gives.
+    """What one model accepts and returns.
 
     context     tokens that it reads at once; `known` says that this is more than a default
-    max_output  tokens of one response at most; None where nothing is known, and the server decides
-    reasons     it thinks before it answers, and takes an effort for that
-    samples     it takes `temperature` and `top_p`
-    responses   it is asked over OpenAI's Responses API, where its provider has that
-    modalities  kinds of media it takes; None where nothing is known
-    structured  whether its maker's server takes the schema of an answer; None where nothing is known
+    max_output  tokens of one response at most; None if unknown, and the server decides
+    reasons     it thinks before it answers, and accepts a reasoning effort
+    samples     it accepts `temperature` and `top_p`
+    responses   it is used over OpenAI's Responses API, if its provider has that
+    modalities  kinds of media it accepts; None if unknown
+    structured  whether its maker's server accepts the schema of an answer; None if unknown
     """
 
     context: int = DEFAULT_WINDOW
@@ -60,30 +60,30 @@ class _Family(Struct, frozen=True):
 _FAMILIES = (
     # OpenAI
     _Family(r"^gpt-5(\.\d+)?-chat", 16_384, responses=True, modalities=IMAGES, structured="yes"),
-    _Family(r"^(gpt-([5-9]|\d\d)|codex|computer-use)", 128_000, True, False, True, PICTURES_AND_PAGES, 400_000, "yes"),
+    _Family(r"^(gpt-([5-9]|\d\d)|codex|computer-use)", 128_000, True, False, True, IMAGES_AND_DOCUMENTS, 400_000, "yes"),
     _Family(r"^o1-(mini|preview)", 65_536, True, False, True, frozenset(), 128_000, "no"),
-    _Family(r"^o\d", 100_000, True, False, True, PICTURES_AND_PAGES, 200_000, "yes"),
+    _Family(r"^o\d", 100_000, True, False, True, IMAGES_AND_DOCUMENTS, 200_000, "yes"),
     _Family(r"^gpt-(4o-(mini-)?)?audio", 16_384, modalities=frozenset(("audio",))),
-    _Family(r"^gpt-4\.1", 32_768, modalities=PICTURES_AND_PAGES, structured="yes"),
-    _Family(r"^(chatgpt-)?gpt-4o-2024-05", 4_096, modalities=PICTURES_AND_PAGES, structured="no"),
-    _Family(r"^(chatgpt-)?gpt-4o|^chatgpt", 16_384, modalities=PICTURES_AND_PAGES, structured="yes"),
+    _Family(r"^gpt-4\.1", 32_768, modalities=IMAGES_AND_DOCUMENTS, structured="yes"),
+    _Family(r"^(chatgpt-)?gpt-4o-2024-05", 4_096, modalities=IMAGES_AND_DOCUMENTS, structured="no"),
+    _Family(r"^(chatgpt-)?gpt-4o|^chatgpt", 16_384, modalities=IMAGES_AND_DOCUMENTS, structured="yes"),
     _Family(r"^gpt-[34]", structured="no"),
     _Family(r"^gpt-oss", None, True),
     # Anthropic
-    _Family(r"^claude-(opus|sonnet|haiku|fable)-([5-9]|\d\d)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000, "yes"),
-    _Family(r"^claude-opus-4-([789]|\d\d\b)", 128_000, True, False, False, PICTURES_AND_PAGES, 200_000, "yes"),
-    _Family(r"^claude-opus-4-6", 128_000, True, True, False, PICTURES_AND_PAGES, 200_000, "yes"),
-    _Family(r"^claude-(opus|sonnet|haiku)-4-[5-9]", 64_000, True, True, False, PICTURES_AND_PAGES, 200_000, "yes"),
-    _Family(r"^claude-(sonnet-4|haiku-4|3-7)", 64_000, True, True, False, PICTURES_AND_PAGES, 200_000, "no"),
-    _Family(r"^claude-opus-4-1", 32_000, True, True, False, PICTURES_AND_PAGES, 200_000, "yes"),
-    _Family(r"^claude-opus-4", 32_000, True, True, False, PICTURES_AND_PAGES, 200_000, "no"),
-    _Family(r"^claude-3-5", 8_192, modalities=PICTURES_AND_PAGES, structured="no"),
+    _Family(r"^claude-(opus|sonnet|haiku|fable)-([5-9]|\d\d)", 128_000, True, False, False, IMAGES_AND_DOCUMENTS, 200_000, "yes"),
+    _Family(r"^claude-opus-4-([789]|\d\d\b)", 128_000, True, False, False, IMAGES_AND_DOCUMENTS, 200_000, "yes"),
+    _Family(r"^claude-opus-4-6", 128_000, True, True, False, IMAGES_AND_DOCUMENTS, 200_000, "yes"),
+    _Family(r"^claude-(opus|sonnet|haiku)-4-[5-9]", 64_000, True, True, False, IMAGES_AND_DOCUMENTS, 200_000, "yes"),
+    _Family(r"^claude-(sonnet-4|haiku-4|3-7)", 64_000, True, True, False, IMAGES_AND_DOCUMENTS, 200_000, "no"),
+    _Family(r"^claude-opus-4-1", 32_000, True, True, False, IMAGES_AND_DOCUMENTS, 200_000, "yes"),
+    _Family(r"^claude-opus-4", 32_000, True, True, False, IMAGES_AND_DOCUMENTS, 200_000, "no"),
+    _Family(r"^claude-3-5", 8_192, modalities=IMAGES_AND_DOCUMENTS, structured="no"),
     _Family(r"^claude-(3|2|v1|instant)", 4_096, structured="no"),
-    _Family(r"^claude", 64_000, True, False, False, PICTURES_AND_PAGES, 200_000, "yes"),
+    _Family(r"^claude", 64_000, True, False, False, IMAGES_AND_DOCUMENTS, 200_000, "yes"),
     # Google
-    _Family(r"^gemini-(1|2\.0)", 8_192, modalities=EVERYTHING, structured="without_tools"),
-    _Family(r"^gemini-2", 65_536, True, True, False, EVERYTHING, 1_048_576, "without_tools"),
-    _Family(r"^gemini", 65_536, True, True, False, EVERYTHING, 1_048_576, "yes"),
+    _Family(r"^gemini-(1|2\.0)", 8_192, modalities=ALL_MEDIA, structured="without_tools"),
+    _Family(r"^gemini-2", 65_536, True, True, False, ALL_MEDIA, 1_048_576, "without_tools"),
+    _Family(r"^gemini", 65_536, True, True, False, ALL_MEDIA, 1_048_576, "yes"),
     # Others
     _Family(r"^deepseek-(reasoner|r1|v4|flash)", None, True),
     _Family(r"^(kimi-k[3-9]|kimi.*thinking|glm-[5-9]|glm-4\.[5-9]|minimax-m|grok-(3-mini|4|5)|qwen3|magistral)", None, True),
@@ -93,30 +93,30 @@ _BEDROCK = re.compile(r"^(?:(?:global|us|eu|apac|jp|au|us-gov)\.)?(?:[a-z0-9-]+)
 
 
 def profile_of(kind: str, name: str) -> Profile:
-    """Return what is known of a model of a provider; of one that isn't known, the defaults."""
+    """Return what is known of a provider's model; the defaults for an unknown one."""
     provider = PROVIDERS.get(kind)
-    plain = _plain(kind, name)
+    plain = _strip_name(kind, name)
     family = next((family for family in _FAMILIES if re.search(family.pattern, plain)), _Family(""))
-    window = _window(provider.prices if provider else "", name.lower(), plain)
+    window = _find_window(provider.prices if provider else "", name.lower(), plain)
     fallback = DEFAULT_LOCAL_WINDOW if provider is None or provider.local else DEFAULT_WINDOW
     facts = family.max_output, family.reasons, family.samples, family.responses, family.modalities
     known = window is not None or family.context is not None
     return Profile(window or family.context or fallback, known, *facts, family.structured)
 
 
-def _plain(kind: str, name: str) -> str:
-    """A name as its maker writes it: without the vendor, the region and the version that others put around it."""
+def _strip_name(kind: str, name: str) -> str:
+    """Return a name as its maker writes it: without the vendor, the region and the version that others add."""
     name = name.lower()
     if kind == "bedrock" and (found := _BEDROCK.match(name.rpartition("/")[2])):
         return found.group(1)
     return name.rpartition("/")[2].partition("@")[0].removesuffix(":free")
 
 
-def _window(provider: str, name: str, plain: str) -> int | None:
-    """The window of a model, or of the longest name that it begins with: releases have dates behind their names."""
-    windows = _windows()
+def _find_window(provider: str, name: str, plain: str) -> int | None:
+    """Return the window of a model, or of the longest name that is a prefix of it: releases have dates after their names."""
+    windows = _load_windows()
     own = windows.get(provider, {})
-    for known, wanted in ((own, name), (own, plain), *((each, plain) for each in _makers(windows, plain))):
+    for known, wanted in ((own, name), (own, plain), *((each, plain) for each in _maker_windows(windows, plain))):
         if (found := known.get(wanted)) is not None:
             return found
         begins = [known_name for known_name in known if len(known_name) > 2 and wanted.startswith(f"{known_name}-")]
@@ -139,14 +139,14 @@ _MAKERS = {
 }
 
 
-def _makers(windows: dict[str, dict[str, int]], plain: str) -> list[dict[str, int]]:
-    """The models of whoever made this one, whatever it is reached through."""
+def _maker_windows(windows: dict[str, dict[str, int]], plain: str) -> list[dict[str, int]]:
+    """Return the models of this one's maker, whatever provider it is reached through."""
     maker = _MAKERS.get(re.split(r"[\d.-]", plain, maxsplit=1)[0])
     return [windows[maker]] if maker in windows else []
 
 
 @cache
-def _windows() -> dict[str, dict[str, int]]:
+def _load_windows() -> dict[str, dict[str, int]]:
     from importlib.resources import files  # slow to import, and only models need it
 
     data = files("treadle.models").joinpath("windows.json").read_bytes()

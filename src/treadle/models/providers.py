@@ -1,7 +1,7 @@
-"""The providers that Treadle knows by name, as data: where each is reached, which variables hold its key, how its server differs.
+"""The known providers, as data: their URLs, the variables that hold their keys, how their servers differ.
 
-Values only. What a single model takes is `profiles`; how a request is written is the wire's business; `factory` puts both together.
-A server that isn't here is reached as `openai:NAME` with a base URL of its own.
+Values only. What a single model accepts is in `profiles`; each wire encodes its own requests; `factory` combines them. A
+server that isn't here is reached as `openai:NAME` with a base URL of its own.
 """
 
 from typing import Literal
@@ -15,9 +15,9 @@ class Quirks(Struct, frozen=True):
     """How a server on the chat completions wire differs from OpenAI's.
 
     limit          name of the field that limits the output
-    seed           name of the field for the seed; empty where there is none
-    effort         field that takes the reasoning effort: `reasoning_effort`, `reasoning` ({"effort": …}), empty for none
-    reasoning      field in which the reasoning of an assistant's message with calls has to come back; empty where none has
+    seed           name of the field for the seed; empty if there is none
+    effort         field for the reasoning effort: `reasoning_effort`, `reasoning` ({"effort": …}), empty for none
+    reasoning      field in which the reasoning of an assistant's message with calls has to be sent back; empty if not required
     short_ids      call ids have nine letters or digits
     strict_roles   no user message may follow tool results directly
     stream_usage   whether `stream_options` is accepted
@@ -36,13 +36,13 @@ class Quirks(Struct, frozen=True):
     holds: bool = True
 
 
-class Provider(Struct, frozen=True):
+class ModelProvider(Struct, frozen=True):
     """One provider.
 
     keys           variables that may hold its key, in order
     base_urls      variables that may hold its base URL, in order
-    default_model  the model that is used where only a key is set
-    prices         its id in the price data; empty where there are none
+    default_model  the model that is used if only a key is set
+    prices         its id in the price data; empty if there are none
     local          a server on one's own machine: no key is needed, and the context window is its own
     """
 
@@ -59,7 +59,7 @@ class Provider(Struct, frozen=True):
     local: bool = False
 
 
-def _chat(
+def _chat_provider(
     kind: str,
     title: str,
     base_url: str,
@@ -69,19 +69,19 @@ def _chat(
     quirks: Quirks = Quirks(),  # noqa: B008 - frozen
     keys: tuple[str, ...] = (),
     local: bool = False,
-) -> Provider:
-    """A provider on the chat completions wire, with the variables that it has by its name."""
+) -> ModelProvider:
+    """Return a provider on the chat completions wire, with the variables derived from its name."""
     upper = kind.upper()
     named = (f"{upper}_API_KEY", *keys), (f"{upper}_BASE_URL",), default_model, (f"{upper}_MODEL",)
-    return Provider(kind, title, "chat", base_url, *named, prices, quirks, local)
+    return ModelProvider(kind, title, "chat", base_url, *named, prices, quirks, local)
 
 
-_THINKS = Quirks(reasoning="reasoning_content", effort="", holds=False)
+_REASONING_QUIRKS = Quirks(reasoning="reasoning_content", effort="", holds=False)
 
-PROVIDERS: dict[str, Provider] = {
+PROVIDERS: dict[str, ModelProvider] = {
     provider.kind: provider
     for provider in (
-        Provider(
+        ModelProvider(
             "openai",
             "OpenAI",
             "openai",
@@ -93,7 +93,7 @@ PROVIDERS: dict[str, Provider] = {
             "openai",
             Quirks(limit="max_completion_tokens", cache_key=True),
         ),
-        Provider(
+        ModelProvider(
             "anthropic",
             "Anthropic",
             "anthropic",
@@ -104,7 +104,7 @@ PROVIDERS: dict[str, Provider] = {
             ("ANTHROPIC_MODEL", "CLAUDE_MODEL"),
             "anthropic",
         ),
-        Provider(
+        ModelProvider(
             "google",
             "Google Gemini",
             "google",
@@ -115,7 +115,7 @@ PROVIDERS: dict[str, Provider] = {
             ("GOOGLE_MODEL", "GEMINI_MODEL"),
             "google",
         ),
-        Provider(
+        ModelProvider(
             "vertex",
             "Google Vertex AI",
             "vertex",
@@ -126,7 +126,7 @@ PROVIDERS: dict[str, Provider] = {
             ("VERTEX_MODEL",),
             "google",
         ),
-        Provider(
+        ModelProvider(
             "bedrock",
             "AWS Bedrock",
             "bedrock",
@@ -137,7 +137,7 @@ PROVIDERS: dict[str, Provider] = {
             ("BEDROCK_MODEL",),
             "aws",
         ),
-        Provider(
+        ModelProvider(
             "azure",
             "Azure OpenAI",
             "azure",
@@ -149,7 +149,7 @@ PROVIDERS: dict[str, Provider] = {
             "azure",
             Quirks(limit="max_completion_tokens", cache_key=True),
         ),
-        _chat(
+        _chat_provider(
             "mistral",
             "Mistral",
             "https://api.mistral.ai/v1",
@@ -157,8 +157,10 @@ PROVIDERS: dict[str, Provider] = {
             prices="mistral",
             quirks=Quirks(seed="random_seed", effort="", short_ids=True, strict_roles=True, stream_usage=False),
         ),
-        _chat("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat", prices="deepseek", quirks=_THINKS),
-        _chat(
+        _chat_provider(
+            "deepseek", "DeepSeek", "https://api.deepseek.com/v1", "deepseek-chat", prices="deepseek", quirks=_REASONING_QUIRKS
+        ),
+        _chat_provider(
             "openrouter",
             "OpenRouter",
             "https://openrouter.ai/api/v1",
@@ -166,23 +168,35 @@ PROVIDERS: dict[str, Provider] = {
             prices="openrouter",
             quirks=Quirks(effort="reasoning"),
         ),
-        _chat("groq", "Groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", prices="groq"),
-        _chat("xai", "xAI", "https://api.x.ai/v1", "grok-4.7", prices="x-ai"),
-        _chat("together", "Together", "https://api.together.xyz/v1", "deepseek-ai/DeepSeek-V4.1-Flash", prices="together"),
-        _chat(
+        _chat_provider("groq", "Groq", "https://api.groq.com/openai/v1", "openai/gpt-oss-120b", prices="groq"),
+        _chat_provider("xai", "xAI", "https://api.x.ai/v1", "grok-4.7", prices="x-ai"),
+        _chat_provider("together", "Together", "https://api.together.xyz/v1", "deepseek-ai/DeepSeek-V4.1-Flash", prices="together"),
+        _chat_provider(
             "fireworks",
             "Fireworks",
             "https://api.fireworks.ai/inference/v1",
             "accounts/fireworks/models/gpt-oss-120b",
             prices="fireworks",
         ),
-        _chat("cerebras", "Cerebras", "https://api.cerebras.ai/v1", "gpt-oss-120b", prices="cerebras"),
-        _chat("perplexity", "Perplexity", "https://api.perplexity.ai", "sonar-pro", prices="perplexity", keys=("PPLX_API_KEY",)),
-        _chat("moonshot", "Moonshot", "https://api.moonshot.ai/v1", "kimi-k3", prices="moonshotai", quirks=_THINKS),
-        _chat("zai", "Z.ai", "https://api.z.ai/api/paas/v4", "glm-5.3", prices="zai", quirks=_THINKS, keys=("ZHIPUAI_API_KEY",)),
-        _chat("vllm", "vLLM", "http://127.0.0.1:8000/v1", "", local=True),
-        _chat("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", "", local=True, quirks=Quirks(effort="")),
-        Provider("ollama", "Ollama", "ollama", "", ("OLLAMA_API_KEY",), ("OLLAMA_BASE_URL", "OLLAMA_HOST"), local=True),
-        Provider("llamacpp", "llama.cpp", "llamacpp", "", ("LLAMACPP_API_KEY",), ("LLAMACPP_BASE_URL",), local=True),
+        _chat_provider("cerebras", "Cerebras", "https://api.cerebras.ai/v1", "gpt-oss-120b", prices="cerebras"),
+        _chat_provider(
+            "perplexity", "Perplexity", "https://api.perplexity.ai", "sonar-pro", prices="perplexity", keys=("PPLX_API_KEY",)
+        ),
+        _chat_provider(
+            "moonshot", "Moonshot", "https://api.moonshot.ai/v1", "kimi-k3", prices="moonshotai", quirks=_REASONING_QUIRKS
+        ),
+        _chat_provider(
+            "zai",
+            "Z.ai",
+            "https://api.z.ai/api/paas/v4",
+            "glm-5.3",
+            prices="zai",
+            quirks=_REASONING_QUIRKS,
+            keys=("ZHIPUAI_API_KEY",),
+        ),
+        _chat_provider("vllm", "vLLM", "http://127.0.0.1:8000/v1", "", local=True),
+        _chat_provider("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", "", local=True, quirks=Quirks(effort="")),
+        ModelProvider("ollama", "Ollama", "ollama", "", ("OLLAMA_API_KEY",), ("OLLAMA_BASE_URL", "OLLAMA_HOST"), local=True),
+        ModelProvider("llamacpp", "llama.cpp", "llamacpp", "", ("LLAMACPP_API_KEY",), ("LLAMACPP_BASE_URL",), local=True),
     )
 }

@@ -1,7 +1,7 @@
-"""A model's replies, recorded once and replayed ever after: tests that need no server and cost nothing.
+"""A model's replies, recorded once and replayed: tests that need no server and cost nothing.
 
-A recording is a file of JSON lines: one about the model, then one a request with the reply it got, delta by delta. It is looked
-up by what was asked, in any order. Keys and headers are no part of a request, and what looks like a secret is hidden.
+A recording is a file of JSON lines: one about the model, then one per request with its reply, delta by delta. Replies are
+looked up by the request, in any order. Keys and headers are no part of a request, and what looks like a secret is redacted.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from treadle.core.errors import RecordingDeparted, SettingsError
 from treadle.core.requests import CallDelta, CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta, Traits
 from treadle.core.seams import Model
-from treadle.guard.held import masked_call
+from treadle.guard.journal_secrets import mask_call
 from treadle.guard.redaction import Redactor
-from treadle.models.departure import departure, nearest
+from treadle.models.request_diff import describe_difference, find_nearest_request
 
-Mode = Literal["replay", "record", "auto"]
+RecordingMode = Literal["replay", "record", "auto"]
 
 VERSION = 1
 
@@ -37,7 +37,7 @@ _IN_PIECES = (TextDelta, ThinkingDelta)
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
-class _About(Struct):
+class _RecordingHeader(Struct):
     """The first line of a recording."""
 
     recording: int
@@ -45,35 +45,35 @@ class _About(Struct):
     traits: Traits
 
 
-class _Exchange(Struct):
-    """Any other line: what was asked, and the reply."""
+class _RecordedExchange(Struct):
+    """Any other line: the request and the reply."""
 
     asked: dict[str, Any]
     reply: list[dict[str, Any]]
 
 
 def from_name(name: str, **settings: Any) -> "Recorded":
-    """The model behind `recorded:FILE`."""
+    """Return the model behind `recorded:FILE`."""
     return Recorded(name, **settings)
 
 
 class Recorded:
     """Replays a recording, or makes one.
 
-    replay   what isn't recorded raises `RecordingDeparted`, which says where the request departs from the nearest recorded one
-    record   everything is asked of `inner`, and the recording begins anew
-    auto     what isn't recorded is asked of `inner` and added
+    replay   a request that isn't recorded raises `RecordingDeparted`, which says where it differs from the nearest recorded one
+    record   every request goes to `inner`, and the recording begins anew
+    auto     requests that aren't recorded go to `inner` and are added
 
-    Of requests that are the same, the replies come in the order they were recorded, the last one again and again. Only complete
-    replies are recorded.
+    For equal requests, the replies come in the order they were recorded, the last one repeatedly. Only complete replies are
+    recorded.
     """
 
-    def __init__(self, file: str | Path, inner: Model | None = None, mode: Mode = "replay") -> None:
+    def __init__(self, file: str | Path, inner: Model | None = None, mode: RecordingMode = "replay") -> None:
         if mode == "record" and inner is None:
             raise SettingsError("To record, a model is needed: Recorded(file, inner=model, mode='record').")
         self._file = Path(file)
         self._inner = inner
-        self._mode: Mode = mode
+        self._mode: RecordingMode = mode
         self._recording = _Recording(None, {}, []) if mode == "record" else _load(self._file, may_be_new=mode == "auto")
         self._asked = 0
         self._given: dict[bytes, int] = {}
@@ -86,29 +86,29 @@ class Recorded:
 
     @property
     def traits(self) -> Traits:
-        """What the recorded model can do."""
+        """The recorded model's traits."""
         about = self._recording.about
         return self._inner.traits if self._inner else about.traits if about else Traits()
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
-        """The recorded reply, or a new one."""
+        """Stream the recorded reply, or a new one."""
         self._asked += 1
-        asked = _plain(request)
-        known = self._replay(_key(asked)) if self._mode != "record" else None
+        asked = _to_plain_request(request)
+        known = self._find_reply(_request_key(asked)) if self._mode != "record" else None
         if known is not None:
             for delta in known:
                 yield delta
             return
         if self._inner is None or self._mode == "replay":
-            raise self._departed(asked)
+            raise self._departure_error(asked)
         deltas: list[Delta] = []
         async for delta in self._inner.reply(request):
             deltas.append(delta)
             if isinstance(delta, ReplyEnded):
-                self._record(self._inner, asked, deltas)
+                self._add_reply(self._inner, asked, deltas)
             yield delta
 
-    def _replay(self, key: bytes) -> list[Delta] | None:
+    def _find_reply(self, key: bytes) -> list[Delta] | None:
         replies = self._recording.replies.get(key)
         if replies is None:
             return None
@@ -116,26 +116,26 @@ class Recorded:
         self._given[key] = number + 1
         return replies[min(number, len(replies) - 1)]
 
-    def _record(self, inner: Model, asked: dict[str, Any], deltas: list[Delta]) -> None:
+    def _add_reply(self, inner: Model, asked: dict[str, Any], deltas: list[Delta]) -> None:
         lines: list[Struct] = []
         if self._recording.about is None:
-            self._recording.about = _About(VERSION, inner.name, inner.traits)
+            self._recording.about = _RecordingHeader(VERSION, inner.name, inner.traits)
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_bytes(b"")
             lines.append(self._recording.about)
-        lines.append(_Exchange(asked, [_hidden(delta) for delta in _joined(deltas)]))
+        lines.append(_RecordedExchange(asked, [_redact_delta(delta) for delta in _join_split_secrets(deltas)]))
         with self._file.open("ab") as file:
             file.write(msgspec.json.Encoder().encode_lines(lines))
         self._recording.add(asked, deltas)
 
-    def _departed(self, asked: dict[str, Any]) -> RecordingDeparted:
+    def _departure_error(self, asked: dict[str, Any]) -> RecordingDeparted:
         known = self._recording.asked
         begin = f"Request {self._asked} isn't in the recording {self._file}."
         if not known:
             return RecordingDeparted(f"{begin} Nothing is.")
-        number = nearest(known, asked)
+        number = find_nearest_request(known, asked)
         return RecordingDeparted(
-            f"{begin} The nearest one, recorded as number {number + 1}, differs in {departure(known[number], asked)}. "
+            f"{begin} The nearest one, recorded as number {number + 1}, differs in {describe_difference(known[number], asked)}. "
             "If that is meant, record it again with mode='record', or 'auto' to add it."
         )
 
@@ -143,15 +143,17 @@ class Recorded:
 class _Recording:
     """A recording in memory."""
 
-    def __init__(self, about: _About | None, replies: dict[bytes, list[list[Delta]]], asked: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, about: _RecordingHeader | None, replies: dict[bytes, list[list[Delta]]], asked: list[dict[str, Any]]
+    ) -> None:
         self.about = about
         self.replies = replies
         self.asked = asked
 
     def add(self, asked: dict[str, Any], deltas: list[Delta]) -> None:
-        """One more exchange."""
+        """Add a request and its reply."""
         self.asked.append(asked)
-        self.replies.setdefault(_key(asked), []).append(deltas)
+        self.replies.setdefault(_request_key(asked), []).append(deltas)
 
 
 def _load(file: Path, *, may_be_new: bool) -> _Recording:
@@ -159,10 +161,10 @@ def _load(file: Path, *, may_be_new: bool) -> _Recording:
         return _Recording(None, {}, [])
     try:
         first, *others = file.read_bytes().splitlines() or [b""]
-        recording = _Recording(msgspec.json.decode(first, type=_About), {}, [])
+        recording = _Recording(msgspec.json.decode(first, type=_RecordingHeader), {}, [])
         for line in others:
-            exchange = msgspec.json.decode(line, type=_Exchange)
-            recording.add(exchange.asked, [_read(delta) for delta in exchange.reply])
+            exchange = msgspec.json.decode(line, type=_RecordedExchange)
+            recording.add(exchange.asked, [_decode_delta(delta) for delta in exchange.reply])
     except FileNotFoundError as error:
         raise SettingsError(f"There is no recording {file}; make one: Recorded(file, inner=model, mode='record').") from error
     except (OSError, msgspec.MsgspecError, ValueError, KeyError) as error:
@@ -175,8 +177,8 @@ def _load(file: Path, *, may_be_new: bool) -> _Recording:
 # A request and its deltas as plain values
 
 
-def _plain(request: Request) -> dict[str, Any]:
-    """A request without its secrets; the schemas of tools have none. The same for a replayed one: what is hidden stays the same."""
+def _to_plain_request(request: Request) -> dict[str, Any]:
+    """Return a request without its secrets; the schemas of tools have none. Redaction is stable, so a replayed request matches."""
     said = {
         "instructions": request.instructions,
         "options": request.options,
@@ -190,12 +192,12 @@ def _plain(request: Request) -> dict[str, Any]:
     return msgspec.json.decode(msgspec.json.encode(plain))  # as it will come out of the file
 
 
-def _key(asked: dict[str, Any]) -> bytes:
+def _request_key(asked: dict[str, Any]) -> bytes:
     return msgspec.json.encode(asked, order="sorted")
 
 
-def _joined(deltas: Sequence[Delta]) -> list[Delta]:
-    """A reply with pieces of text joined where a secret runs through them; each alone wouldn't show it."""
+def _join_split_secrets(deltas: Sequence[Delta]) -> list[Delta]:
+    """Return a reply with text deltas joined where a secret spans them; a single one wouldn't show it."""
     out: list[Delta] = []
     for kind, some in groupby(deltas, type):
         pieces = list(some)
@@ -205,12 +207,12 @@ def _joined(deltas: Sequence[Delta]) -> list[Delta]:
     return out
 
 
-def _hidden(delta: Delta) -> dict[str, Any]:
+def _redact_delta(delta: Delta) -> dict[str, Any]:
     hidden: dict[str, Any] = _hide({"delta": _NAMES[type(delta)], **msgspec.to_builtins(delta)})
     if isinstance(delta, CallDone):
-        hidden["call"]["text"] = masked_call(delta.call.text, _REDACTOR)
+        hidden["call"]["text"] = mask_call(delta.call.text, _REDACTOR)
     return hidden
 
 
-def _read(delta: dict[str, Any]) -> Delta:
+def _decode_delta(delta: dict[str, Any]) -> Delta:
     return msgspec.convert(delta, _KINDS[delta["delta"]])

@@ -1,7 +1,7 @@
-"""Requests that repair themselves: what a server says it doesn't accept is dropped or converted, and remembered for its model.
+"""Automatic repair of refused requests: fields that a server doesn't accept are dropped or converted, and remembered per model.
 
-`diagnosis` finds a repair by a server's words, `request_changes` makes it; here they are values, and remembered. What can't be read
-stays a refusal. Nothing happens twice by it: a request that was refused has had no effect.
+`diagnosis` finds a repair from a server's message, `request_changes` applies it; here repairs are values, and remembered. A
+message that can't be parsed stays a refusal. No effect happens twice: a refused request has had none.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-Kind = Literal[
+RepairKind = Literal[
     "drop",  # leave a field out
     "rename",  # send it under another name
     "set",  # send another value
@@ -29,13 +29,13 @@ Kind = Literal[
 class Repair(Struct, frozen=True, omit_defaults=True):
     """One change to every request for a model: to `field`, a name or a path (`request_fields`) such as `generationConfig.topK`."""
 
-    kind: Kind
+    kind: RepairKind
     field: str = ""
     value: Any = None
 
     @property
     def words(self) -> str:
-        """What is done, for people."""
+        """Description of the change for people."""
         match self.kind:
             case "drop":
                 return f"{self.field} isn't sent"
@@ -46,15 +46,15 @@ class Repair(Struct, frozen=True, omit_defaults=True):
             case "single":
                 return f"{self.field} is sent as one value"
             case _:
-                return _WORDS[self.kind]
+                return _DESCRIPTIONS[self.kind]
 
     @property
     def lasting(self) -> bool:
-        """Whether it holds for the requests to come, too."""
+        """Whether it applies to future requests, too."""
         return self.kind != "fit"
 
 
-_WORDS = {
+_DESCRIPTIONS = {
     "no_system": "instructions are sent with the first message",
     "short_ids": "ids of calls are shortened",
     "between": "a message is put between results and the next question",
@@ -69,8 +69,8 @@ IN_TEXT = Repair("in_text")
 REASONING = Repair("reasoning")
 
 
-class Memory:
-    """Repairs by model and address, for this process. Where one is to last, `load` and `save` say how."""
+class RepairMemory:
+    """Repairs by model and address, for this process. `load` and `save` make them persistent."""
 
     def __init__(self) -> None:
         self.load: Callable[[], dict[str, tuple[Repair, ...]]] | None = None
@@ -78,19 +78,19 @@ class Memory:
         self._known: dict[str, tuple[Repair, ...]] | None = None
 
     def of(self, model: str, address: str) -> tuple[Repair, ...]:
-        """Return the repairs that are known for a model."""
-        return self.all().get(_key(model, address), ())
+        """Return the known repairs for a model."""
+        return self.all().get(_memory_key(model, address), ())
 
     def add(self, model: str, address: str, repair: Repair) -> None:
-        """Remember one more."""
-        known, key = self.all(), _key(model, address)
+        """Remember another repair."""
+        known, key = self.all(), _memory_key(model, address)
         known[key] = (*known.get(key, ()), repair)
         if self.save is not None:
             self.save(known)
 
     def remove(self, model: str, address: str, repairs: Sequence[Repair]) -> None:
-        """Take back repairs that didn't help."""
-        known, key = self.all(), _key(model, address)
+        """Remove repairs that didn't help."""
+        known, key = self.all(), _memory_key(model, address)
         if not repairs or key not in known:
             return
         rest = tuple([repair for repair in known.pop(key) if repair not in repairs])
@@ -99,7 +99,7 @@ class Memory:
             self.save(known)
 
     def forget(self, model: str) -> bool:
-        """Forget what is known of a model, at whatever address; whether there was anything."""
+        """Forget the repairs of a model at any address; return whether there were any."""
         known = self.all()
         gone = [key for key in known if key.partition(" ")[0] == model]
         for key in gone:
@@ -109,14 +109,14 @@ class Memory:
         return bool(gone)
 
     def all(self) -> dict[str, tuple[Repair, ...]]:
-        """Return everything that is known, by model and address."""
+        """Return all repairs, by model and address."""
         if self._known is None:
             self._known = self.load() if self.load is not None else {}
         return self._known
 
 
-def _key(model: str, address: str) -> str:
+def _memory_key(model: str, address: str) -> str:
     return f"{model} {address}"
 
 
-memory = Memory()
+repair_memory = RepairMemory()

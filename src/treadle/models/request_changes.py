@@ -1,4 +1,4 @@
-"""Changes to a request's body, by the kind of repair, on whichever wire it goes. Pure."""
+"""Applies repairs to a request's body, by the kind of repair, on any wire. Pure."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -9,11 +9,11 @@ from treadle.models.encoding import encode
 from treadle.models.repairs import Repair
 from treadle.models.request_fields import find_places
 
-Body = dict[str, Any]
+RequestBody = dict[str, Any]
 
 
-def apply(body: bytes, repairs: Sequence[Repair]) -> bytes:
-    """Return a request's body with repairs made; the same bytes where there are none."""
+def apply_repairs(body: bytes, repairs: Sequence[Repair]) -> bytes:
+    """Return a request's body with repairs applied; the same bytes if there are none."""
     if not repairs:
         return body
     sent = decode(body, type=dict[str, Any])
@@ -22,59 +22,59 @@ def apply(body: bytes, repairs: Sequence[Repair]) -> bytes:
     return encode(sent)
 
 
-def _drop(sent: Body, repair: Repair) -> None:
+def _drop_field(sent: RequestBody, repair: Repair) -> None:
     for outer, name in find_places(sent, repair.field):
         outer.pop(name, None)
 
 
-def _rename(sent: Body, repair: Repair) -> None:
+def _rename_field(sent: RequestBody, repair: Repair) -> None:
     for outer, name in find_places(sent, repair.field):
         if name in outer:
             outer[repair.value] = outer.pop(name)
 
 
-def _set(sent: Body, repair: Repair) -> None:
-    """Send another value. A limit is never raised; a switch is also set where it wasn't sent."""
+def _set_field(sent: RequestBody, repair: Repair) -> None:
+    """Send another value. A limit is never raised; a switch is also set if it wasn't sent."""
     limit = isinstance(repair.value, int) and not isinstance(repair.value, bool)
     for outer, name in find_places(sent, repair.field):
         if isinstance(repair.value, bool) or (name in outer and not (limit and int(outer[name] or 0) <= repair.value)):
             outer[name] = repair.value
 
 
-def _single(sent: Body, repair: Repair) -> None:
+def _send_single_value(sent: RequestBody, repair: Repair) -> None:
     for outer, name in find_places(sent, repair.field):
         if isinstance(values := outer.get(name), list):
             known = [each for each in cast("list[Any]", values) if str(each).lower() != "null"]
             outer[name] = known[0] if known else None
 
 
-def _messages(sent: Body) -> list[dict[str, Any]]:
+def _messages(sent: RequestBody) -> list[dict[str, Any]]:
     return cast("list[dict[str, Any]]", sent.get("messages") or [])
 
 
-def _no_system(sent: Body, _: Repair) -> None:
-    """Put instructions into the first message of the user, wherever the wire has either."""
+def _move_instructions(sent: RequestBody, _: Repair) -> None:
+    """Move instructions into the first user message, wherever the wire has either."""
     if isinstance(items := sent.get("contents"), list):
-        _lead(cast("list[dict[str, Any]]", items), "parts", sent.pop("systemInstruction", None))
+        _prepend(cast("list[dict[str, Any]]", items), "parts", sent.pop("systemInstruction", None))
         return
     if isinstance(items := sent.get("input"), list) and sent.get("instructions"):
-        _lead(cast("list[dict[str, Any]]", items), "content", [{"type": "input_text", "text": sent.pop("instructions")}])
+        _prepend(cast("list[dict[str, Any]]", items), "content", [{"type": "input_text", "text": sent.pop("instructions")}])
         return
     messages = _messages(sent)
     if "system" in sent:
         system = sent.pop("system")
-        _lead(messages, "content", [{"type": "text", "text": system}] if isinstance(system, str) else system)
+        _prepend(messages, "content", [{"type": "text", "text": system}] if isinstance(system, str) else system)
         return
     told = [message for message in messages if message.get("role") in ("system", "developer")]
     rest = [message for message in messages if message not in told]
     words = "\n\n".join([str(message.get("content", "")) for message in told])
     if words:
-        _lead(rest, "content", words)
+        _prepend(rest, "content", words)
     sent["messages"] = rest
 
 
-def _lead(messages: list[dict[str, Any]], field: str, told: Any) -> None:
-    """Put what was told before what the first message says, as text or as blocks."""
+def _prepend(messages: list[dict[str, Any]], field: str, told: Any) -> None:
+    """Put the instructions before the content of the first message, as text or as blocks."""
     blocks: Any = cast("dict[str, Any]", told).get("parts") if isinstance(told, dict) else told
     if not blocks:
         return
@@ -91,21 +91,21 @@ def _lead(messages: list[dict[str, Any]], field: str, told: Any) -> None:
         messages[0] = {**first, field: [*blocks, *([{**kind, "text": said}] if isinstance(said, str) else said)]}
 
 
-def _short_ids(sent: Body, _: Repair) -> None:
-    from treadle.models.openai import short_id
+def _shorten_ids(sent: RequestBody, _: Repair) -> None:
+    from treadle.models.wires.openai import shorten_call_id
 
     for message in _messages(sent):
         if "tool_call_id" in message:
-            message["tool_call_id"] = short_id(message["tool_call_id"])
+            message["tool_call_id"] = shorten_call_id(message["tool_call_id"])
         for call in message.get("tool_calls") or ():
-            call["id"] = short_id(call["id"])
+            call["id"] = shorten_call_id(call["id"])
 
 
-def _between(sent: Body, _: Repair) -> None:
-    """Let the model say something between results and the next message of the user, which may be one message in blocks."""
+def _insert_between(sent: RequestBody, _: Repair) -> None:
+    """Insert a model message between results and the next user message, which may be one message in blocks."""
     said: list[dict[str, Any]] = []
     for message in _messages(sent):
-        results, others = _results_of(message)
+        results, others = _split_results(message)
         if results and others:
             said += [{**message, "content": results}, {"role": "assistant", "content": [{"text": "OK."}]}]
             said.append({**message, "content": others})
@@ -116,15 +116,15 @@ def _between(sent: Body, _: Repair) -> None:
     sent["messages"] = said
 
 
-def _results_of(message: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    """The results of tools among the blocks of a message of Converse's, and the others."""
+def _split_results(message: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Return the tool results among the blocks of a Converse message, and the other blocks."""
     blocks = cast("list[Any]", message["content"]) if isinstance(message.get("content"), list) else []
     results = [block for block in blocks if "toolResult" in block]
     return results, [block for block in blocks if "toolResult" not in block]
 
 
-def _alternate(sent: Body, _: Repair) -> None:
-    """Join messages of one role that follow each other; those with calls or results stay as they are."""
+def _join_same_roles(sent: RequestBody, _: Repair) -> None:
+    """Join consecutive messages of one role; those with calls or results stay as they are."""
     said: list[dict[str, Any]] = []
     for message in _messages(sent):
         last = said[-1] if said else {}
@@ -136,37 +136,37 @@ def _alternate(sent: Body, _: Repair) -> None:
     sent["messages"] = said
 
 
-def _reasoning(sent: Body, _: Repair) -> None:
+def _add_reasoning(sent: RequestBody, _: Repair) -> None:
     for message in _messages(sent):
         if message.get("tool_calls"):
             message.setdefault("reasoning_content", "")
 
 
-def _content(sent: Body, _: Repair) -> None:
+def _add_empty_content(sent: RequestBody, _: Repair) -> None:
     for message in _messages(sent):
         if message.get("content") is None:
             message["content"] = ""
 
 
-def _no_stream(sent: Body, _: Repair) -> None:
-    """Ask for the response in one, where the body says which; elsewhere the path does."""
+def _disable_streaming(sent: RequestBody, _: Repair) -> None:
+    """Request a response without streaming, if the body says which; elsewhere the path does."""
     if "stream" in sent:
         sent["stream"] = False
     sent.pop("stream_options", None)
 
 
-_CHANGES: dict[str, Callable[[Body, Repair], None]] = {
-    "drop": _drop,
-    "rename": _rename,
-    "set": _set,
-    "fit": _set,
-    "single": _single,
-    "no_system": _no_system,
-    "short_ids": _short_ids,
-    "between": _between,
-    "alternate": _alternate,
-    "reasoning": _reasoning,
-    "content": _content,
-    "no_stream": _no_stream,
+_CHANGES: dict[str, Callable[[RequestBody, Repair], None]] = {
+    "drop": _drop_field,
+    "rename": _rename_field,
+    "set": _set_field,
+    "fit": _set_field,
+    "single": _send_single_value,
+    "no_system": _move_instructions,
+    "short_ids": _shorten_ids,
+    "between": _insert_between,
+    "alternate": _join_same_roles,
+    "reasoning": _add_reasoning,
+    "content": _add_empty_content,
+    "no_stream": _disable_streaming,
     "in_text": lambda _sent, _repair: None,
 }

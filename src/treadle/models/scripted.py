@@ -2,7 +2,7 @@
 
     Scripted(calls(("stock", {"item": "A-113"})), "We have 40 of them.")
 
-It shows what it was asked in `requests`. It thinks about nothing and reads nothing.
+It stores the requests it received in `requests`. It doesn't interpret them.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
@@ -28,40 +28,40 @@ from treadle.core.requests import (
 )
 
 
-class Asked(Struct, frozen=True, forbid_unknown_fields=True):
-    """A call in an answer. `arguments` may also be text, as a model would write it, right or wrong."""
+class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True):
+    """A call in a scripted reply. `arguments` may also be text, as a model would write it, valid or not."""
 
     name: str
     arguments: dict[str, Any] | str = {}
     id: str = ""
 
 
-class Answer(Struct, frozen=True, forbid_unknown_fields=True):
-    """A reply: thinking first, then words, then calls. `finish` follows from them unless it is given."""
+class ScriptedReply(Struct, frozen=True, forbid_unknown_fields=True):
+    """A reply: thinking first, then text, then calls. `finish` follows from them unless it is given."""
 
     text: str = ""
-    calls: tuple[Asked, ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
     thinking: str = ""
     usage: Usage = Usage(requests=1)
     finish: Finish | None = None
 
 
-Reply = str | Answer | Exception | Iterable[Delta | Exception] | AsyncIterable[Delta]
-Script = Reply | Callable[[Request], Reply]
+ReplySource = str | ScriptedReply | Exception | Iterable[Delta | Exception] | AsyncIterable[Delta]
+Script = ReplySource | Callable[[Request], ReplySource]
 
 _TRAITS = Traits()
 
 
-def calls(*asked: tuple[str, dict[str, Any] | str], text: str = "") -> Answer:
-    """A reply that asks for tools: each a name and its arguments."""
-    return Answer(text=text, calls=tuple(Asked(name, arguments) for name, arguments in asked))
+def calls(*asked: tuple[str, dict[str, Any] | str], text: str = "") -> ScriptedReply:
+    """Return a reply that calls tools: each a name and its arguments."""
+    return ScriptedReply(text=text, calls=tuple(ScriptedCall(name, arguments) for name, arguments in asked))
 
 
 class Scripted:
-    """Gives its replies one after the other.
+    """Returns its replies one after the other.
 
-    A reply is words, an `Answer` (see `calls`), an exception to raise, deltas (and exceptions between them), or a function of the
-    request that returns any of these. `chunk` streams words in pieces of so many characters.
+    A reply is text, a `ScriptedReply` (see `calls`), an exception to raise, deltas (and exceptions between them), or a function
+    of the request that returns any of these. `chunk` streams text in pieces of this many characters.
     """
 
     def __init__(self, *replies: Script, name: str = "scripted", traits: Traits = _TRAITS, chunk: int | None = None) -> None:
@@ -72,37 +72,37 @@ class Scripted:
         self._chunk = chunk
 
     async def reply(self, request: Request) -> AsyncIterator[Delta]:
-        """The next reply of the script."""
+        """Stream the next reply of the script."""
         self.requests.append(request)
-        reply = self._next(request)
+        reply = self._next_reply(request)
         if isinstance(reply, AsyncIterable):
             async for delta in reply:
                 yield delta
             return
-        for delta in self._deltas(reply):
+        for delta in self._to_deltas(reply):
             if isinstance(delta, Exception):
                 raise delta
             yield delta
 
-    def _next(self, request: Request) -> Reply:
+    def _next_reply(self, request: Request) -> ReplySource:
         number = len(self.requests)
         if number > len(self._replies):
             raise ModelRefused(f"The script of {self.name} has no reply left for request {number}; it has {len(self._replies)}.")
         script = self._replies[number - 1]
         return script(request) if callable(script) else script
 
-    def _deltas(self, reply: Reply) -> Iterable[Delta | Exception]:
+    def _to_deltas(self, reply: ReplySource) -> Iterable[Delta | Exception]:
         match reply:
             case str():
-                return self._answer(Answer(text=reply))
-            case Answer():
+                return self._answer(ScriptedReply(text=reply))
+            case ScriptedReply():
                 return self._answer(reply)
             case Exception():
                 return (reply,)
             case _:
                 return cast("Iterable[Delta | Exception]", reply)
 
-    def _answer(self, answer: Answer) -> Iterator[Delta]:
+    def _answer(self, answer: ScriptedReply) -> Iterator[Delta]:
         if answer.thinking:
             yield ThinkingDelta(answer.thinking)
         step = self._chunk or len(answer.text) or 1
@@ -122,30 +122,33 @@ class Scripted:
 
 
 class _File(Struct, forbid_unknown_fields=True):
-    replies: list[str | Answer]
+    replies: list[str | ScriptedReply]
 
 
 def from_name(name: str, **settings: Any) -> Scripted:
-    """The model behind `scripted:FILE`: JSON, JSON lines or TOML with a list of `replies`, each words or an `Answer`."""
+    """Return the model behind `scripted:FILE`.
+
+    JSON, JSON lines or TOML with a list of `replies`, each text or a `ScriptedReply`.
+    """
     return Scripted(*read_script(Path(name)), name=f"scripted:{name}", **settings)
 
 
-def read_script(path: Path) -> list[str | Answer]:
-    """The replies in a file. `{"text": …}`, `{"calls": [{"name": …, "arguments": …}]}`, or plain words."""
+def read_script(path: Path) -> list[str | ScriptedReply]:
+    """Return the replies in a file. `{"text": …}`, `{"calls": [{"name": …, "arguments": …}]}`, or plain text."""
     try:
-        return _read(path.suffix, path.read_bytes())
+        return _decode_script(path.suffix, path.read_bytes())
     except OSError as error:
         raise SettingsError(f"The script {path} can't be opened: {error.strerror}.") from error
     except (msgspec.MsgspecError, ValueError) as error:
         raise SettingsError(f"The script {path} can't be read: {error}") from error
 
 
-def _read(suffix: str, content: bytes) -> list[str | Answer]:
+def _decode_script(suffix: str, content: bytes) -> list[str | ScriptedReply]:
     if suffix == ".toml":
         import tomllib  # only scripts in this format need it
 
         return msgspec.convert(tomllib.loads(content.decode()), _File).replies
     if suffix == ".jsonl":
-        return [msgspec.json.decode(line, type=str | Answer) for line in content.splitlines() if line.strip()]
-    whole = msgspec.json.decode(content, type=list[str | Answer] | _File)
+        return [msgspec.json.decode(line, type=str | ScriptedReply) for line in content.splitlines() if line.strip()]
+    whole = msgspec.json.decode(content, type=list[str | ScriptedReply] | _File)
     return whole.replies if isinstance(whole, _File) else whole

@@ -1,6 +1,6 @@
-"""For the routes of assistants: typed handlers, events, a person's decisions, values without secrets.
+"""For the routes of assistants: typed handlers, event streams, approval decisions, redaction of secrets.
 
-Public. Nothing of a server is imported before one asks.
+Public. Nothing of a server is imported before it is used.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ __all__ = [
 
 
 def redacted(value: Any) -> Any:
-    """A plain value without secrets: for what isn't redacted yet in a run, such as the arguments of its calls."""
+    """Return a plain value without secrets: for what a run hasn't redacted yet, such as the arguments of its calls."""
     return Redactor().value(value)
 
 

@@ -1,4 +1,4 @@
-"""What a person says about a call that waits, as a request's body: of every route that takes such an answer."""
+"""A person's decision about a waiting call, as a request body: shared by every route that takes one."""
 
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ Became = Annotated[
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    """Whether a call may run (`approved`); or, where it is `unclear`, what became of it (`settled`). One of them."""
+    """Whether a call may run (`approved`); or, where its outcome is `unclear`, what became of it (`settled`). One of them."""
 
     approved: Annotated[bool | None, Meta(description="Whether it may run.")] = None
     settled: Became = None
@@ -31,5 +31,5 @@ class Decision(Struct, frozen=True, kw_only=True):
         return self.approved is True or self.settled == "again"
 
     def answer(self, by: str, arguments: dict[str, Any] | None = None) -> Answer:
-        """The answer, by whoever gives it."""
+        """Return the decision as an answer by this user."""
         return Answer(self.approved is True, by, self.reason, arguments, self.settled)

@@ -1,8 +1,8 @@
-"""What a handler declares: its method and path, its errors, and how the type that it returns becomes a response.
+"""The declaration of a handler: its method and path, its errors, and how its return type becomes a response.
 
     @get("/api/shelf/{item}", errors={404: "there is no such item"})
     async def stock(item: str, query: Depth) -> Stock:
-        '''What is on the shelf.'''
+        '''Return what is on the shelf.'''
 
 The signature says the rest; `handlers` reads it. Nothing of a server is imported here.
 """
@@ -23,7 +23,7 @@ Error = str | tuple[str, Any]  # when it happens; and the type of the response's
 
 
 class Problem(Struct, frozen=True):
-    """What went wrong, in a sentence; `error` and `detail` are the same."""
+    """An error message, in a sentence; `error` and `detail` are the same."""
 
     success: Literal[False]
     error: str
@@ -31,9 +31,9 @@ class Problem(Struct, frozen=True):
 
 
 class Returns(Struct, frozen=True):
-    """How what a handler returns becomes a response: `Annotated[Job, Returns(202)]`.
+    """How a handler's return value becomes a response: `Annotated[Job, Returns(202)]`.
 
-    description  what it is, for the documentation; else it is the first line of the type's docstring
+    description  for the documentation; by default the first line of the type's docstring
     body         the type of the body, where the handler returns a Starlette response: `Annotated[Response, Returns(body=Job)]`
     """
 
@@ -51,16 +51,16 @@ Events = Annotated[AsyncIterator[T], Returns(200, "events, each a line of JSON",
 class Declaration(Struct, frozen=True):
     """What a decorator such as `@get` declares about a handler.
 
-    errors   the status codes it answers with where something goes wrong, and when; those that every route has needn't be said
-    returns  the description of the response, where the docstring of its type doesn't do
+    errors   the error status codes and their conditions; those that every route has needn't be listed
+    returns  the description of the response, where the docstring of its type isn't suitable
     accepts  the type of the request body, where the handler reads that from the request itself
     headers  the request headers it reads, and what for
-    problem  the type of an error's body, where that is another than the other handlers'
-    links    the operations that can follow, about the run that the response names
-    runs     it carries a run out, which counts among those that a person has under way until the response is complete
-    public   it needs nobody who is signed in
-    unfit    the status code for a query or body that doesn't fit its type
-    most     the bytes of a request body that it takes; without it 4 MB, and 64 MB is the largest there can be
+    problem  the type of an error's body, where that differs from the other handlers'
+    links    the operations that can follow, for the run in the response
+    runs     it executes a run, which counts against the user's limit of active runs until the response is complete
+    public   it needs no authentication
+    unfit    the status code for an invalid query or body
+    most     the maximum bytes of its request body; 4 MB by default, 64 MB at most
     listed   it is in the OpenAPI document
     """
 
@@ -79,7 +79,7 @@ class Declaration(Struct, frozen=True):
     listed: bool = True
 
     def __call__(self, handler: HandlerT) -> HandlerT:
-        """Mark a function or method as a handler; it stays what it is."""
+        """Mark a function or method as a handler and return it unchanged."""
         setattr(handler, ATTRIBUTE, self)
         return handler
 

@@ -1,7 +1,7 @@
-"""Typed handlers as routes of Starlette's: the signature says what is read from a request, the return type what the response is.
+"""Typed handlers as Starlette routes: the signature says what is read from a request, the return type what the response is.
 
-A signature is read once, when the routes are made; one that makes no sense raises a `SettingsError`. What a handler declares
-besides is `declaration`; this module needs a server's packages, and is imported when routes are made.
+A signature is read once, when the routes are created; an invalid one raises a `SettingsError`. `declaration` has
+what else a handler declares; this module needs a server's packages, and is imported when routes are created.
 """
 
 import inspect
@@ -37,7 +37,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Unfit(HTTPException):
-    """A query or body that doesn't fit its type: `words` say why, `where` is the path of what doesn't fit in a body."""
+    """A query or body that doesn't fit its type: `words` say why, `where` is the path of the invalid value in a body."""
 
     def __init__(self, status: int, sentence: str, error: Exception) -> None:
         super().__init__(status, sentence.format(error))
@@ -47,7 +47,7 @@ class Unfit(HTTPException):
 
 
 class HandlerRoute(Route):
-    """The route of a handler. `owner` is the assistant whose it is, by its name; the server's own have none."""
+    """The route of a handler. `owner` is the name of its assistant; empty for the server's own."""
 
     def __init__(self, handler: "Handler") -> None:
         self.handler = handler
@@ -57,7 +57,7 @@ class HandlerRoute(Route):
         self.owner = ""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer; a method that isn't allowed is told which are, at this path."""
+        """Handle the request; for a method that isn't allowed, respond with those that are at this path."""
         if scope["method"] not in (self.methods or ()):
             raise HTTPException(405, headers={"allow": ", ".join(sorted(self.allowed))})
         counted = scope.get("turnstile") if self.handler.declaration.runs else None
@@ -68,21 +68,21 @@ class HandlerRoute(Route):
 def routes_of(
     *handlers: Any, host: Any = None, on_error: OnError | None = None, problem: Any = Problem, prefix: str = ""
 ) -> list[BaseRoute]:
-    """The routes of handlers: functions under `@get` and the like, and objects with such methods, in the order they are written.
+    """Return the routes of handlers: functions under `@get` and the like, and objects with such methods, in source order.
 
     host      what handlers with an argument `host` or `user` get
-    on_error  makes a response of what a handler raised; None where the server is to do that
+    on_error  makes a response of an exception; returns None to leave it to the server
     problem   the type of the body of an error
-    prefix    stands before every path
+    prefix    is prepended to every path
     """
-    functions = [function for handler in handlers for function in _declared(handler)]
+    functions = [function for handler in handlers for function in _collect_handlers(handler)]
     routes = [HandlerRoute(Handler(function, prefix, host, on_error, problem)) for function in functions]
     for route in routes:
         route.allowed = frozenset().union(*[other.methods or () for other in routes if other.path == route.path])
     return list(routes)
 
 
-def _declared(handler: Any) -> list[Callable[..., Any]]:
+def _collect_handlers(handler: Any) -> list[Callable[..., Any]]:
     if hasattr(handler, ATTRIBUTE):
         return [handler]
     names = [name for kind in reversed(type(handler).__mro__) for name, each in vars(kind).items() if hasattr(each, ATTRIBUTE)]
@@ -92,12 +92,12 @@ def _declared(handler: Any) -> list[Callable[..., Any]]:
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """A value as a JSON response, for a handler that returns responses itself."""
+    """Return a value as a JSON response, for a handler that returns responses itself."""
     return Response(_encode(value), status, media_type=JSON)
 
 
 class Handler:
-    """A handler with its signature: what is read from a request, and every response there can be."""
+    """A handler with its signature: what is read from a request, and every possible response."""
 
     def __init__(self, function: Callable[..., Any], prefix: str, host: Any, on_error: OnError | None, problem: Any) -> None:
         self.declaration: Declaration = getattr(function, ATTRIBUTE)
@@ -120,13 +120,13 @@ class Handler:
         hints = self._read_arguments(compile_path(self.path)[2], host)
         if "return" not in hints:
             raise SettingsError(f"{self._name} doesn't say what it returns; annotate that, with `-> None` where there is no body.")
-        self._kinds = _kinds(hints["return"], self.declaration.returns)
+        self._kinds = _response_kinds(hints["return"], self.declaration.returns)
         self.responses = [kind.returns for kind in self._kinds]
         told = {status: (said, self.problem) if isinstance(said, str) else said for status, said in self.declaration.errors.items()}
         self.errors = [Returns(status, words, JSON, kind) for status, (words, kind) in told.items()]
 
     def _read_arguments(self, in_path: Mapping[str, Any], host: Any) -> dict[str, Any]:
-        """Where each argument comes from. Returns the annotations."""
+        """Determine the source of each argument, and return the annotations."""
         try:
             hints = get_type_hints(self._function, include_extras=True)
         except NameError as error:
@@ -136,14 +136,14 @@ class Handler:
             raise SettingsError(f"{self._name} has no argument for the path parameter {{{missing[0]}}}.")
         for name, parameter in parameters.items():
             if name == "body" and name in hints:
-                self.body = UNION[tuple([each for each in _members(hints[name]) if each is not NoneType])]
+                self.body = UNION[tuple([each for each in _union_members(hints[name]) if each is not NoneType])]
                 self._decoder, self._default = msgspec.json.Decoder(self.body), parameter.default
                 self.body_required = parameter.default is inspect.Parameter.empty
             else:
-                self._readers[name] = self._reader(name, hints.get(name), in_path, host)
+                self._readers[name] = self._make_reader(name, hints.get(name), in_path, host)
         return hints
 
-    def _reader(self, name: str, kind: Any, in_path: Mapping[str, Any], host: Any) -> Reader:
+    def _make_reader(self, name: str, kind: Any, in_path: Mapping[str, Any], host: Any) -> Reader:
         if name in in_path:
             if kind is not (wanted := path_type(in_path[name])):
                 raise SettingsError(f"{self._name}: the path parameter {name} has the type {wanted.__name__}; annotate it as that.")
@@ -154,20 +154,20 @@ class Handler:
             return lambda request: host if name == "host" else host.user
         if name == "query" and isinstance(kind, type) and issubclass(kind, Struct):
             self.query = kind
-            return lambda request: _query(request, kind, self.declaration.unfit)
+            return lambda request: _parse_query(request, kind, self.declaration.unfit)
         raise SettingsError(
             f"{self._name} has an argument {name} that no request has. There are: its path parameters, `query` (a Struct), "
             "`body`, a `Request`, and `host` and `user` where `routes_of` gets the host."
         )
 
     async def respond(self, request: Request) -> Response:
-        """Call the handler with what it takes, and make a response of what it returns."""
+        """Call the handler with its arguments, and make a response of its return value."""
         try:
             arguments = {name: read(request) for name, read in self._readers.items()}
             if self._decoder is not None:
                 arguments["body"] = await self._read_body(request, self._decoder)
             found = self._function(**arguments)
-            return _response(await found if inspect.isawaitable(found) else found, self._kinds)
+            return _make_response(await found if inspect.isawaitable(found) else found, self._kinds)
         except Exception as error:
             response = None if self._on_error is None else self._on_error(request, error)
             if response is None:
@@ -187,7 +187,7 @@ class Handler:
             raise Unfit(self.declaration.unfit, "The request has to be a JSON object: {}.", error) from error
 
 
-def _query(request: Request, kind: type[Struct], unfit: int) -> Struct:
+def _parse_query(request: Request, kind: type[Struct], unfit: int) -> Struct:
     names = [field.encode_name for field in msgspec.structs.fields(kind)]
     strange = next((name for name in request.query_params if name not in names), None)
     if strange is not None:
@@ -199,41 +199,43 @@ def _query(request: Request, kind: type[Struct], unfit: int) -> Struct:
 
 
 def path_type(convertor: Any) -> type:
-    """The type of a path parameter, by the convertor that its path names: `{number:int}`."""
+    """Return the type of a path parameter, by the convertor in its path: `{number:int}`."""
     return next((kind for each, kind in CONVERTED.items() if isinstance(convertor, each)), str)
 
 
-class _Kind(Struct, frozen=True):
+class _ResponseKind(Struct, frozen=True):
     """One response that a handler may return, and the classes of the values that become it."""
 
     returns: Returns
     classes: tuple[type, ...] = ()
 
 
-def _kinds(annotation: Any, description: str) -> tuple[_Kind, ...]:
-    """The responses that a return annotation stands for. Types without a status of their own are one response together."""
-    members = _members(annotation)
+def _response_kinds(annotation: Any, description: str) -> tuple[_ResponseKind, ...]:
+    """Return the responses of a return annotation. Types without a status of their own are one response together."""
+    members = _union_members(annotation)
     plain = [each for each in members if get_origin(each) is not Annotated and each is not NoneType and not _is_response(each)]
-    found = [_kind(*get_args(each)) for each in members if get_origin(each) is Annotated]
+    found = [_response_kind(*get_args(each)) for each in members if get_origin(each) is Annotated]
     if plain:
-        found.insert(0, _kind(UNION[tuple(plain)]))
+        found.insert(0, _response_kind(UNION[tuple(plain)]))
     if NoneType in members:
-        found.append(_Kind(Returns(204), (NoneType,)))
-    found = found or [_Kind(Returns())]  # a plain Starlette response, which may be anything
-    return tuple([replace(each, returns=_described(each.returns, "" if at else description)) for at, each in enumerate(found)])
+        found.append(_ResponseKind(Returns(204), (NoneType,)))
+    found = found or [_ResponseKind(Returns())]  # a plain Starlette response, which may be anything
+    return tuple(
+        [replace(each, returns=_with_description(each.returns, "" if at else description)) for at, each in enumerate(found)]
+    )
 
 
-def _kind(kind: Any, *notes: Any) -> _Kind:
+def _response_kind(kind: Any, *notes: Any) -> _ResponseKind:
     returns = next((note for note in notes if isinstance(note, Returns)), Returns())
     if _is_response(kind):
-        return _Kind(returns)
-    origins = [get_origin(each) or each for each in _members(kind)]
+        return _ResponseKind(returns)
+    origins = [get_origin(each) or each for each in _union_members(kind)]
     body = get_args(kind)[0] if origins == [AsyncIterator] else None if kind is NoneType else kind
     classes = [each if isinstance(each, type) and each is not Any else object for each in origins]
-    return _Kind(replace(returns, body=body), tuple(classes))
+    return _ResponseKind(replace(returns, body=body), tuple(classes))
 
 
-def _members(kind: Any) -> tuple[Any, ...]:
+def _union_members(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
@@ -241,15 +243,15 @@ def _is_response(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Response)
 
 
-def _described(returns: Returns, description: str) -> Returns:
+def _with_description(returns: Returns, description: str) -> Returns:
     body = returns.body
     documented = body.__doc__ if isinstance(body, type) and issubclass(body, Struct) else ""
     sentence = (documented or "").partition("\n")[0].partition(". ")[0].removesuffix(".")
     return replace(returns, description=description or returns.description or sentence or HTTPStatus(returns.status).phrase)
 
 
-def _response(value: Any, kinds: Sequence[_Kind]) -> Response:
-    """What a handler returned, as the response that its annotation says."""
+def _make_response(value: Any, kinds: Sequence[_ResponseKind]) -> Response:
+    """Return a handler's return value as the response that its annotation declares."""
     if isinstance(value, Response):
         return value
     meant = next((each.returns for each in kinds if isinstance(value, each.classes)), None)

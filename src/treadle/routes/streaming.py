@@ -1,4 +1,4 @@
-"""What happens, as server-sent events: each a line of JSON, with signs of life in between. What the events say is theirs to say."""
+"""Server-sent events: each a line of JSON, with heartbeats in between. The events' content is up to the caller."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import StreamingResponse
 
-BEAT = 15.0  # seconds of silence after which a sign of life is sent
-UNFORESEEN = "Something went wrong in the server; its log says what."
+HEARTBEAT_SECONDS = 15.0  # seconds of silence after which a sign of life is sent
+UNEXPECTED_ERROR = "Something went wrong in the server; its log says what."
 
 
-def streamed(events: AsyncIterator[Any], *, beat: float = BEAT) -> "StreamingResponse":
-    """Events as server-sent events: each a line of JSON. What goes wrong on the way is the last of them, `{"event": "error"}`.
+def streamed(events: AsyncIterator[Any], *, beat: float = HEARTBEAT_SECONDS) -> "StreamingResponse":
+    """Return a response that streams events as SSE: each a line of JSON. An error becomes the last event, `{"event": "error"}`.
 
-    After `beat` seconds of silence a sign of life is sent. Whoever leaves stops what makes the events.
+    A heartbeat is sent after `beat` seconds of silence. A client that disconnects stops the source of the events.
     """
     from starlette.responses import StreamingResponse
 
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_lines(events, beat), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_iter_lines(events, beat), media_type="text/event-stream", headers=headers)
 
 
 def wants_events(request: "Request") -> bool:
@@ -35,8 +35,8 @@ def wants_events(request: "Request") -> bool:
     return "text/event-stream" in request.headers.get("accept", "")
 
 
-async def _lines(events: AsyncIterator[Any], beat: float) -> AsyncGenerator[bytes]:
-    following: asyncio.Future[Any] = _next(events)
+async def _iter_lines(events: AsyncIterator[Any], beat: float) -> AsyncGenerator[bytes]:
+    following: asyncio.Future[Any] = _next_event(events)
     try:
         while True:
             if not (await asyncio.wait([following], timeout=beat))[0]:
@@ -46,26 +46,26 @@ async def _lines(events: AsyncIterator[Any], beat: float) -> AsyncGenerator[byte
                 event = following.result()
             except StopAsyncIteration:
                 return
-            yield _line(event)
-            following = _next(events)
+            yield _format_event(event)
+            following = _next_event(events)
     except TreadleError as error:
-        yield _line({"event": "error", "error": Redactor().text(str(error))})
+        yield _format_event({"event": "error", "error": Redactor().text(str(error))})
     except Exception:  # noqa: BLE001 - a stranger's; it is in the log, and whoever listens hears that it is over
         log.exception("A stream of events broke")
-        yield _line({"event": "error", "error": UNFORESEEN})
+        yield _format_event({"event": "error", "error": UNEXPECTED_ERROR})
     finally:
-        await _ended(following, events)
+        await _stop_source(following, events)
 
 
-def _next(events: AsyncIterator[Any]) -> "asyncio.Future[Any]":
+def _next_event(events: AsyncIterator[Any]) -> "asyncio.Future[Any]":
     async def following() -> Any:
         return await anext(events)
 
     return asyncio.ensure_future(following())
 
 
-async def _ended(following: "asyncio.Future[Any]", events: AsyncIterator[Any]) -> None:
-    """Nobody listens any more: whatever makes the events is stopped."""
+async def _stop_source(following: "asyncio.Future[Any]", events: AsyncIterator[Any]) -> None:
+    """Stop the source of the events after the client has disconnected."""
     following.cancel()
     with suppress(asyncio.CancelledError, Exception):
         await following
@@ -74,5 +74,5 @@ async def _ended(following: "asyncio.Future[Any]", events: AsyncIterator[Any]) -
         await close()
 
 
-def _line(event: Any) -> bytes:
+def _format_event(event: Any) -> bytes:
     return b"data: " + msgspec.json.encode(event) + b"\n\n"

@@ -1,1 +1,1 @@
-"""The server: the page, and the assistants over HTTP. Starlette and uvicorn underneath, from the extra `treadle[server]`."""
+"""The server: pages, and the assistants over HTTP. Built on Starlette and uvicorn, from the extra `treadle[server]`."""

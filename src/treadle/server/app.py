@@ -1,13 +1,15 @@
-"""The application: the pages, what programs ask for, and whatever the assistants bring. It knows no socket; `serving` does.
+"""The ASGI application: pages, APIs, and the assistants' routes. It knows no socket; `uvicorn_server` does.
 
-Each person has one of their own, and their `Host` is what every assistant gets. Without users there is one person.
+Each user has an application of their own, and their `Host` is what every assistant gets. Without users there is one
+user.
 """
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath
 from secrets import token_hex
 from shutil import rmtree
 from tempfile import gettempdir
@@ -17,36 +19,64 @@ from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from treadle.app.assistant import Assistant, Host
-from treadle.app.home import open_home
 from treadle.core.errors import SettingsError, TreadleError
+from treadle.home import open_home
+from treadle.plugins.assistant import Assistant, Host
 from treadle.routes import HandlerRoute
-from treadle.server.access import AccessLog
-from treadle.server.closing import close_all, close_one
-from treadle.server.cors import Cors, origin_of
-from treadle.server.doorman import Doorman
-from treadle.server.errors import Caught, on_http_exception, on_treadle_error
-from treadle.server.files import Folder
-from treadle.server.knowing import FOR_OWNER
+from treadle.server.access_log import AccessLogMiddleware
+from treadle.server.api import ServerApi, ServerState, make_server_state
+from treadle.server.auth import AuthMiddleware
+from treadle.server.cleanup import close_resource, close_server_resources
+from treadle.server.cors import CorsMiddleware, parse_cors_origin
+from treadle.server.errors import ErrorMiddleware, handle_http_exception, handle_treadle_error
+from treadle.server.health import health_routes
 from treadle.server.login import COOKIE, SignInLink, login_routes
-from treadle.server.models import Fetching
+from treadle.server.models import DownloadTracker
 from treadle.server.pages import page_routes
-from treadle.server.paths import Claim, check
-from treadle.server.proxy import Forwarded
-from treadle.server.ready import ready_routes
-from treadle.server.security import Gate
-from treadle.server.service import Service, Shared, make_shared
-from treadle.server.tenants import Tenants, has_left, host_for
-from treadle.stores.owner import OwnerAccess
-from treadle.stores.people import LOCAL, Person
+from treadle.server.proxy import ProxyHeadersMiddleware
+from treadle.server.route_conflicts import RouteClaim, check_route_conflicts
+from treadle.server.security import SecurityMiddleware
+from treadle.server.tenants import TenantRouter, has_interrupted_runs, host_for_user
+from treadle.server.user_cache import FOR_OWNER
+from treadle.stores.accounts import LOCAL_OWNER, User
+from treadle.stores.owner_access import OwnerAccess
 from treadle.stores.users import Users
+
+MEDIA_TYPES = {  # what a system says of these varies, and a browser runs no script of a wrong type
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".wasm": "application/wasm",
+    ".woff2": "font/woff2",
+}
+
+
+class StaticFolder(StaticFiles):
+    """Static files with their media types. Browsers cache them, and revalidate each time."""
+
+    def file_response(
+        self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
+    ) -> Response:
+        """Return the file, or 304 where it hasn't changed."""
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers["cache-control"] = "no-cache"
+        known = MEDIA_TYPES.get(PurePath(full_path).suffix.lower())
+        if known and response.status_code != 304:
+            response.headers["content-type"] = known
+        return response
+
 
 STATIC = Path(__file__).with_name("static")
 BODY_LIMIT = 64 * 1024 * 1024  # bytes
-HANDLERS: dict[Any, Any] = {HTTPException: on_http_exception, TreadleError: on_treadle_error}
+EXCEPTION_HANDLERS: dict[Any, Any] = {HTTPException: handle_http_exception, TreadleError: handle_treadle_error}
 
 
 def create_app(
@@ -61,99 +91,111 @@ def create_app(
     link: SignInLink | None = None,
     cors: Sequence[str] = (),
     behind_proxy: bool = False,
-    fetching: Fetching | None = None,
+    fetching: DownloadTracker | None = None,
 ) -> Starlette:
-    """The application for these assistants.
+    """Return the application for these assistants.
 
-    hosts         the names it may be called by, without ports: `localhost`, `[::1]`
-    by_address    whether it may be called by any IP address besides
-    users         who may use it; without users and owner, whoever comes
-    owner         the account that may use it, where there are no users; `link` signs a browser of theirs in
-    cors          origins of pages elsewhere that may call it as programs do
+    hosts         the host names it may be called by, without ports: `localhost`, `[::1]`
+    by_address    whether it may also be called by any IP address
+    users         the users; without users and owner, there is no authentication
+    owner         the account that may use it, where there are no users; `link` signs in a browser of theirs
+    cors          origins of other pages that may call it as API clients do
     behind_proxy  whether a proxy says for whom it asks
-    fetching      what knows of a model that is being fetched
+    fetching      tracks a model that is being downloaded
     """
     around = [
-        *([Middleware(Forwarded)] if behind_proxy else ()),
-        Middleware(AccessLog),
-        *([Middleware(Cors, origins=[origin_of(each) for each in cors])] if cors else ()),
-        Middleware(Gate, hosts=hosts, by_address=by_address, body_limit=body_limit),
-        Middleware(Caught),
+        *([Middleware(ProxyHeadersMiddleware)] if behind_proxy else ()),
+        Middleware(AccessLogMiddleware),
+        *([Middleware(CorsMiddleware, origins=[parse_cors_origin(each) for each in cors])] if cors else ()),
+        Middleware(SecurityMiddleware, hosts=hosts, by_address=by_address, body_limit=body_limit),
+        Middleware(ErrorMiddleware),
     ]
     if users is not None:
-        return _for_users(assistants, host, users, [*around, Middleware(Doorman, users=users)])
+        return _create_multi_user_app(assistants, host, users, [*around, Middleware(AuthMiddleware, users=users)])
     if owner is None:
-        return application(assistants, host, LOCAL, [*around, Middleware(Known, person=LOCAL)], close_all, make_shared(fetching))
+        return create_user_app(
+            assistants,
+            host,
+            LOCAL_OWNER,
+            [*around, Middleware(UserMiddleware, person=LOCAL_OWNER)],
+            close_server_resources,
+            make_server_state(fetching),
+        )
     cookie = f"{COOKIE}_{sha256(owner.token.encode()).hexdigest()[:8]}"  # servers at other ports have the same cookies
-    door = Middleware(Doorman, users=owner, refusals=FOR_OWNER, cookie=cookie)
+    door = Middleware(AuthMiddleware, users=owner, refusals=FOR_OWNER, cookie=cookie)
     login = login_routes(owner, link=link or SignInLink(), cookie=cookie)
-    return application(assistants, host, LOCAL, [*around, door], close_all, make_shared(fetching), login)
+    return create_user_app(
+        assistants, host, LOCAL_OWNER, [*around, door], close_server_resources, make_server_state(fetching), login
+    )
 
 
-def _for_users(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
-    """An application for each of them, and before these what nobody has to be known for."""
-    shared, caught = make_shared(), [Middleware(Caught)]
-    tried = _tried(assistants, host, shared)
+def _create_multi_user_app(assistants: Sequence[Assistant], host: Host, users: Users, around: Sequence[Middleware]) -> Starlette:
+    """Return an application that routes to one per user, with the public routes in front."""
+    shared, caught = make_server_state(), [Middleware(ErrorMiddleware)]
+    tried = _check_routes(assistants, host, shared)
 
-    tenants = Tenants(
-        lambda person: application(assistants, host_for(host, person), person, caught, shared=shared),
+    tenants = TenantRouter(
+        lambda person: create_user_app(assistants, host_for_user(host, person), person, caught, shared=shared),
         lambda: asyncio.to_thread(users.all),
-        lambda person: has_left(host, person),
+        lambda person: has_interrupted_runs(host, person),
     )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-        async with _closing(tried, close_all)(app), tenants.lifespan(app):
+        async with _make_lifespan(tried, close_server_resources)(app), tenants.lifespan(app):
             yield
 
-    routes = [*_open(host), *login_routes(users), Mount("", app=tenants)]
-    return Starlette(routes=routes, middleware=around, exception_handlers=HANDLERS, lifespan=lifespan)
+    routes = [*_public_routes(host), *login_routes(users), Mount("", app=tenants)]
+    return Starlette(routes=routes, middleware=around, exception_handlers=EXCEPTION_HANDLERS, lifespan=lifespan)
 
 
-def _tried(assistants: Sequence[Assistant], host: Host, shared: Shared) -> list[Callable[[], object]]:
-    """What is wrong with the routes is told before anybody comes: they are made once, for nobody, in a home that is soon gone."""
+def _check_routes(assistants: Sequence[Assistant], host: Host, shared: ServerState) -> list[Callable[[], object]]:
+    """Report problems with routes at startup: create them once, for no user, in a temporary home."""
     folder = Path(gettempdir()) / f"treadle-tried-{token_hex(8)}"  # as a rule nobody makes it
     opened: list[Callable[[], object]] = [lambda: rmtree(folder, ignore_errors=True)]
     nobody = replace(host, home=open_home(folder / "home"), folder=folder / "work", at_end=opened.append)
-    _routes(assistants, nobody, Service(assistants, nobody, LOCAL, shared).routes(tuple))
+    _collect_routes(assistants, nobody, ServerApi(assistants, nobody, LOCAL_OWNER, shared).routes(tuple))
     return opened
 
 
-def application(
+def create_user_app(
     assistants: Sequence[Assistant],
     host: Host,
-    person: Person,
+    person: User,
     around: Sequence[Middleware] = (),
     last: Callable[[], Awaitable[None]] | None = None,
-    shared: Shared | None = None,
+    shared: ServerState | None = None,
     login: Sequence[BaseRoute] = (),
 ) -> Starlette:
-    """What one person has. `last` is done when everything else is closed; `shared` is what all persons of a server share."""
+    """Return one user's application.
+
+    `last` is called after everything else is closed; `shared` is the state that all users share.
+    """
     opened: list[Callable[[], object]] = []
-    common = shared or make_shared()
+    common = shared or make_server_state()
     lent = replace(host, at_end=opened.append, observe=common.figures.turn)
-    service = Service(assistants, lent, person, common)
+    service = ServerApi(assistants, lent, person, common)
     app = Starlette(
-        routes=_routes(assistants, lent, [*login, *service.routes(lambda: app.routes)]),
+        routes=_collect_routes(assistants, lent, [*login, *service.routes(lambda: app.routes)]),
         middleware=around,
-        exception_handlers=HANDLERS,
-        lifespan=_closing(opened, last, service.open),
+        exception_handlers=EXCEPTION_HANDLERS,
+        lifespan=_make_lifespan(opened, last, service.open),
     )
     return app
 
 
-def _routes(assistants: Sequence[Assistant], host: Host, own: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """Every route, in the order they are tried: a panel's files come last, so that its assistant may have routes among them."""
-    claims = [Claim("", route) for route in (*page_routes(), *own, *_open(host))]
+def _collect_routes(assistants: Sequence[Assistant], host: Host, own: Sequence[BaseRoute]) -> list[BaseRoute]:
+    """Return every route in matching order: a panel's files come last, so that its assistant may have routes among them."""
+    claims = [RouteClaim("", route) for route in (*page_routes(), *own, *_public_routes(host))]
     for assistant in assistants:
-        claims += [Claim(assistant.name, route) for route in _own(assistant, host)]
-    claims += [Claim(assistant.name, route) for assistant in assistants for route in _panel(assistant)]
-    check(claims)
+        claims += [RouteClaim(assistant.name, route) for route in _assistant_routes(assistant, host)]
+    claims += [RouteClaim(assistant.name, route) for assistant in assistants for route in _panel_routes(assistant)]
+    check_route_conflicts(claims)
     return [claim.route for claim in claims]
 
 
-def _own(assistant: Assistant, host: Host) -> Sequence[BaseRoute]:
-    """The routes of an assistant, of which those of handlers say whose they are."""
+def _assistant_routes(assistant: Assistant, host: Host) -> Sequence[BaseRoute]:
+    """Return the routes of an assistant; those of typed handlers record their owner."""
     routes: Sequence[BaseRoute] = assistant.routes(host) if assistant.routes else ()
     for route in routes:
         if isinstance(route, HandlerRoute):
@@ -161,26 +203,26 @@ def _own(assistant: Assistant, host: Host) -> Sequence[BaseRoute]:
     return routes
 
 
-def _open(host: Host) -> list[BaseRoute]:
-    """What nobody has to be known for."""
-    return [*ready_routes(host), Mount("/static", Folder(directory=STATIC))]
+def _public_routes(host: Host) -> list[BaseRoute]:
+    """Return the routes that need no authentication."""
+    return [*health_routes(host), Mount("/static", StaticFolder(directory=STATIC))]
 
 
-def _panel(assistant: Assistant) -> list[BaseRoute]:
+def _panel_routes(assistant: Assistant) -> list[BaseRoute]:
     if assistant.panel is None:
         return []
     folder = assistant.panel.folder
     if not (folder / "index.html").is_file():
         raise SettingsError(f"The panel of the assistant {assistant.name} needs an index.html, but there is none in {folder}.")
-    return [Mount(f"/{assistant.name}", Folder(directory=folder, html=True))]
+    return [Mount(f"/{assistant.name}", StaticFolder(directory=folder, html=True))]
 
 
-def _closing(
+def _make_lifespan(
     opened: Sequence[Callable[[], object]],
     last: Callable[[], Awaitable[None]] | None,
     around: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """At the end, what assistants have opened is closed, the last first, and then what everybody shares."""
+    """Return a lifespan that, at the end, closes what assistants have opened, the last first, and then what all users share."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
@@ -189,21 +231,21 @@ def _closing(
                 yield
         finally:
             for close in reversed(opened):
-                await close_one(close)
+                await close_resource(close)
             if last is not None:
                 await last()
 
     return lifespan
 
 
-class Known:
-    """An ASGI layer that says of every request who asks: the one person there is."""
+class UserMiddleware:
+    """ASGI middleware that sets the single user on every request."""
 
-    def __init__(self, app: ASGIApp, *, person: Person) -> None:
+    def __init__(self, app: ASGIApp, *, person: User) -> None:
         self._app = app
         self._person = person
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on."""
+        """Set the user and pass the request on."""
         scope["person"] = self._person
         await self._app(scope, receive, send)

@@ -1,20 +1,20 @@
-"""The audit over HTTP: its records, newest first, and whether its chain holds."""
+"""The audit log over HTTP: its records, newest first, and whether its hash chain is intact."""
 
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from starlette.routing import BaseRoute
 
-from treadle.app.home import Home
 from treadle.core.seams import Stage
+from treadle.home import Home
 from treadle.routes import get, routes_of
-from treadle.stores.audit import Link, Sought, Verified
+from treadle.stores.audit import AuditLink, AuditQuery, AuditVerification
 
 Name = Annotated[str, Meta(max_length=200)]
 
 
-class AuditAsked(Struct, frozen=True):
-    """Which records are listed."""
+class AuditListQuery(Struct, frozen=True):
+    """Filters for the list of audit records."""
 
     run: Name = ""
     tool: Annotated[str, Meta(description="A name, or a glob such as `read_*`.", max_length=200)] = ""
@@ -23,8 +23,8 @@ class AuditAsked(Struct, frozen=True):
     before: Annotated[int, Meta(description="The number of the last record of the list before.", ge=1, le=2**53)] | None = None
 
 
-class Record(Struct, frozen=True):
-    """One call, and its place in the chain."""
+class AuditRecordView(Struct, frozen=True):
+    """One call, and its position in the hash chain."""
 
     seq: int
     previous: str
@@ -44,30 +44,30 @@ class Record(Struct, frozen=True):
     stage: Stage
 
 
-class Listed(Struct, frozen=True):
-    """Records, the newest first."""
+class AuditRecordList(Struct, frozen=True):
+    """Audit records, newest first."""
 
-    records: list[Record]
+    records: list[AuditRecordView]
     more: bool
 
 
 def audit_routes(home: Home) -> list[BaseRoute]:
-    """The routes."""
+    """Return the routes."""
 
     @get("/api/audit")
-    async def listed(query: AuditAsked) -> Listed:
-        """Calls, newest first, as they were accounted for."""
-        links = await home.audit.listed(Sought(query.run, query.tool, query.user, query.before, query.limit + 1))
-        return Listed([_record(link) for link in links[: query.limit]], len(links) > query.limit)
+    async def listed(query: AuditListQuery) -> AuditRecordList:
+        """List audited calls, newest first."""
+        links = await home.audit.listed(AuditQuery(query.run, query.tool, query.user, query.before, query.limit + 1))
+        return AuditRecordList([_to_view(link) for link in links[: query.limit]], len(links) > query.limit)
 
     @get("/api/audit/verify")
-    async def verified() -> Verified:
-        """Whether the chain of records holds."""
+    async def verified() -> AuditVerification:
+        """Verify the hash chain of the audit log."""
         return await home.audit.verify()
 
     return routes_of(listed, verified)
 
 
-def _record(link: Link) -> Record:
+def _to_view(link: AuditLink) -> AuditRecordView:
     record = link.record
-    return Record(link.seq, link.previous, link.hash, **{name: getattr(record, name) for name in record.__struct_fields__})
+    return AuditRecordView(link.seq, link.previous, link.hash, **{name: getattr(record, name) for name in record.__struct_fields__})

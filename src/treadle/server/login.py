@@ -1,7 +1,7 @@
-"""Signing in with a browser: a token is shown once, and the browser's session stands for it from then on.
+"""Sign-in with a browser: a token is sent once, and a session cookie stands for it from then on.
 
-No script can read the session's cookie, and no other site's pages can use it. Where the server has no users, a link with a
-one-time token signs its owner in (`SignInLink`).
+No script can read the session's cookie, and no other site's pages can use it. Where the server has no users, a link
+with a one-time token signs its owner in (`SignInLink`).
 """
 
 import asyncio
@@ -18,36 +18,36 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from treadle.routes import get, post, routes_of
-from treadle.server.errors import is_json, wants_json
-from treadle.server.knowing import FOR_OWNER, FOR_USERS, Authenticator, Credential, Knowing
-from treadle.server.rates import Clock, Failures, Rates, seconds
-from treadle.stores.users import LASTS
+from treadle.server.errors import is_json_content_type, wants_json
+from treadle.server.limits import Clock, LoginFailures, RateLimiter, whole_seconds
+from treadle.server.user_cache import FOR_OWNER, FOR_USERS, Authenticator, RequestCredential, UserCache
+from treadle.stores.users import SESSION_SECONDS
 
 LOGIN, LOGOUT = "/login", "/logout"
 COOKIE = "treadle_session"
-MOST = 4096  # bytes of what somebody sends to sign in
-SIGN_INS = 20  # of one person, a minute
+MAX_BODY = 4096  # bytes of what somebody sends to sign in
+MAX_SIGN_INS = 20  # of one person, a minute
 
-TOO_MANY_WRONG = "That were too many wrong tokens from here; try again in {} s."
-TOO_OFTEN = "You have signed in too often within a minute; try again in {} s."
-NOT_SO = 'Send {"token": "…"} as JSON, with the content type application/json.'
+TOO_MANY_FAILURES = "That were too many wrong tokens from here; try again in {} s."
+TOO_MANY_SIGN_INS = "You have signed in too often within a minute; try again in {} s."
+INVALID_BODY = 'Send {"token": "…"} as JSON, with the content type application/json.'
 
 
-class Shown(Struct, frozen=True):
-    """What somebody shows to sign in."""
+class LoginRequest(Struct, frozen=True):
+    """The request body of a sign-in."""
 
     token: str
 
 
-class Known(Struct, frozen=True):
-    """Whether somebody is signed in, and whether this server is its owner's alone."""
+class LoginStatus(Struct, frozen=True):
+    """Whether the client is signed in, and whether this server is its owner's alone."""
 
     known: bool
     owner: bool
 
 
 class SignInLink:
-    """A link that signs one browser in, once. `on_used` is called when it has."""
+    """A link that signs one browser in, once. `on_used` is called when it has been used."""
 
     def __init__(self, on_used: Callable[[], None] | None = None) -> None:
         self._code = token_urlsafe(32)
@@ -58,7 +58,7 @@ class SignInLink:
         return f"{url.rstrip('/')}{LOGIN}?token={self._code}"
 
     def redeem(self, code: str) -> bool:
-        """Whether this is the code of the link, and wasn't used before."""
+        """Whether this is the link's code, unused so far; it is used from now on."""
         if not self._code or not compare_digest(code.encode(errors="surrogatepass"), self._code.encode()):
             return False
         self._code = ""
@@ -67,8 +67,8 @@ class SignInLink:
         return True
 
 
-class Login:
-    """The handlers. With a `link`, the server has no users and signs its owner in."""
+class LoginApi:
+    """The sign-in handlers. With a `link`, the server has no users and signs its owner in."""
 
     def __init__(
         self, users: Authenticator, clock: Clock = monotonic, link: SignInLink | None = None, cookie: str = COOKIE
@@ -77,63 +77,67 @@ class Login:
         self._link = link
         self._cookie = cookie
         self._refusals = FOR_USERS if link is None else FOR_OWNER
-        self._knowing = Knowing(users, clock)
-        self._failures = Failures(clock)
-        self._rates = Rates(clock, SIGN_INS)
+        self._knowing = UserCache(users, clock)
+        self._failures = LoginFailures(clock)
+        self._rates = RateLimiter(clock, MAX_SIGN_INS)
         self._page = (Path(__file__).with_name("static") / "login.html").read_text(encoding="utf-8")
 
     @get(LOGIN, public=True, listed=False)
-    async def shown(self, request: Request) -> Known | Response:
-        """The page, or a session for whoever opens the link; for programs, whether somebody is known already."""
+    async def shown(self, request: Request) -> LoginStatus | Response:
+        """Return the sign-in page, or a session for the one-time link; for API clients, whether they are signed in."""
         code = request.query_params.get("token", "")
         if request.method == "GET" and self._link is not None and self._link.redeem(code):
-            return self._begun(request, await asyncio.to_thread(self._users.begin_session, ""), RedirectResponse("/", 303))
+            return self._set_session_cookie(
+                request, await asyncio.to_thread(self._users.begin_session, ""), RedirectResponse("/", 303)
+            )
         if not wants_json(request.scope):
             return HTMLResponse(self._page)
-        person = await self._knowing.person(Credential("cookie", request.cookies.get(self._cookie, "")))
-        return Known(person is not None, self._link is not None)
+        person = await self._knowing.person(RequestCredential("cookie", request.cookies.get(self._cookie, "")))
+        return LoginStatus(person is not None, self._link is not None)
 
-    @post(LOGIN, public=True, listed=False, most=MOST)
-    async def sign_in(self, request: Request, body: Shown) -> Response:
-        """A session for whoever shows a token."""
-        if not is_json(request.headers.get("content-type", "")):
-            raise HTTPException(415, NOT_SO)
+    @post(LOGIN, public=True, listed=False, most=MAX_BODY)
+    async def sign_in(self, request: Request, body: LoginRequest) -> Response:
+        """Start a session with a token."""
+        if not is_json_content_type(request.headers.get("content-type", "")):
+            raise HTTPException(415, INVALID_BODY)
         address = request.client.host if request.client else ""
-        _check_wait(TOO_MANY_WRONG, self._failures.wait(address))
-        person = await self._knowing.person(Credential("authorization", body.token.strip()))
+        _check_wait(TOO_MANY_FAILURES, self._failures.wait(address))
+        person = await self._knowing.person(RequestCredential("authorization", body.token.strip()))
         if person is None:
             self._failures.note(address)
             raise HTTPException(401, self._refusals.unknown)
-        _check_wait(TOO_OFTEN, self._rates.wait(person))
-        return self._begun(request, await asyncio.to_thread(self._users.begin_session, person.name), Response(status_code=204))
+        _check_wait(TOO_MANY_SIGN_INS, self._rates.wait(person))
+        return self._set_session_cookie(
+            request, await asyncio.to_thread(self._users.begin_session, person.name), Response(status_code=204)
+        )
 
     @post(LOGOUT, listed=False)
     async def sign_out(self, request: Request) -> Response:
-        """No session any more."""
+        """End the session."""
         await asyncio.to_thread(self._users.end_session, request.cookies.get(self._cookie, ""))
         is_page = "text/html" in request.headers.get("accept", "")
         response = RedirectResponse(LOGIN, 303) if is_page else Response(status_code=204)
-        response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict", secure=_is_safe(request))
+        response.delete_cookie(self._cookie, path="/", httponly=True, samesite="strict", secure=_is_https(request))
         return response
 
-    def _begun(self, request: Request, secret: str, response: Response) -> Response:
-        safe = _is_safe(request)
-        response.set_cookie(self._cookie, secret, max_age=LASTS, path="/", httponly=True, samesite="strict", secure=safe)
+    def _set_session_cookie(self, request: Request, secret: str, response: Response) -> Response:
+        safe = _is_https(request)
+        response.set_cookie(self._cookie, secret, max_age=SESSION_SECONDS, path="/", httponly=True, samesite="strict", secure=safe)
         return response
 
 
 def login_routes(
     users: Authenticator, clock: Clock = monotonic, link: SignInLink | None = None, cookie: str = COOKIE
 ) -> list[BaseRoute]:
-    """The page, what it sends, and signing out."""
-    return routes_of(Login(users, clock, link, cookie))
+    """Return the routes of the page, sign-in and sign-out."""
+    return routes_of(LoginApi(users, clock, link, cookie))
 
 
 def _check_wait(words: str, wait: float) -> None:
-    """429 for whoever has to wait."""
+    """Raise 429 where the client has to wait."""
     if wait:
-        raise HTTPException(429, words.format(seconds(wait)), {"retry-after": str(seconds(wait))})
+        raise HTTPException(429, words.format(whole_seconds(wait)), {"retry-after": str(whole_seconds(wait))})
 
 
-def _is_safe(request: Request) -> bool:
+def _is_https(request: Request) -> bool:
     return request.url.scheme == "https"

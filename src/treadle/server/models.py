@@ -1,6 +1,6 @@
-"""Which models a person may choose: those that the server's settings list; for whoever started it, also those that are here.
+"""The models that a user may choose: those that the server's settings list; for its owner, also the local ones.
 
-No other name is taken: one could name a program (`command:…`). How a name becomes a model is `app.models`.
+No other name is accepted: one could name a program (`command:…`). `plugins.models` resolves a name to a model.
 """
 
 import asyncio
@@ -11,16 +11,16 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from treadle.app.assistant import Host
-from treadle.app.budget import within
-from treadle.app.models import model_of, runs_local_models
-from treadle.app.settings import user_settings
+from treadle.agent.budget import apply_budget
 from treadle.core.errors import SettingsError, UnknownModel
 from treadle.core.seams import Model
 from treadle.guard.redaction import Redactor
+from treadle.plugins.assistant import Host
+from treadle.plugins.models import has_local_engine, resolve_model
 from treadle.routes import Accepted, get, post, routes_of
+from treadle.settings.loader import user_settings
 
-FRESH = 10.0  # seconds for which a look at what is here counts
+CACHE_SECONDS = 10.0  # seconds for which a look at what is here counts
 LISTED, LOCAL, OLLAMA = "", "runs on this machine", "in Ollama"
 HINT = (
     "To use a model of your own, start the server with its key in OPENAI_API_KEY or ANTHROPIC_API_KEY and its name in "
@@ -28,7 +28,7 @@ HINT = (
 )
 
 
-class Offered(Struct, frozen=True):
+class OfferedModel(Struct, frozen=True):
     """A model that may be chosen."""
 
     name: str
@@ -36,8 +36,8 @@ class Offered(Struct, frozen=True):
     note: str = ""
 
 
-class Fetched(Struct, frozen=True):
-    """A model on its way: how many bytes of how many; `problem` is a sentence where it doesn't come."""
+class ModelDownload(Struct, frozen=True):
+    """A model being downloaded: bytes done and total; `problem` is a sentence where it failed."""
 
     name: str
     done: int = 0
@@ -45,94 +45,94 @@ class Fetched(Struct, frozen=True):
     problem: str = ""
 
 
-class Choice(Struct, frozen=True):
-    """The models that there are. `problem` says what to do where there is no default, `hint` how to use a model of one's own."""
+class ModelChoices(Struct, frozen=True):
+    """The available models. `problem` says what to do where there is no default, `hint` how to use a model of one's own."""
 
     default: str
     problem: str
-    models: tuple[Offered, ...]
-    fetching: Fetched | None
+    models: tuple[OfferedModel, ...]
+    fetching: ModelDownload | None
     hint: str = HINT
 
 
-class Fetching:
-    """The model that is being fetched, if one is; set by whoever fetches it. `again` begins anew, where somebody can."""
+class DownloadTracker:
+    """Tracks the model that is being downloaded, if any. `again` restarts the download, where that is possible."""
 
     def __init__(self) -> None:
-        self.now: Fetched | None = None
+        self.now: ModelDownload | None = None
         self.again: Callable[[], None] | None = None
 
     def begin(self, name: str, total: int = 0) -> None:
-        """It is on its way."""
-        self.now = Fetched(name, 0, total)
+        """Record the start of a download."""
+        self.now = ModelDownload(name, 0, total)
 
     def progress(self, done: int, total: int) -> None:
-        """So much is here."""
+        """Record progress."""
         if self.now is not None:
-            self.now = Fetched(self.now.name, done, total)
+            self.now = ModelDownload(self.now.name, done, total)
 
     def fail(self, sentence: str) -> None:
-        """It doesn't come."""
+        """Record that the download failed."""
         if self.now is not None:
-            self.now = Fetched(self.now.name, self.now.done, self.now.total, sentence)
+            self.now = ModelDownload(self.now.name, self.now.done, self.now.total, sentence)
 
     def done(self) -> None:
-        """It is here."""
+        """Record that the download is complete."""
         self.now = None
 
 
-class Models:
-    """The models of one person. `is_local` says that they started the server, on their own machine."""
+class ModelCatalog:
+    """The models of one user. `is_local` says that they started the server, on their own machine."""
 
-    def __init__(self, host: Host, *, is_local: bool, fetching: Fetching | None = None) -> None:
+    def __init__(self, host: Host, *, is_local: bool, fetching: DownloadTracker | None = None) -> None:
         self._host = host
         self._is_local = is_local
-        self._fetching = fetching or Fetching()
+        self._fetching = fetching or DownloadTracker()
         self._made: dict[str, Model] = {}
-        self._seen: tuple[float, tuple[Offered, ...]] | None = None
+        self._seen: tuple[float, tuple[OfferedModel, ...]] | None = None
         self._looking = asyncio.Lock()
 
-    async def choice(self) -> Choice:
-        """All there is to choose from."""
+    async def choice(self) -> ModelChoices:
+        """Return everything there is to choose from."""
         default, problem = await self.default()
         try:
-            return Choice(default, problem, await self.offered(), self._fetching.now)
+            return ModelChoices(default, problem, await self.offered(), self._fetching.now)
         except SettingsError as error:  # of the file that lists them
-            return Choice(default, problem or Redactor().text(str(error)), (), self._fetching.now)
+            return ModelChoices(default, problem or Redactor().text(str(error)), (), self._fetching.now)
 
     async def default(self) -> tuple[str, str]:
-        """The name of the model where none is chosen, or a sentence that says what to do."""
+        """Return the name of the default model, or a sentence that says what to do."""
         try:
             return (await self._host.model()).name, ""
         except SettingsError as error:
             return "", Redactor().text(str(error))
 
-    async def offered(self) -> tuple[Offered, ...]:
-        """Those that may be chosen. It isn't looked for them all the time."""
+    async def offered(self) -> tuple[OfferedModel, ...]:
+        """Return the models that may be chosen, cached for a while."""
         async with self._looking:
-            if self._seen is None or monotonic() - self._seen[0] > FRESH:
-                self._seen = monotonic(), await self._look()
+            if self._seen is None or monotonic() - self._seen[0] > CACHE_SECONDS:
+                self._seen = monotonic(), await self._find_models()
             return self._seen[1]
 
-    async def _look(self) -> tuple[Offered, ...]:
-        found = [Offered(name, name, LISTED) for name in await asyncio.to_thread(_listed)]
+    async def _find_models(self) -> tuple[OfferedModel, ...]:
+        found = [OfferedModel(name, name, LISTED) for name in await asyncio.to_thread(_configured_models)]
         if self._is_local:
-            found += await asyncio.to_thread(_local)
-            found += await _in_ollama()
+            found += await asyncio.to_thread(_local_models)
+            found += await _ollama_models()
         return tuple({each.name: each for each in reversed(found)}.values())[::-1]
 
     async def named(self, name: str) -> Model:
-        """The model by this name, which has to be one that is offered; without a name, the default."""
+        """Return the model of this name, which has to be offered; without a name, the default."""
         if not name:
             return await self._host.model()
         if name not in [each.name for each in await self.offered()]:
             raise UnknownModel(f"The model {name} isn't offered here; GET /api/models lists those that are.")
         if name not in self._made:
-            self._made[name] = model_of(name)
-        return within(self._host.model, self._made[name])
+            self._made[name] = resolve_model(name)
+        return apply_budget(self._host.model, self._made[name])
 
-    def fetch(self) -> Fetched:
-        """Fetch the model that didn't come once more; 409 where there is none, or it isn't theirs to say."""
+    def fetch(self) -> ModelDownload:
+        """Retry a failed download; raise 409 where there is none, or the user isn't allowed to."""
         again, now = self._fetching.again, self._fetching.now
         if again is None or now is None or not self._is_local:
             raise HTTPException(409, "There is no model to fetch here; `treadle models pull` fetches one.")
@@ -140,40 +140,40 @@ class Models:
         return self._fetching.now or now
 
     async def check(self, name: str) -> None:
-        """422 where a name is none of those that are offered."""
+        """Raise 422 where a name isn't offered."""
         if name and name not in [each.name for each in await self.offered()]:
             raise HTTPException(422, f"The model {name} isn't offered here; GET /api/models lists those that are.")
 
 
-def _listed() -> tuple[str, ...]:
+def _configured_models() -> tuple[str, ...]:
     return user_settings().server.models
 
 
-def _local() -> list[Offered]:
-    from treadle.models.catalogue import ENTRIES
-    from treadle.models.local import path_of
+def _local_models() -> list[OfferedModel]:
+    from treadle.models.downloads.catalogue import ENTRIES
+    from treadle.models.downloads.storage import find_model_file
 
-    here = [model for model in ENTRIES if path_of(model)] if runs_local_models() else []
-    return [Offered(f"llamacpp:{model.name}", model.title, LOCAL) for model in here]
-
-
-async def _in_ollama() -> list[Offered]:
-    from treadle.models.ollama import installed_models
-
-    return [Offered(f"ollama:{name}", name, OLLAMA) for name in await installed_models()]
+    here = [model for model in ENTRIES if find_model_file(model)] if has_local_engine() else []
+    return [OfferedModel(f"llamacpp:{model.name}", model.title, LOCAL) for model in here]
 
 
-def model_routes(models: Models) -> list[BaseRoute]:
-    """What may be chosen."""
+async def _ollama_models() -> list[OfferedModel]:
+    from treadle.models.wires.ollama import list_ollama_models
+
+    return [OfferedModel(f"ollama:{name}", name, OLLAMA) for name in await list_ollama_models()]
+
+
+def model_routes(models: ModelCatalog) -> list[BaseRoute]:
+    """Return the routes."""
 
     @get("/api/models")
-    async def listed() -> Choice:
-        """The models that may be chosen."""
+    async def listed() -> ModelChoices:
+        """List the models that may be chosen."""
         return await models.choice()
 
     @post("/api/models/fetch", errors={409: "there is none to fetch"})
-    async def fetch() -> Accepted[Fetched]:
-        """Fetch the model that didn't come once more."""
+    async def fetch() -> Accepted[ModelDownload]:
+        """Retry a failed model download."""
         return models.fetch()
 
     return routes_of(listed, fetch)

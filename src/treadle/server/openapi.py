@@ -1,6 +1,6 @@
-"""The OpenAPI document: made of the routes of all typed handlers (`treadle.routes`), the server's and the assistants'.
+"""The OpenAPI document: built from the routes of all typed handlers (`treadle.routes`), the server's and the assistants'.
 
-How it is shown is `documents`. A plain route of Starlette's works all the same, and isn't in it.
+`api_docs` serves it. A plain Starlette route works too, and isn't in it.
 """
 
 import re
@@ -12,14 +12,14 @@ from msgspec import Struct
 from starlette.routing import BaseRoute
 
 from treadle._version import __version__
-from treadle.app.assistant import Assistant
+from treadle.plugins.assistant import Assistant
 from treadle.routes import EVENTS, HTML, JSON, HandlerRoute, Returns
 from treadle.routes.handlers import path_type
-from treadle.server.errors import is_for_programs
+from treadle.server.errors import is_api_path
 
 ABOUT = "Assistants, their runs, approvals, jobs, audit and figures."
 REF = "#/components/schemas/{name}"
-COMMON = {
+COMMON_ERRORS = {
     400: "the request makes no sense, or names another server",
     401: "nobody is signed in",
     403: "this isn't theirs to do, or comes from another page",
@@ -28,9 +28,9 @@ COMMON = {
     500: "something went wrong in the server, or its files can't be used",
 }
 LARGE, STRANGE, NOTHING = (413, "more than is taken at once"), (415, "no JSON"), (404, "there is nothing by that name")
-NAME = {"type": "string", "minLength": 1}
+NAME_SCHEMA = {"type": "string", "minLength": 1}
 SERVER = "Server"
-PLACES = {"/v1/messages": "Anthropic's wire", "/v1": "OpenAI's wire", "/mcp": "MCP"}
+PATH_TAGS = {"/v1/messages": "Anthropic's wire", "/v1": "OpenAI's wire", "/mcp": "MCP"}
 TAGS = {
     SERVER: ABOUT,
     "OpenAI's wire": "Each assistant as a model, for clients of OpenAI's chat completions.",
@@ -39,8 +39,8 @@ TAGS = {
 }
 
 
-def openapi(routes: Iterable[BaseRoute], assistants: Sequence[Assistant] = (), title: str = "Treadle") -> dict[str, Any]:
-    """The OpenAPI document of all handlers, by whose they are."""
+def build_openapi(routes: Iterable[BaseRoute], assistants: Sequence[Assistant] = (), title: str = "Treadle") -> dict[str, Any]:
+    """Return the OpenAPI document of all handlers, tagged by owner."""
     listed = [route for route in routes if isinstance(route, HandlerRoute) and route.handler.declaration.listed]
     schemas = _schemas(listed)
     titles = {assistant.name: assistant.title for assistant in assistants}
@@ -58,19 +58,19 @@ def openapi(routes: Iterable[BaseRoute], assistants: Sequence[Assistant] = (), t
 
 
 def _tag(route: HandlerRoute, titles: Mapping[str, str]) -> str:
-    place = next((tag for path, tag in PLACES.items() if route.path.startswith(path)), SERVER)
+    place = next((tag for path, tag in PATH_TAGS.items() if route.path.startswith(path)), SERVER)
     return titles.get(route.owner, route.owner) or place
 
 
 def _tags(paths: Mapping[str, Mapping[str, Any]], summaries: Mapping[str, str]) -> list[dict[str, str]]:
-    """Whose routes there are: the server's first, then those of the assistants, in their order."""
+    """Return the tags: the server's first, then those of the assistants, in their order."""
     said = {**TAGS, **summaries}
     used = {operation["tags"][0] for methods in paths.values() for operation in methods.values()}
     return [{"name": tag, "description": words} for tag, words in said.items() if tag in used]
 
 
 class _Schemas(Struct, frozen=True):
-    """The schema of each type, and those that they refer to."""
+    """The schema of each type, and the components they refer to."""
 
     by_type: Mapping[Any, dict[str, Any]]
     components: dict[str, Any]
@@ -90,7 +90,7 @@ def _operation(route: HandlerRoute, schemas: _Schemas) -> dict[str, Any]:
     handler = route.handler
     made: dict[str, Any] = {
         "summary": handler.summary,
-        "operationId": _name(route),
+        "operationId": _operation_id(route),
         "parameters": [*_path_parameters(route), *_query_parameters(route, schemas), *_headers(route)],
         "responses": {str(status): _response(each, schemas) for status, each in sorted(_responses(route).items())},
     }
@@ -110,7 +110,7 @@ def _links(route: HandlerRoute) -> dict[str, Any]:
     return {name: {"operationId": name, "parameters": parameters} for name in route.handler.declaration.links}
 
 
-def _name(route: HandlerRoute) -> str:
+def _operation_id(route: HandlerRoute) -> str:
     return "_".join([route.method.lower(), *re.findall(r"\w+", route.path_format)])
 
 
@@ -119,7 +119,7 @@ def _name(route: HandlerRoute) -> str:
 
 def _path_parameters(route: HandlerRoute) -> list[dict[str, Any]]:
     kinds = {name: path_type(each) for name, each in route.param_convertors.items()}
-    said = {name: NAME if kind is str else msgspec.json.schema(kind) for name, kind in kinds.items()}
+    said = {name: NAME_SCHEMA if kind is str else msgspec.json.schema(kind) for name, kind in kinds.items()}
     return [{"name": name, "in": "path", "required": True, "schema": schema} for name, schema in said.items()]
 
 
@@ -142,7 +142,7 @@ def _headers(route: HandlerRoute) -> list[dict[str, Any]]:
 
 
 def _responses(route: HandlerRoute) -> dict[int, list[Returns]]:
-    """All responses of a route by their status; several of one status have different media types."""
+    """Return all responses of a route by status; several of one status have different media types."""
     found: dict[int, list[Returns]] = {}
     for each in (*route.handler.responses, *route.handler.errors, *_common(route)):
         there = found.setdefault(each.status, [])
@@ -152,10 +152,10 @@ def _responses(route: HandlerRoute) -> dict[int, list[Returns]]:
 
 
 def _common(route: HandlerRoute) -> list[Returns]:
-    """What any route may answer with. Beside the paths for programs, what goes wrong is a page for browsers."""
+    """Return the errors that any route may respond with. Outside of the API paths, errors are HTML pages."""
     is_changing, is_named = route.method not in ("GET", "HEAD"), bool(route.param_convertors)
-    told = [*COMMON.items(), *([NOTHING] if is_named else ()), *([LARGE] if is_changing else ())]
-    if is_for_programs(route.path):
+    told = [*COMMON_ERRORS.items(), *([NOTHING] if is_named else ()), *([LARGE] if is_changing else ())]
+    if is_api_path(route.path):
         told += [STRANGE] if is_changing else []
         return [Returns(status, words, JSON, route.handler.problem) for status, words in told]
     types = ((JSON, route.handler.problem), (HTML, str))
@@ -169,7 +169,7 @@ def _response(responses: Sequence[Returns], schemas: _Schemas) -> dict[str, Any]
 
 
 def _schema(response: Returns, schemas: _Schemas) -> dict[str, Any]:
-    """The schema of a response; of a stream, that of one event, whose data is a line of JSON."""
+    """Return the schema of a response; of a stream, that of one event, whose data is a line of JSON."""
     said = schemas.by_type[response.body]
     if response.media_type != EVENTS:
         return said

@@ -1,6 +1,6 @@
-"""The pages of the server itself: a frame in HTML with the place of each thing, which scripts fill in from `/api/`.
+"""The server's own pages: an HTML frame with placeholders, which scripts fill in from `/api/`.
 
-What a page says of runs, jobs and the like is never written here, so that there is nothing to escape but what went wrong.
+Content of runs, jobs and the like is never rendered here, so that only error messages have to be escaped.
 """
 
 from collections.abc import Callable, Coroutine
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from treadle.app.assistant import Assistant
+from treadle.plugins.assistant import Assistant
 
 BODIES = Path(__file__).with_name("bodies")
 SHELL = """\
@@ -55,7 +55,7 @@ SHELL = """\
 LINK = '        <li><a href="{path}"{current}>{words}</a></li>'
 SHEET = '  <link rel="stylesheet" href="/static/{name}.css">\n'
 SCRIPT = '  <script type="module" src="/static/{name}.js"></script>\n'
-PLACES = {
+NAVIGATION = {
     "/": "Workbench",
     "/runs": "Runs",
     "/approvals": 'Approvals <span class="count" id="waiting" hidden></span>',
@@ -65,8 +65,8 @@ PLACES = {
 }
 
 
-class Page(Struct, frozen=True):
-    """A page: what it is called, where it is in the bar, and its sheets besides those of all. Its script has its name."""
+class ServerPage(Struct, frozen=True):
+    """A page: its title, its place in the navigation, and its additional style sheets. Its script has its name."""
 
     name: str
     title: str
@@ -77,45 +77,45 @@ class Page(Struct, frozen=True):
 
 CHAT = ("chat", "workbench")
 PAGES = {
-    "/": Page("workbench", "Workbench", "/", CHAT, "bench"),
-    "/runs": Page("runs", "Runs", "/runs"),
-    "/runs/{run_id}": Page("run", "Run", "/runs", ("chat", "run"), "page wide"),
-    "/approvals": Page("approvals", "Approvals", "/approvals", ("chat",)),
-    "/jobs": Page("jobs", "Jobs", "/jobs"),
-    "/jobs/{job_id}": Page("job", "Job", "/jobs", ("chat",)),
-    "/audit": Page("audit", "Audit", "/audit", ("chat",)),
-    "/stats": Page("stats", "Statistics", "/stats", ("stats",), "page wide"),
+    "/": ServerPage("workbench", "Workbench", "/", CHAT, "bench"),
+    "/runs": ServerPage("runs", "Runs", "/runs"),
+    "/runs/{run_id}": ServerPage("run", "Run", "/runs", ("chat", "run"), "page wide"),
+    "/approvals": ServerPage("approvals", "Approvals", "/approvals", ("chat",)),
+    "/jobs": ServerPage("jobs", "Jobs", "/jobs"),
+    "/jobs/{job_id}": ServerPage("job", "Job", "/jobs", ("chat",)),
+    "/audit": ServerPage("audit", "Audit", "/audit", ("chat",)),
+    "/stats": ServerPage("stats", "Statistics", "/stats", ("stats",), "page wide"),
 }
 
 
 def page_routes() -> list[BaseRoute]:
-    """All pages. They are the same for everybody: what somebody may see is asked of `/api/`."""
-    return [Route(path, _shows(drawn(page)), name=page.name) for path, page in PAGES.items()]
+    """Return the routes of all pages. They are the same for every user: `/api/` decides what a user may see."""
+    return [Route(path, _make_endpoint(render_page(page)), name=page.name) for path, page in PAGES.items()]
 
 
-def _shows(html: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+def _make_endpoint(html: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
     async def shown(request: Request) -> Response:
         return HTMLResponse(html)
 
     return shown
 
 
-def drawn(page: Page) -> str:
-    """The HTML of a page."""
+def render_page(page: ServerPage) -> str:
+    """Return the HTML of a page."""
     head = "".join([SHEET.format(name=name) for name in page.sheets]) + SCRIPT.format(name=page.name)
-    return _framed(page, _body(page.name), head)
+    return _render_frame(page, _read_body(page.name), head)
 
 
-def error_page(status: int, sentence: str) -> str:
-    """A page that says what went wrong."""
-    page = Page("error", str(status), "", main="page")
-    return _framed(page, _body("error").format(status=status, sentence=escape(sentence)))
+def render_error_page(status: int, sentence: str) -> str:
+    """Return an HTML page with an error message."""
+    page = ServerPage("error", str(status), "", main="page")
+    return _render_frame(page, _read_body("error").format(status=status, sentence=escape(sentence)))
 
 
-def _framed(page: Page, body: str, head: str = "") -> str:
+def _render_frame(page: ServerPage, body: str, head: str = "") -> str:
     links = [
         LINK.format(path=path, words=words, current=' aria-current="page"' if path == page.place else "")
-        for path, words in PLACES.items()
+        for path, words in NAVIGATION.items()
     ]
     return SHELL.format(
         title=f"{page.title} · Treadle", name=page.name, main=page.main, head=head, links="\n".join(links), body=body
@@ -123,10 +123,10 @@ def _framed(page: Page, body: str, head: str = "") -> str:
 
 
 @cache
-def _body(name: str) -> str:
+def _read_body(name: str) -> str:
     return (BODIES / f"{name}.html").read_text(encoding="utf-8")
 
 
 def panel_path(assistant: Assistant) -> str | None:
-    """Where an assistant's panel is served; None where it has none."""
+    """Return the path of an assistant's panel; None where it has none."""
     return f"/{assistant.name}/" if assistant.panel else None

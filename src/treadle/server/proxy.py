@@ -1,6 +1,6 @@
-"""For a server that stands behind a proxy: whom the proxy speaks for, and how they came. An ASGI layer around all others.
+"""Middleware behind a proxy: takes the client's address and scheme from the proxy's headers. Outside of all other middleware.
 
-Only where whoever starts the server says that there is one: anybody else could write the same headers.
+Enabled only by an option: without a proxy, any client could send the same headers.
 """
 
 from ipaddress import ip_address
@@ -9,17 +9,20 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class Forwarded:
-    """Takes the address and the scheme from what the proxy itself has added, which comes last."""
+class ProxyHeadersMiddleware:
+    """ASGI middleware that reads the address and scheme that the proxy itself added, which come last."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on."""
+        """Set the client's address and scheme, and pass the request on."""
         if scope["type"] == "http":
             headers = Headers(scope=scope)
-            address, scheme = address_of(_last(headers, "x-forwarded-for")), _last(headers, "x-forwarded-proto").lower()
+            address, scheme = (
+                parse_forwarded_address(_last_value(headers, "x-forwarded-for")),
+                _last_value(headers, "x-forwarded-proto").lower(),
+            )
             if address:
                 scope["client"] = (address, 0)
             if scheme in ("http", "https"):
@@ -27,13 +30,13 @@ class Forwarded:
         await self._app(scope, receive, send)
 
 
-def _last(headers: Headers, name: str) -> str:
+def _last_value(headers: Headers, name: str) -> str:
     values = headers.getlist(name)
     return values[-1].rpartition(",")[2].strip() if values else ""
 
 
-def address_of(words: str) -> str:
-    """The IP address in what a proxy wrote, without a port, which differs from one connection to the next; "" where it is none."""
+def parse_forwarded_address(words: str) -> str:
+    """Return the IP address in a proxy's header, without the port, which differs per connection; "" where it is invalid."""
     host, bracket, _ = words.removeprefix("[").partition("]")
     if not bracket and words.count(":") == 1:
         host = words.partition(":")[0]

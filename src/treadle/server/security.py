@@ -1,8 +1,9 @@
-"""Who may talk to the server, and what browsers are told: one ASGI layer around everything else.
+"""Security middleware around everything else: which requests are accepted, and the security headers of responses.
 
-A page of somebody else's, open in the same browser, can send requests here. It can't when the request has to name this server
-as its `Host` (no other name may lead here), when what changes something has to come from one of our own pages, and when JSON is
-all that is taken, which a foreign page can't send unasked.
+A page of another site, open in the same browser, can send requests here. It is stopped because a request has to
+name this server as its `Host` (against DNS rebinding), because a request that changes something has to come from
+one of our own pages, and because only JSON is accepted, which a foreign page can't send without a preflight
+request.
 """
 
 from collections.abc import Sequence
@@ -12,12 +13,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treadle.server.errors import error_response, is_for_programs, is_json
-from treadle.server.wires.refused import is_wire
+from treadle.server.compat.errors import is_compat_path
+from treadle.server.errors import error_response, is_api_path, is_json_content_type
 
-SAFE = ("GET", "HEAD", "OPTIONS")
-USUAL = 4 * 1024 * 1024  # bytes of a body, unless a route takes more
-CONTENT = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+DEFAULT_BODY_LIMIT = 4 * 1024 * 1024  # bytes of a body, unless a route takes more
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
 HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -26,29 +29,29 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
-NOT_CALLED = "This server isn't called {}; use the address that it printed when it started, or start it with --name {}."
+UNKNOWN_HOST = "This server isn't called {}; use the address that it printed when it started, or start it with --name {}."
 
-TWO_LENGTHS = "This request says twice how long it is, and a proxy may have read it otherwise: send Content-Length or chunks."
+DUPLICATE_LENGTH = "This request says twice how long it is, and a proxy may have read it otherwise: send Content-Length or chunks."
 
 Refusal = tuple[int, str]  # a status and a sentence
 
 
 class BodyLimit:
-    """How many bytes of one request's body are taken. A route may have it become another one, up to what is taken anywhere."""
+    """The maximum size of one request's body. A route may change it, up to the server's maximum."""
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
-        self.bytes = min(USUAL, largest)
+        self.bytes = min(DEFAULT_BODY_LIMIT, largest)
 
     def become(self, size: int) -> None:
-        """So many are taken here."""
+        """Set the limit in bytes, capped at the server's maximum."""
         self.bytes = min(size, self._largest)
 
 
-class Gate:
-    """Lets in what may come in, and sends out nothing without the headers that browsers go by.
+class SecurityMiddleware:
+    """ASGI middleware that rejects unsafe requests, and adds security headers to every response.
 
-    `scope["body_limit"]` is the request's `BodyLimit`; `body_limit` is the most that it can become.
+    `scope["body_limit"]` is the request's `BodyLimit`; `body_limit` is its maximum.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str], body_limit: int, by_address: bool = False) -> None:
@@ -58,7 +61,7 @@ class Gate:
         self._body_limit = body_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it here."""
+        """Pass a request on, or reject it."""
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
         refused = self._refusal(scope)
@@ -66,38 +69,38 @@ class Gate:
             return await (send({"type": "websocket.close", "code": 1008}) if refused else self._app(scope, receive, send))
         if refused:
             response = error_response(scope, *refused)
-            if refused[1] == TWO_LENGTHS:
+            if refused[1] == DUPLICATE_LENGTH:
                 response.headers["connection"] = "close"  # what follows may be part of it
-            return await response(scope, receive, _hardened(send))
+            return await response(scope, receive, _add_security_headers(send))
         limit = scope["body_limit"] = BodyLimit(self._body_limit)
         said = int(Headers(scope=scope).get("content-length", "0"))
-        return await self._app(scope, _bounded(receive, limit, said), _hardened(send))
+        return await self._app(scope, _limit_body(receive, limit, said), _add_security_headers(send))
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         headers, method = Headers(scope=scope), scope.get("method", "WEBSOCKET")
         host = headers.get("host", "").lower()
         if "transfer-encoding" in headers and ("content-length" in headers or scope.get("http_version") == "1.0"):
-            return 400, TWO_LENGTHS
-        if not self._is_called(_name(host)):
-            return 400, NOT_CALLED.format(host or "nothing", _name(host) or "NAME")
-        if method in SAFE:
+            return 400, DUPLICATE_LENGTH
+        if not self._is_allowed_host(_strip_port(host)):
+            return 400, UNKNOWN_HOST.format(host or "nothing", _strip_port(host) or "NAME")
+        if method in SAFE_METHODS:
             return None
-        if "foreign" not in scope and not _is_ours(headers.get("origin"), host):
+        if "foreign" not in scope and not _is_own_origin(headers.get("origin"), host):
             return 403, "This request comes from another page, which may not do anything here."
-        if is_for_programs(scope["path"]) and _has_body(headers) and not is_json(headers.get("content-type", "")):
+        if is_api_path(scope["path"]) and _has_body(headers) and not is_json_content_type(headers.get("content-type", "")):
             return 415, "Send JSON here, with the content type application/json."
-        most = BodyLimit(self._body_limit).bytes if _is_ours_alone(scope["path"]) else self._body_limit
+        most = BodyLimit(self._body_limit).bytes if _is_server_path(scope["path"]) else self._body_limit
         if int(headers.get("content-length", "0")) > most:
-            return 413, _too_large(most)
+            return 413, _too_large_message(most)
         return None
 
-    def _is_called(self, name: str) -> bool:
+    def _is_allowed_host(self, name: str) -> bool:
         return name in self._hosts or (self._by_address and _is_address(name))
 
 
-def _is_ours_alone(path: str) -> bool:
-    """Whether no assistant has routes there, which might take more than usual."""
-    return is_wire(path) or path == "/mcp" or path.startswith("/mcp/")
+def _is_server_path(path: str) -> bool:
+    """Whether no assistant has routes there, which might accept larger bodies."""
+    return is_compat_path(path) or path == "/mcp" or path.startswith("/mcp/")
 
 
 def _is_address(name: str) -> bool:
@@ -108,14 +111,14 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _name(host: str) -> str:
-    """A host without its port."""
+def _strip_port(host: str) -> str:
+    """Return a host without its port."""
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdecimal() else host
 
 
-def _is_ours(origin: str | None, host: str) -> bool:
-    """Whether a request was made by a page of this server, or by no page at all: only browsers name an origin."""
+def _is_own_origin(origin: str | None, host: str) -> bool:
+    """Whether a request was sent by a page of this server, or by no page at all: only browsers send an origin."""
     return origin is None or origin.lower() in (f"http://{host}", f"https://{host}")
 
 
@@ -123,35 +126,38 @@ def _has_body(headers: Headers) -> bool:
     return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
 
-def _too_large(limit: int) -> str:
+def _too_large_message(limit: int) -> str:
     return f"This is more than the {limit:,} bytes that are taken at once."
 
 
-def _bounded(receive: Receive, limit: BodyLimit, said: int) -> Receive:
-    """The body as it comes, as long as it isn't too large; one that is `said` to be isn't read, but not every one says so."""
+def _limit_body(receive: Receive, limit: BodyLimit, said: int) -> Receive:
+    """Wrap `receive` to limit the body's size.
+
+    A body whose declared length (`said`) is too large isn't read, but not every one declares it.
+    """
     come = 0
 
     async def receiving() -> Message:
         nonlocal come
         if come == 0 and said > limit.bytes:
-            raise HTTPException(413, _too_large(limit.bytes))
+            raise HTTPException(413, _too_large_message(limit.bytes))
         message = await receive()
         come += len(message.get("body", b""))
         if come > limit.bytes:
-            raise HTTPException(413, _too_large(limit.bytes))
+            raise HTTPException(413, _too_large_message(limit.bytes))
         return message
 
     return receiving
 
 
-def _hardened(send: Send) -> Send:
-    """Every answer with the headers that browsers go by. A stricter policy of an assistant's holds besides ours."""
+def _add_security_headers(send: Send) -> Send:
+    """Wrap `send` to add security headers to every response. A stricter policy of an assistant applies as well."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             headers.update(HEADERS)
-            headers.append("content-security-policy", CONTENT)
+            headers.append("content-security-policy", CONTENT_SECURITY_POLICY)
             headers.setdefault("cache-control", "no-store")
         await send(message)
 

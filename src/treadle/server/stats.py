@@ -1,4 +1,4 @@
-"""The figures over HTTP, for programs and for the page of figures: `GET /api/stats`. What they mean is `stores.stats.values`."""
+"""Statistics over HTTP, for API clients and the statistics page: `GET /api/stats`. `stores.stats.values` defines them."""
 
 from time import time
 from typing import Annotated, Literal
@@ -7,15 +7,15 @@ from msgspec import Meta, Struct
 from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 
-from treadle.app.home import Home
-from treadle.app.stats import moment, stats_of
+from treadle.admin.stats import open_stats, parse_moment
 from treadle.core.errors import SettingsError
+from treadle.home import Home
 from treadle.routes import get, routes_of
-from treadle.stores.stats.values import Question, Report
+from treadle.stores.stats.values import StatsQuery, StatsReport
 
 
-class StatsAsked(Struct, frozen=True):
-    """What can be asked by, as on the command line."""
+class StatsParameters(Struct, frozen=True):
+    """Grouping and filters, as on the command line."""
 
     by: Literal["", "tool", "assistant", "model", "user", "day"] = ""
     since: Annotated[str, Meta(description="A day, or how long ago: `7d`.")] = ""
@@ -27,22 +27,22 @@ class StatsAsked(Struct, frozen=True):
 
 
 def stats_routes(home: Home) -> list[BaseRoute]:
-    """What is asked of them."""
-    stats = stats_of(home)
+    """Return the route."""
+    stats = open_stats(home)
 
     @get("/api/stats", returns="the figures")
-    async def figures(query: StatsAsked) -> Report:
-        """Figures about calls."""
-        return await stats.ask(question_of(query))
+    async def figures(query: StatsParameters) -> StatsReport:
+        """Get statistics about calls."""
+        return await stats.ask(parse_stats_parameters(query))
 
     return routes_of(figures)
 
 
-def question_of(asked: StatsAsked) -> Question:
-    """What is asked; 400 and a sentence where a time makes no sense."""
+def parse_stats_parameters(asked: StatsParameters) -> StatsQuery:
+    """Parse the query string; raise 400 with a sentence where a time is invalid."""
     now = time()
     try:
-        since, until = moment(asked.since, now), moment(asked.until, now, end=True)
+        since, until = parse_moment(asked.since, now), parse_moment(asked.until, now, end=True)
     except SettingsError as error:
         raise HTTPException(400, str(error)) from error
-    return Question(asked.by or "tool", since, until, asked.assistant, asked.model, asked.tool, asked.user)
+    return StatsQuery(asked.by or "tool", since, until, asked.assistant, asked.model, asked.tool, asked.user)

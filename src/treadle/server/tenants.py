@@ -1,6 +1,6 @@
-"""An application for each person: built when they first come, with a home of their own, so that nobody meets another's things.
+"""An application per user: built at their first request, with a home of their own, so that users are isolated.
 
-Who somebody is says `doorman`; what an application has says `app`.
+`auth` identifies users; `app` builds an application.
 """
 
 import asyncio
@@ -13,48 +13,48 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
-from treadle.app.assistant import Host
-from treadle.app.budget import budgeted, spent_in
-from treadle.app.home import home_of_person
+from treadle.agent.budget import limit_to_budget, make_spending_reader
 from treadle.core.log import log
-from treadle.files.places import USERS, WORKSPACE
-from treadle.stores.journal import Wanted
-from treadle.stores.people import Person
-from treadle.stores.users import is_name
+from treadle.files.workspace_folders import USERS, WORKSPACE
+from treadle.home import open_user_home
+from treadle.plugins.assistant import Host
+from treadle.stores.accounts import User
+from treadle.stores.journal import JournalQuery
+from treadle.stores.users import is_user_name
 
 GRACE = 5.0  # seconds that requests have to end in, when an application does
-LOOKS = 10.0  # seconds between two looks for users that were removed
+POLL_SECONDS = 10.0  # seconds between two looks for users that were removed
 
 
-People = Callable[[], Awaitable[Sequence[Person]]]
-Awaited = Callable[[Person], Awaitable[bool]]
+ListPeople = Callable[[], Awaitable[Sequence[User]]]
+IsAwaited = Callable[[User], Awaitable[bool]]
 
 
-def host_for(host: Host, person: Person) -> Host:
-    """What is lent to assistants for one person: a home of their own, below that of the server."""
-    assert is_name(person.name), "else this could be anybody's folder"
-    home = home_of_person(host.home, person.name)
-    model = budgeted(host.model, person.allowance, spent_in(home))
+def host_for_user(host: Host, person: User) -> Host:
+    """Return the host for one user: with a home of their own, below the server's."""
+    assert is_user_name(person.name), "else this could be anybody's folder"
+    home = open_user_home(host.home, person.name)
+    model = limit_to_budget(host.model, person.allowance, make_spending_reader(home))
     return replace(host, home=home, user=person.name, model=model, folder=home.folder / WORKSPACE, shared=True)
 
 
-def folder_of(home: Path, name: str) -> Path:
-    """Where the things of a user are, below the server's own home."""
+def user_folder(home: Path, name: str) -> Path:
+    """Return a user's folder, below the server's own home."""
     return home / USERS / name
 
 
-async def has_left(host: Host, person: Person) -> bool:
-    """Whether a server that ended has left runs of theirs under way."""
-    return bool(await home_of_person(host.home, person.name).journal.listed(Wanted(status="open", limit=1)))
+async def has_interrupted_runs(host: Host, person: User) -> bool:
+    """Whether a stopped server has left active runs of this user."""
+    return bool(await open_user_home(host.home, person.name).journal.listed(JournalQuery(status="open", limit=1)))
 
 
-class Tenants:
-    """Hands each request to the application of whoever asks. `people` gives everybody there is, as a server finds them.
+class TenantRouter:
+    """Routes each request to its user's application. `people` returns all current users.
 
-    Those who are `awaited` have their applications with the server's beginning, whether they come or not.
+    The applications of `awaited` users are opened at startup, whether they send requests or not.
     """
 
-    def __init__(self, make: Callable[[Person], Starlette], people: People, awaited: Awaited) -> None:
+    def __init__(self, make: Callable[[User], Starlette], people: ListPeople, awaited: IsAwaited) -> None:
         self._make = make
         self._people = people
         self._awaited = awaited
@@ -63,7 +63,7 @@ class Tenants:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
-        person: Person | None = scope.get("person")
+        person: User | None = scope.get("person")
         if person is None:
             raise HTTPException(404)  # what nobody has to be known for is elsewhere
         tenant = self._kept.get(person.name)
@@ -71,21 +71,21 @@ class Tenants:
             tenant = self._open(person, tenant)
         await tenant.answer(scope, receive, send)
 
-    def _open(self, person: Person, before: "_Tenant | None" = None) -> "_Tenant":
-        """A new application, in place of the one from before a person's role or allowance was changed."""
+    def _open(self, person: User, before: "_Tenant | None" = None) -> "_Tenant":
+        """Open an application, in place of the one from before a user's role or allowance was changed."""
         tenant = self._kept[person.name] = _Tenant(person, self._make(person))
         if before is not None:
             self._close(before)
         return tenant
 
     def _close(self, tenant: "_Tenant") -> None:
-        """End an application without anybody waiting for that."""
+        """Close an application in the background."""
         closing = asyncio.create_task(tenant.close())
         self._closing.add(closing)  # or it might be collected before it is over
         closing.add_done_callback(self._closing.discard)
 
-    async def _begin(self) -> None:
-        """Open the applications of those who needn't come first."""
+    async def _open_awaited(self) -> None:
+        """Open the applications of awaited users."""
         for person in await self._people():
             try:
                 if person.name not in self._kept and await self._awaited(person):
@@ -93,20 +93,20 @@ class Tenants:
             except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; they hear of it when they come, and the others go on
                 log.warning("What %s left under way isn't taken up yet: %s", person.name, error)
 
-    async def _see_to_it(self) -> None:
-        """End the applications of those who are gone, and with them what they have under way."""
-        await self._begin()
+    async def _close_removed(self) -> None:
+        """Close the applications of removed users, and with them their active runs."""
+        await self._open_awaited()
         while True:
-            await asyncio.sleep(LOOKS)
+            await asyncio.sleep(POLL_SECONDS)
             names = {person.name for person in await self._people()}
             for name in [name for name in self._kept if name not in names]:
                 self._close(self._kept.pop(name))
 
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncGenerator[None]:
-        """For as long as the server runs; at the end all applications end."""
-        seeing = asyncio.create_task(self._see_to_it())
-        seeing.add_done_callback(_told)
+        """Run until the server stops; then close all applications."""
+        seeing = asyncio.create_task(self._close_removed())
+        seeing.add_done_callback(_log_failure)
         try:
             yield
         finally:
@@ -115,16 +115,16 @@ class Tenants:
             await asyncio.gather(*[tenant.close() for tenant in self._kept.values()], *self._closing)
 
 
-def _told(seeing: "asyncio.Task[None]") -> None:
-    """That nobody is looked for any more has to be known."""
+def _log_failure(seeing: "asyncio.Task[None]") -> None:
+    """Log that the task which looks for removed users has failed."""
     if not seeing.cancelled() and (error := seeing.exception()) is not None:
         log.error("Users who are removed aren't noticed any more until the server is started again", exc_info=error)
 
 
 class _Tenant:
-    """One person's application, and the task that holds it open: what is opened in a task is closed in it."""
+    """One user's application, and the task that holds it open: what is opened in a task is closed in it."""
 
-    def __init__(self, person: Person, app: Starlette) -> None:
+    def __init__(self, person: User, app: Starlette) -> None:
         self.person = person
         self.app = app
         self._ready = asyncio.Event()
@@ -132,10 +132,10 @@ class _Tenant:
         self._asking = 0  # requests under way
         self._idle = asyncio.Event()
         self._idle.set()
-        self._task = asyncio.create_task(self._hold())
+        self._task = asyncio.create_task(self._run_lifespan())
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         self._asking += 1
         self._idle.clear()
         try:
@@ -146,7 +146,7 @@ class _Tenant:
             if not self._asking:
                 self._idle.set()
 
-    async def _hold(self) -> None:
+    async def _run_lifespan(self) -> None:
         try:
             async with self.app.router.lifespan_context(self.app):
                 self._ready.set()
@@ -155,7 +155,7 @@ class _Tenant:
             self._ready.set()  # whoever waits hears from the request what is wrong
 
     async def close(self) -> None:
-        """End it, when what is being answered is answered; who reads events is not waited for long."""
+        """Close it once its requests are complete; event streams get a grace period."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._idle.wait(), GRACE)
         self._over.set()

@@ -1,1 +1,1 @@
-"""Where journals, audit records, cached and large results are kept: in memory, in SQLite, or in PostgreSQL."""
+"""Stores for journals, audit records, cached results and large results: in memory, in SQLite, or in PostgreSQL."""

@@ -1,7 +1,7 @@
-"""Where the audit ended, noted outside of it: a line at the end of each run that added to it.
+"""Anchors of the audit chain, kept outside the database: one line at the end of each run that added records.
 
-Whoever can write to a database can cut a chain short, or write all of it anew, so that it holds by itself. With these it doesn't.
-The file may lie where only appending is possible: TREADLE_ANCHORS names another.
+A process that can write to the database can truncate the chain or rewrite all of it so that it is consistent in itself. With
+anchors that is detected. The file may lie on append-only storage: TREADLE_ANCHORS names another path.
 """
 
 import os
@@ -16,7 +16,7 @@ VARIABLE = "TREADLE_ANCHORS"
 
 
 class Anchor(Struct, frozen=True):
-    """The last record there was when a run ended, and its hash."""
+    """The number and hash of the last record when a run ended."""
 
     seq: int
     hash: str
@@ -25,13 +25,13 @@ class Anchor(Struct, frozen=True):
 
 
 class Anchors:
-    """The file. It is made when the first line is written, readable by its owner only."""
+    """The anchor file. Created when the first line is written, readable by its owner only."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def add(self, seq: int, seal: str, run_id: str) -> None:
-        """Note where the audit ends now."""
+        """Append the current end of the audit chain."""
         line = b"\n" + msgspec.json.encode(Anchor(seq, seal, run_id, round(time(), 3)))  # what was cut short before it ends there
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # a home in PostgreSQL has no folder yet
         descriptor = os.open(self.path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
@@ -41,23 +41,23 @@ class Anchors:
             os.close(descriptor)
 
     def all(self) -> list[Anchor]:
-        """Every line that is whole. One that was cut short, by a kill or a full disk, counts for nothing."""
+        """Return every complete line. A line cut short by a kill or a full disk is ignored."""
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        return [anchor for line in lines if (anchor := _anchor(line)) is not None]
+        return [anchor for line in lines if (anchor := _parse_anchor(line)) is not None]
 
 
-def _anchor(line: bytes) -> Anchor | None:
+def _parse_anchor(line: bytes) -> Anchor | None:
     try:
         return msgspec.json.decode(line, type=Anchor)
     except msgspec.DecodeError:
         return None
 
 
-def anchors_of(folder: Path) -> Anchors:
-    """Those of a home; elsewhere, where that is settled: then under a name of their own for each home."""
+def open_anchors(folder: Path) -> Anchors:
+    """Return the anchors of a home; where TREADLE_ANCHORS is set, in that place and under a name of their own for each home."""
     elsewhere = os.environ.get(VARIABLE)
     if not elsewhere:
         return Anchors(folder / NAME)

@@ -1,7 +1,8 @@
-"""The account of calls for people: redacted records, each chained to the one before by its hash, and anchored outside.
+"""The audit log: redacted records of calls, each chained to the previous one by its hash, and anchored outside the database.
 
-A record that was changed, removed or reordered breaks the chain, and `verify` names the first such place. Records of a run that was
-deleted are erased: a tombstone stands in their place, with the hash that the record had, and a record of the deletion names it.
+A record that was changed, removed or reordered breaks the chain, and `verify_chain` names the first such record. Records of a
+deleted run are erased: a tombstone takes their place, with the hash that the record had, and a record of the deletion names
+it.
 """
 
 import asyncio
@@ -16,8 +17,8 @@ from msgspec.structs import replace
 from treadle.core.entries import Finished
 from treadle.core.seams import AuditRecord
 from treadle.stores.anchors import Anchor, Anchors
-from treadle.stores.database import Connection, Database, Words, insert_rows
-from treadle.stores.journal import DONE, read_lines
+from treadle.stores.database import Connection, Database, SqlDialect, insert_rows
+from treadle.stores.journal import DONE, decode_lines
 
 NO_DATABASE = "there is no database"
 NO_ANCHOR_YET = "no anchor exists yet, since no run has ended"
@@ -32,8 +33,8 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AuditRecord)
 
 
-class Link(Struct, frozen=True):
-    """One record in its place in the chain."""
+class AuditLink(Struct, frozen=True):
+    """One record with its position in the chain."""
 
     seq: int
     previous: str
@@ -42,12 +43,12 @@ class Link(Struct, frozen=True):
 
     @property
     def record(self) -> AuditRecord:
-        """What it says."""
+        """Return the decoded record."""
         return _decoder.decode(self.line)
 
 
-class Sought(Struct, frozen=True):
-    """Which records a list is of: with `before`, those before that number. `tool` is a glob: `*` is any characters, `?` is one."""
+class AuditQuery(Struct, frozen=True):
+    """Filter for a list of records. `before` selects those before a number; `tool` is a glob: `*` is any characters, `?` is one."""
 
     run_id: str = ""
     tool: str = ""
@@ -56,11 +57,11 @@ class Sought(Struct, frozen=True):
     limit: int = 100
 
 
-class Verified(Struct, frozen=True):
-    """What `verify` found: how many records hold, and the first that doesn't with what is wrong with it.
+class AuditVerification(Struct, frozen=True):
+    """Result of a verification: how many records are valid, and the first one that isn't, with the reason.
 
-    Where the database or the anchors are `missing`, `reason` says what that means: nobody can tell whether all records are there.
-    Before the first run has ended there is no anchor, and `reason` says so of a chain that holds.
+    Where the database or the anchors are `missing`, `reason` says what that means: it can't be determined whether all records
+    are there. Before the first run has ended there is no anchor, and `reason` says so of a valid chain.
     """
 
     records: int
@@ -70,57 +71,59 @@ class Verified(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether all of it could be verified, and holds."""
+        """Whether the whole chain could be verified and is valid."""
         return self.broken_at is None and not self.missing
 
 
-def link(seq: int, previous: str, line: bytes) -> Link:
-    """A record chained to the one before it."""
+def chain_record(seq: int, previous: str, line: bytes) -> AuditLink:
+    """Chain a record to the previous one."""
     seal = hashlib.sha256(b"%d\n%s\n" % (seq, previous.encode()) + line).hexdigest()
-    return Link(seq, previous, line, seal)
+    return AuditLink(seq, previous, line, seal)
 
 
-def verify(links: Iterable[Link], head: tuple[int, str], anchors: Sequence[Anchor] = ()) -> Verified:
-    """Whether the chain holds from its first record to its `head` (number and hash of the last), and where it is anchored."""
+def verify_chain(links: Iterable[AuditLink], head: tuple[int, str], anchors: Sequence[Anchor] = ()) -> AuditVerification:
+    """Verify the chain from its first record to its `head` (number and hash of the last), and against the anchors."""
     known = {anchor.seq: anchor for anchor in anchors}
-    verified = _verified_until(links, head, known)
+    verified = _verify_links(links, head, known)
     if verified.broken_at is not None:
         return verified
     lost = next((anchor for seq, anchor in sorted(known.items()) if seq > verified.records), None)
     if lost is None:
         return verified
     reason = f"the chain ends at record {verified.records}, but record {lost.seq} was there when run {lost.run_id} ended"
-    return Verified(verified.records, verified.records + 1, reason)
+    return AuditVerification(verified.records, verified.records + 1, reason)
 
 
-def _verified_until(links: Iterable[Link], head: tuple[int, str], known: Mapping[int, Anchor]) -> Verified:
+def _verify_links(links: Iterable[AuditLink], head: tuple[int, str], known: Mapping[int, Anchor]) -> AuditVerification:
     count, previous = 0, GENESIS
-    tombstones = _Tombstones()
+    tombstones = _TombstoneChecker()
     for found in links:
         if found.seq != count + 1:
-            return Verified(count, count + 1, f"record {count + 1} is missing")
+            return AuditVerification(count, count + 1, f"record {count + 1} is missing")
         if found.previous != previous or not tombstones.holds(found):
-            return Verified(count, found.seq, f"record {found.seq} is not what was written")
+            return AuditVerification(count, found.seq, f"record {found.seq} is not what was written")
         if found.seq in known and known[found.seq].hash != found.hash:
-            return Verified(count, found.seq, f"record {found.seq} is not what it was when run {known[found.seq].run_id} ended")
+            return AuditVerification(
+                count, found.seq, f"record {found.seq} is not what it was when run {known[found.seq].run_id} ended"
+            )
         count, previous = found.seq, found.hash
     if head != (count, previous):
-        return Verified(count, count + 1, f"the chain ends at record {count}, but {head[0]} were written")
+        return AuditVerification(count, count + 1, f"the chain ends at record {count}, but {head[0]} were written")
     if tombstones.unexplained:
         first = min(tombstones.unexplained)
-        return Verified(first - 1, first, f"record {first} was erased, and no deletion on record names it")
-    return Verified(count)
+        return AuditVerification(first - 1, first, f"record {first} was erased, and no deletion on record names it")
+    return AuditVerification(count)
 
 
-class _Tombstones:
-    """Checks records one after another. A tombstone's own hash can't be computed, so that a later deletion has to name it."""
+class _TombstoneChecker:
+    """Checks records in order. A tombstone's own hash can't be computed, so a later deletion has to name it."""
 
     def __init__(self) -> None:
         self.unexplained: dict[int, str] = {}  # the digests of tombstones, by the numbers of their records
 
-    def holds(self, found: Link) -> bool:
-        """Whether a record is what was written, or the tombstone of one."""
-        if link(found.seq, found.previous, found.line).hash == found.hash:
+    def holds(self, found: AuditLink) -> bool:
+        """Return whether a record is as it was written, or a tombstone."""
+        if chain_record(found.seq, found.previous, found.line).hash == found.hash:
             if _DELETION in found.line and found.record.stage == "deletion":
                 self._explain(found.record.arguments.get("erased", {}))
             return True
@@ -139,38 +142,38 @@ def _digest(line: bytes) -> str:
     return hashlib.sha256(line).hexdigest()
 
 
-def erase(connection: Connection, words: Words, run_ids: Collection[str], deletion: AuditRecord) -> tuple[int, str]:
-    """Erase what was said in the calls of these runs, and record the deletion; where the chain ends then.
+def erase_records(connection: Connection, words: SqlDialect, run_ids: Collection[str], deletion: AuditRecord) -> tuple[int, str]:
+    """Erase the content of these runs' calls and record the deletion; return the new end of the chain.
 
-    Who called which tool when, and whether it went well, stays.
+    Which user called which tool when, and whether it succeeded, stays.
     """
-    _head(connection, words.lock)
+    _read_head(connection, words.lock)
     erased: dict[str, str] = {}
-    for found in _links(connection, words):
+    for found in _read_links(connection, words):
         record = found.record
         if record.run_id in run_ids and record.stage in ("begins", "ended"):
             tombstone = replace(record, arguments={}, result_summary="", error=None, stage="erased")
             line = _encoder.encode(tombstone)
             connection.execute("UPDATE audit SET line = ? WHERE seq = ?", (line, found.seq))
             erased[str(found.seq)] = _digest(line)
-    return _Append([_encoder.encode(replace(deletion, arguments={"erased": erased}))], words.lock)(connection)
+    return _AppendRecords([_encoder.encode(replace(deletion, arguments={"erased": erased}))], words.lock)(connection)
 
 
 class MemoryAudit:
-    """The chain in this process only."""
+    """The audit chain in this process only."""
 
     def __init__(self) -> None:
-        self.links: list[Link] = []
+        self.links: list[AuditLink] = []
 
     def record(self, record: AuditRecord) -> Awaitable[None]:
         """Add a record."""
         previous = self.links[-1].hash if self.links else GENESIS
-        self.links.append(link(len(self.links) + 1, previous, _encoder.encode(record)))
+        self.links.append(chain_record(len(self.links) + 1, previous, _encoder.encode(record)))
         return DONE
 
 
 class DatabaseAudit:
-    """The chain in a database. Whoever adds to it waits for the others: there is one end."""
+    """The audit chain in a database. Appends are serialized, since the chain has one end."""
 
     def __init__(self, database: Database, anchors: Anchors | None = None) -> None:
         self._database = database
@@ -178,99 +181,99 @@ class DatabaseAudit:
         self._last: Awaitable[tuple[int, str]] | None = None  # gives where the chain ends once it is on disk
 
     def record(self, record: AuditRecord) -> Awaitable[Any]:
-        """Add a record: together with those before it, if the writer doesn't have those yet."""
+        """Append a record; together with the ones before it, if those haven't been handed to the writer yet."""
         line = _encoder.encode(record)
         ticket = self._database.gathered(_KEY)
-        if ticket is not None and isinstance(ticket.job, _Append):
+        if ticket is not None and isinstance(ticket.job, _AppendRecords):
             ticket.job.lines.append(line)
             return ticket
-        self._last = ticket = self._database.submit(_Append([line], self._database.words.lock), _KEY)
+        self._last = ticket = self._database.submit(_AppendRecords([line], self._database.words.lock), _KEY)
         return ticket
 
     async def erase(self, job: Callable[[Connection], tuple[int, str]], run_id: str) -> None:
-        """Carry out a job that erases records and gives where the chain ends then; and note that outside of the database."""
+        """Run a job that erases records and returns the new end of the chain, then anchor that end."""
         self._last = self._database.submit(job)
         await self._last
         await self.anchor(run_id)
 
     async def anchor(self, run_id: str) -> None:
-        """Note outside of the database where the chain ends, at the end of a run."""
+        """Anchor the end of the chain outside the database, at the end of a run."""
         if self._anchors is not None and self._last is not None:
             self._anchors.add(*await self._last, run_id)
 
-    async def records(self, run_id: str = "", limit: int = 100) -> list[Link]:
-        """The newest records, oldest of them first; only those of one run if it is named."""
-        return [*reversed(await self._found(Sought(run_id=run_id, limit=limit)))]
+    async def records(self, run_id: str = "", limit: int = 100) -> list[AuditLink]:
+        """Return the newest records, oldest of them first; only those of one run if `run_id` is given."""
+        return [*reversed(await self._query(AuditQuery(run_id=run_id, limit=limit)))]
 
-    async def listed(self, sought: Sought) -> list[Link]:
-        """The records that are sought, newest first. Where nothing was ever written, looking makes nothing."""
-        return await self._found(sought) if self._database.exists() else []
+    async def listed(self, sought: AuditQuery) -> list[AuditLink]:
+        """Return the records that match a query, newest first. Creates nothing where nothing was ever written."""
+        return await self._query(sought) if self._database.exists() else []
 
-    async def _found(self, sought: Sought) -> list[Link]:
+    async def _query(self, sought: AuditQuery) -> list[AuditLink]:
         words = self._database.words
-        where, values = _where(sought, words)
+        where, values = _to_sql(sought, words)
         query = f"SELECT {_columns(words)} FROM audit WHERE {where} ORDER BY seq DESC LIMIT ?"  # noqa: S608 - our own
         rows = await self._database.submit(lambda connection: connection.execute(query, (*values, sought.limit)).fetchall())
-        return [Link(*row) for row in rows]
+        return [AuditLink(*row) for row in rows]
 
-    async def verify(self) -> Verified:
-        """Whether the chain holds, and what is missing to tell that. It may be long: nobody who writes waits for it."""
+    async def verify(self) -> AuditVerification:
+        """Verify the chain, and report what is missing for that. The chain may be long: writers are not blocked."""
         if self._last is None and not self._database.exists():
-            return self._without_database()
-        await self._database.submit(_nothing)  # what was recorded before is to be in it
-        return await asyncio.to_thread(self._verified)
+            return self._verify_without_database()
+        await self._database.submit(_do_nothing)  # what was recorded before is to be in it
+        return await asyncio.to_thread(self._verify)
 
-    def _verified(self) -> Verified:
+    def _verify(self) -> AuditVerification:
         words = self._database.words
         anchors = [] if self._anchors is None else self._anchors.all()
         with self._database.apart() as connection:
             connection.execute(words.snapshot)
-            verified = verify(_links(connection, words), _head(connection), anchors)
+            verified = verify_chain(_read_links(connection, words), _read_head(connection), anchors)
             if self._anchors is None or anchors or not verified.records or verified.broken_at is not None:
                 return verified
             if self._was_anchored(connection):
-                return Verified(verified.records, None, NO_ANCHORS, "anchors")
-            return Verified(verified.records, None, NO_ANCHOR_YET)
+                return AuditVerification(verified.records, None, NO_ANCHORS, "anchors")
+            return AuditVerification(verified.records, None, NO_ANCHOR_YET)
 
     def _was_anchored(self, connection: Connection) -> bool:
-        """Whether a run that is in the audit has ended a turn, when an anchor is written. One that isn't kept any more has."""
+        """Return whether a run in the audit has ended a turn, which writes an anchor. A run that is no longer stored has."""
         words = self._database.words
         named = {row[0] for row in connection.execute(f"SELECT DISTINCT {words.said.format('run_id')} FROM audit").fetchall()}  # noqa: S608
         for run_id in named:
-            root = _root(connection, run_id)
+            root = _find_root(connection, run_id)
             rows = connection.execute("SELECT lines FROM entries WHERE run_id = ? ORDER BY position", (root,)).fetchall()
-            entries = read_lines(self._database.cipher, root, rows)
+            entries = decode_lines(self._database.cipher, root, rows)
             if not entries or any(isinstance(entry, Finished) for entry in entries):
                 return True
         return False
 
-    def _without_database(self) -> Verified:
-        """Nothing is made by looking."""
+    def _verify_without_database(self) -> AuditVerification:
+        """Return the result for a missing database, which is not created."""
         anchors = [] if self._anchors is None else self._anchors.all()
         if not anchors:
-            return Verified(0, None, NO_DATABASE, "database")
+            return AuditVerification(0, None, NO_DATABASE, "database")
         last = max(anchors, key=lambda anchor: anchor.seq)
         reason = f"the database is gone, and record {last.seq} was there when run {last.run_id} ended"
-        return Verified(0, 1, reason, "database")
+        return AuditVerification(0, 1, reason, "database")
 
 
-def _nothing(connection: Connection) -> None:
-    """A job that is over when those before it are."""
+def _do_nothing(connection: Connection) -> None:
+    """A job that completes once the jobs before it have."""
 
 
-def _root(connection: Connection, run_id: str) -> str:
-    """The run that a person began; anchors are written at the end of its turns."""
+def _find_root(connection: Connection, run_id: str) -> str:
+    """Return the root run of a run; anchors are written at the end of its turns."""
     while row := connection.execute("SELECT parent FROM runs WHERE run_id = ? AND parent <> ''", (run_id,)).fetchone():
         run_id = row[0]
     return run_id
 
 
-def _columns(words: Words) -> str:
+def _columns(words: SqlDialect) -> str:
     return f"seq, previous, CAST(line AS {words.blob}), hash"
 
 
-def _where(sought: Sought, words: Words) -> tuple[str, list[object]]:
-    """What is sought, as SQL with the values for its marks."""
+def _to_sql(sought: AuditQuery, words: SqlDialect) -> tuple[str, list[object]]:
+    """Return the query as a SQL condition with the values of its placeholders."""
     glob, pattern = words.glob(words.said.format("tool_name"), sought.tool)
     picked: list[tuple[str, object]] = [
         ("seq < ?", sought.before),
@@ -282,22 +285,22 @@ def _where(sought: Sought, words: Words) -> tuple[str, list[object]]:
     return " AND ".join([clause for clause, _ in chosen]) or "1 = 1", [value for _, value in chosen]
 
 
-def _head(connection: Connection, lock: str = "") -> tuple[int, str]:
+def _read_head(connection: Connection, lock: str = "") -> tuple[int, str]:
     row = connection.execute(f"SELECT seq, hash FROM audit_head{lock}").fetchone()  # noqa: S608 - our own
     return (row[0], row[1]) if row else (0, GENESIS)
 
 
-def _links(connection: Connection, words: Words) -> Iterator[Link]:
-    """The whole chain, some of it at a time."""
+def _read_links(connection: Connection, words: SqlDialect) -> Iterator[AuditLink]:
+    """Yield the whole chain, in chunks."""
     query = f"SELECT {_columns(words)} FROM audit WHERE {{}} ORDER BY seq LIMIT {_PAGE}"  # noqa: S608 - our own
     rows = connection.execute(query.format("1 = 1")).fetchall()
     while rows:
-        yield from (Link(*row) for row in rows)
+        yield from (AuditLink(*row) for row in rows)
         rows = connection.execute(query.format("seq > ?"), (rows[-1][0],)).fetchall()
 
 
-class _Append:
-    """Records that are chained and go to the disk together."""
+class _AppendRecords:
+    """Records that are chained and committed together."""
 
     __slots__ = ("_lock", "lines")
 
@@ -306,10 +309,10 @@ class _Append:
         self._lock = lock
 
     def __call__(self, connection: Connection) -> tuple[int, str]:
-        seq, previous = _head(connection, self._lock)
+        seq, previous = _read_head(connection, self._lock)
         links: list[tuple[int, str, bytes, str]] = []
         for line in self.lines:
-            new = link(seq + 1, previous, line)
+            new = chain_record(seq + 1, previous, line)
             seq, previous = new.seq, new.hash
             links.append((new.seq, new.previous, new.line, new.hash))
         insert_rows(connection, "audit", links)

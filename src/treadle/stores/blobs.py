@@ -1,4 +1,4 @@
-"""Where the bytes of images, recordings and documents are kept, once each, by their hash: in memory, or in files.
+"""Content-addressed bytes of images, recordings and documents, stored once by their hash: in memory, or in files.
 
 Journals have the hashes. Nothing here knows what the bytes mean.
 """
@@ -13,21 +13,21 @@ from threading import Lock
 from treadle.core.errors import JournalDamaged, JournalError, MediaMissing
 
 FOLDER = "blobs"  # in a home
-MOST = 256 * 1024 * 1024  # bytes kept in memory
+MAX_MEMORY_BYTES = 256 * 1024 * 1024  # bytes kept in memory
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class MemoryBlobs:
-    """In this process only. Beyond `most` bytes, those that were used longest ago are dropped."""
+    """Blobs in this process only. Beyond `most` bytes, the least recently used are evicted."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_MEMORY_BYTES) -> None:
         self._most = most
         self._size = 0
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._lock = Lock()
 
     def put(self, data: bytes) -> str:
-        """Keep `data`; its hash."""
+        """Store `data` and return its hash."""
         name = sha256(data).hexdigest()
         with self._lock:
             if name not in self._kept:
@@ -39,7 +39,7 @@ class MemoryBlobs:
         return name
 
     def get(self, sha256: str) -> bytes:
-        """The bytes with this hash."""
+        """Return the bytes with this hash."""
         with self._lock:
             data = self._kept.get(sha256)
             if data is None:
@@ -52,13 +52,13 @@ class MemoryBlobs:
 
 
 class FileBlobs:
-    """In a folder: a file for each hash, readable by its owner only, that appears with all its bytes or not at all."""
+    """Blobs in a folder: one file per hash, readable by its owner only, which appears with all its bytes or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def put(self, data: bytes) -> str:
-        """Keep `data`, safe on disk when this returns; its hash."""
+        """Store `data` and return its hash. It is safe on disk when this returns."""
         name = sha256(data).hexdigest()
         path = self._path(name)
         try:
@@ -67,7 +67,7 @@ class FileBlobs:
             else:
                 os.utime(path)  # `delete` sees that somebody has used it since
             for folder in (path.parent, path.parent.parent, self.folder):  # any of them may be new, here or in another process
-                _sync(folder)
+                _sync_folder(folder)
         except OSError as error:
             raise JournalError(
                 f"{path} can't be written ({error.strerror}), so nothing was kept. Make room, or check the rights."
@@ -75,7 +75,7 @@ class FileBlobs:
         return name
 
     def get(self, sha256: str) -> bytes:
-        """The bytes with this hash."""
+        """Return the bytes with this hash."""
         if _HASH.fullmatch(sha256) is None:
             raise MediaMissing(f"{sha256[:80]!r} is no hash of an image, a recording or a document.")
         path = self._path(sha256)
@@ -92,7 +92,7 @@ class FileBlobs:
         return data
 
     def delete(self, sha256: str, used_at: float) -> bool:
-        """Delete the bytes with this hash, unless somebody has put them again after `used_at`; whether they are gone."""
+        """Delete the bytes with this hash, unless they were put again after `used_at`; return whether they are gone."""
         path = self._path(sha256)
         try:
             if path.stat().st_mtime > used_at:
@@ -125,7 +125,7 @@ def _hash_of(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -1,7 +1,7 @@
-"""What every database has in common: one thread that writes it, and the jobs that are handed to it.
+"""The base of every database: one writer thread, and the jobs that are submitted to it.
 
-Jobs are gathered for a moment and committed together: many runs share one commit, no commit ever blocks the event loop, and
-jobs are safe on disk in the order they were handed in. A job that somebody waits for isn't kept waiting.
+Jobs are buffered for a moment and committed together: many runs share one commit, no commit ever blocks the event loop, and
+jobs are safe on disk in the order they were submitted. A job that is awaited is handed to the writer at once.
 """
 
 import asyncio
@@ -19,59 +19,59 @@ from treadle.stores.encryption import Cipher
 
 Value = TypeVar("Value")
 
-GATHER = 0.01  # seconds in which jobs nobody waits for are gathered: a commit costs far more than what is in it
+BATCH_SECONDS = 0.01  # seconds in which jobs nobody waits for are gathered: a commit costs far more than what is in it
 
-MOST_ROWS = 64  # of one statement; so many different ones SQLite can keep ready
+MAX_ROWS = 64  # of one statement; so many different ones SQLite can keep ready
 
 
 class Cursor(Protocol):
-    """What a statement found, or how many rows it changed."""
+    """The result of a statement: its rows, or how many rows it changed."""
 
     @property
     def rowcount(self) -> int:
-        """How many rows were changed."""
+        """The number of changed rows."""
         ...
 
     def fetchone(self) -> Any:
-        """The next row; None where there is none."""
+        """Return the next row, or None."""
         ...
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         ...
 
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class Connection(Protocol):
-    """A connection as jobs see it, whichever database it leads to. Values stand where a statement has a `?`."""
+    """A database connection as jobs see it, for any database. Placeholders are written as `?`."""
 
     def execute(self, sql: str, parameters: Sequence[Any] = ..., /) -> Cursor:
-        """Carry a statement out."""
+        """Execute a statement."""
         ...
 
     def executemany(self, sql: str, parameters: Sequence[Sequence[Any]], /) -> Cursor:
-        """Carry a statement out for each of these."""
+        """Execute a statement once for each sequence of parameters."""
         ...
 
 
-class Words(Struct, frozen=True):
-    """What one database says otherwise than another.
+class SqlDialect(Struct, frozen=True):
+    """SQL that differs between SQLite and PostgreSQL.
 
-    begin     begins a transaction that writes
-    snapshot  begins one that only looks, at one moment
-    like      compares with a pattern, whether letters are large or small
-    glob      a column that is held against a glob, and what stands for the glob
-    said      a field of an audit record
-    blob      the type of bytes
-    now       seconds since 1970, by the database's own clock
-    day       the key of a day; `day_of` makes a date of it
-    beside    joins a small table to a large one
-    share     so that nobody changes a row before this is over
-    lock      so that nobody else has a row before this is over
-    skip      the same, for rows that nobody else has: the others aren't waited for
-    kept      a text that may have any character, as it is kept
-    has_table whether there is a table of that name
+    begin           begins a transaction that writes
+    snapshot        begins a read-only transaction that sees one state
+    like            compares with a pattern, ignoring case
+    glob            returns the condition that matches a column against a glob, and the parameter for it
+    json_field      selects a field of an audit record
+    blob            the type of binary data
+    now             seconds since 1970, by the database's own clock
+    day             the key of a day; `format_day` makes a date of it
+    join_hint       joins a small table to a large one
+    lock_shared     locks a row against changes until the transaction ends
+    lock_exclusive  locks a row against other transactions until this one ends
+    skip_locked     the same, skipping rows that another transaction has locked
+    text_codec      encodes a text that may have any character, for storage
+    has_table       selects whether a table of that name exists
     """
 
     begin: str
@@ -92,7 +92,7 @@ class Words(Struct, frozen=True):
 
 
 class Ticket(Generic[Value]):
-    """A job handed in. Await it for its outcome, or don't: it is carried out all the same, and in order."""
+    """Awaitable handle of a submitted job. The job runs, in order, whether this is awaited or not."""
 
     __slots__ = ("_database", "_done", "_error", "_value", "_waiters", "job", "loop")
 
@@ -106,7 +106,7 @@ class Ticket(Generic[Value]):
         self._waiters: list[asyncio.Future[None]] = []
 
     def carry_out(self, connection: Connection) -> None:
-        """Do the job; called by the writer, inside its transaction. Again, where the transaction had to be begun again."""
+        """Run the job; called by the writer inside its transaction, and again where the transaction had to be restarted."""
         self._error = None
         try:
             self._value = self.job(connection)
@@ -114,11 +114,11 @@ class Ticket(Generic[Value]):
             self._error = error
 
     def fail(self, error: Exception) -> None:
-        """The transaction failed, and this job with it."""
+        """Mark the job as failed, because its transaction did."""
         self._error = self._error or error
 
     def settle(self) -> None:
-        """Wake whoever waits; called in the ticket's own event loop."""
+        """Wake the waiters; called in the ticket's own event loop."""
         self._done = True
         for waiter in self._waiters:
             if not waiter.done():
@@ -135,8 +135,8 @@ class Ticket(Generic[Value]):
         return self._value  # type: ignore[return-value]  # set by carry_out where there is no error
 
 
-class Gathering:
-    """Jobs of one event loop that the writer doesn't have yet. One that has a key can still be added to."""
+class JobBuffer:
+    """Jobs of one event loop that the writer doesn't have yet. A job with a key can still be extended."""
 
     __slots__ = ("by_key", "tickets")
 
@@ -146,17 +146,17 @@ class Gathering:
 
 
 class Database(ABC):
-    """A database and its writer. Opened at its first use; `close` waits for what was handed in.
+    """A database and its writer thread. Opened at its first use; `close` waits for submitted jobs.
 
-    By its `cipher` the stores encrypt what holds a secret.
+    The stores encrypt secrets with its `cipher`.
     """
 
-    words: Words
+    words: SqlDialect
     rests_after: float | None = None  # seconds without a job after which the writer lets go of its connection
 
     def __init__(self, cipher: Cipher) -> None:
         self.cipher = cipher
-        self._gathered: dict[asyncio.AbstractEventLoop, Gathering] = {}
+        self._gathered: dict[asyncio.AbstractEventLoop, JobBuffer] = {}
         self._jobs: SimpleQueue[list[Ticket[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -164,42 +164,42 @@ class Database(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What a person calls it; there is no secret in it."""
+        """The name for display; it contains no secret."""
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there can be something in it. Where there can't, looking is to make nothing."""
+        """Return whether the database may contain data. Where it can't, reading must not create it."""
 
     @abstractmethod
     def apart(self) -> AbstractContextManager[Connection]:
-        """A connection besides the writer's, for work that takes long; for the thread that asks. Its transactions are its own."""
+        """Open a connection besides the writer's, for long work in the calling thread. It has its own transactions."""
 
     @abstractmethod
     def purge(self) -> bool:
-        """Overwrite what was deleted, where that is ours to do; False where somebody who reads keeps a part of it for now.
+        """Overwrite deleted data, where that is up to us; return False where a reader still holds a part of it.
 
-        Takes long; for a thread of its own.
+        Takes long: run it in a thread of its own.
         """
 
     @abstractmethod
     def _commit(self, batch: "Sequence[Ticket[Any]]") -> None:
-        """Carry all jobs of a batch out and commit them, or raise. Only the writer calls it."""
+        """Run all jobs of a batch and commit them, or raise. Only the writer calls it."""
 
     @abstractmethod
-    def _translated(self, error: Exception) -> Exception:
-        """An error of the database's, as a person should read it."""
+    def _translate_error(self, error: Exception) -> Exception:
+        """Return an error of the database with a message for the user."""
 
     @abstractmethod
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         """Close the writer's connection. Only the writer calls it."""
 
     def submit(self, job: Callable[[Connection], Value], key: str = "") -> Ticket[Value]:
-        """Hand in a job. By its `key`, `gathered` finds it for as long as it can be added to."""
+        """Submit a job. `find_pending` returns it by its `key` for as long as it can be extended."""
         loop = asyncio.get_running_loop()
         gathering = self._gathered.get(loop)
         if gathering is None:
-            gathering = self._gathered[loop] = Gathering()
-            loop.call_later(GATHER, self.hurry, loop)
+            gathering = self._gathered[loop] = JobBuffer()
+            loop.call_later(BATCH_SECONDS, self.hurry, loop)
         ticket = Ticket(job, self, loop)
         gathering.tickets.append(ticket)
         if key:
@@ -207,26 +207,26 @@ class Database(ABC):
         return ticket
 
     def gathered(self, key: str) -> Ticket[Any] | None:
-        """The job by this key, if the writer doesn't have it yet."""
+        """Return the job with this key, if the writer doesn't have it yet."""
         gathering = self._gathered.get(asyncio.get_running_loop())
         return None if gathering is None else gathering.by_key.get(key)
 
     def hurry(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give the writer what a loop has gathered, and what loops have left behind that are gone by now."""
+        """Hand the buffered jobs of a loop to the writer, and those of loops that are closed by now."""
         for other in list(self._gathered):
             if other is loop or other.is_closed():
-                self._hand_over(other)
+                self._flush_loop(other)
 
-    def _hand_over(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _flush_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         gathering = self._gathered.pop(loop, None)
         if gathering is not None:
             self._start()
             self._jobs.put(gathering.tickets)
 
     def close(self) -> None:
-        """Finish what was handed in and let go of the database."""
+        """Finish the submitted jobs and close the database."""
         for loop in list(self._gathered):
-            self._hand_over(loop)
+            self._flush_loop(loop)
         with self._starting:
             if self._thread is not None:
                 self._jobs.put(None)
@@ -238,11 +238,11 @@ class Database(ABC):
             return
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._write, name="treadle-database", daemon=True)
+                self._thread = threading.Thread(target=self._run_writer, name="treadle-database", daemon=True)
                 self._thread.start()
 
-    def _write(self) -> None:
-        """The writer's whole life: take what has queued up, commit it together, wake whoever waits."""
+    def _run_writer(self) -> None:
+        """Run the writer thread: take the queued jobs, commit them together, wake the waiters."""
         more = True
         while more:
             batch, more = self._next_batch()
@@ -250,16 +250,16 @@ class Database(ABC):
                 if batch:
                     self._commit(batch)
             except Exception as error:  # noqa: BLE001 - whatever the database or the disk says, the waiting runs must hear it
-                told = self._translated(error)
+                told = self._translate_error(error)
                 for ticket in batch:
                     ticket.fail(told)
-            _settle(batch)
-        self._let_go()
+            _notify_loops(batch)
+        self._disconnect()
 
     def _next_batch(self) -> "tuple[list[Ticket[Any]], bool]":
-        """All jobs there are, once there are any; False says that it was the last batch."""
+        """Wait for jobs and return all there are; False says that it was the last batch."""
         batch: list[Ticket[Any]] = []
-        jobs = self._first_jobs()
+        jobs = self._wait_for_jobs()
         while jobs is not None:
             batch += jobs
             try:
@@ -268,39 +268,39 @@ class Database(ABC):
                 return batch, True
         return batch, False
 
-    def _first_jobs(self) -> "list[Ticket[Any]] | None":
+    def _wait_for_jobs(self) -> "list[Ticket[Any]] | None":
         try:
             return self._jobs.get(timeout=self.rests_after)
         except Empty:
-            self._let_go()
+            self._disconnect()
             return self._jobs.get()
 
 
-def text_of(kept: str | bytes) -> str:
-    """A text that was kept by `Words.kept`."""
+def decode_stored_text(kept: str | bytes) -> str:
+    """Decode a text that `SqlDialect.text_codec` encoded."""
     return kept if isinstance(kept, str) else kept.decode()
 
 
 def insert_rows(connection: Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows with as few statements as can be: each one hands the interpreter to the event loop and waits to get it back."""
-    for start in range(0, len(rows), MOST_ROWS):
-        some = rows[start : start + MOST_ROWS]
+    """Insert rows with as few statements as possible: each one releases the GIL to the event loop and waits to get it back."""
+    for start in range(0, len(rows), MAX_ROWS):
+        some = rows[start : start + MAX_ROWS]
         marks = ",".join([f"({','.join('?' * len(some[0]))})"] * len(some))
         connection.execute(f"INSERT INTO {table} VALUES {marks}", [value for row in some for value in row])  # noqa: S608 - our own names
 
 
-def _settle(batch: Sequence[Ticket[Any]]) -> None:
-    """Tell each event loop once about all its tickets. A loop that is gone has nobody waiting."""
+def _notify_loops(batch: Sequence[Ticket[Any]]) -> None:
+    """Notify each event loop once about all its tickets. A closed loop has no waiters."""
     by_loop: dict[asyncio.AbstractEventLoop, list[Ticket[Any]]] = {}
     for ticket in batch:
         by_loop.setdefault(ticket.loop, []).append(ticket)
     for loop, tickets in by_loop.items():
         try:
-            loop.call_soon_threadsafe(_settle_all, tickets)
+            loop.call_soon_threadsafe(_resolve_all, tickets)
         except RuntimeError:
             continue
 
 
-def _settle_all(tickets: Sequence[Ticket[Any]]) -> None:
+def _resolve_all(tickets: Sequence[Ticket[Any]]) -> None:
     for ticket in tickets:
         ticket.settle()

@@ -1,7 +1,7 @@
-"""Encrypts what holds a secret before it is written, and reads it again: AES-256-GCM under the home's key (`journal_key`).
+"""Encrypts lines that contain a secret, and decrypts them: AES-256-GCM under the home's key (`journal_key`).
 
-Each line is bound to what it is about, so that it can't be moved to another run. Lines without a secret stay as they are, and a
-home without one has no key. The library is imported with the first secret.
+Each line is bound to its run, so that it can't be moved to another one. Lines without a secret stay as they are, and a home
+without one has no key. The library is imported with the first secret.
 """
 
 from base64 import b64encode
@@ -14,9 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from treadle.core.errors import JournalDamaged, WrongKey
-from treadle.guard.held import holds_secret
+from treadle.guard.journal_secrets import holds_secret
 from treadle.guard.redaction import Redactor
-from treadle.stores.journal_key import NAME, VARIABLE, JournalKey, kept_key, made_key, settled_key
+from treadle.stores.journal_key import NAME, VARIABLE, JournalKey, load_environment_key, load_key_file, load_or_create_key
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -26,15 +26,15 @@ NONCE = 12  # bytes
 PLAIN = Redactor()
 
 
-class _Line(Struct, frozen=True):
-    """What stands for a line: which key, and Base64 of the nonce and the encrypted bytes."""
+class _EncryptedLine(Struct, frozen=True):
+    """The stored form of an encrypted line: the key's id, and Base64 of the nonce and the ciphertext."""
 
     key: str
     box: str
 
 
 class Cipher:
-    """The keys of one home: for what is written TREADLE_KEY, else the file in `folder`; for what is read, either."""
+    """The keys of one home. Encrypts with TREADLE_KEY, else with the key file in `folder`; decrypts with either."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -42,28 +42,28 @@ class Cipher:
         self._writes = ""  # the id of the key for what is written
 
     def safe(self, line: bytes, about: str, redactor: Redactor = PLAIN) -> bytes:
-        """A line of JSON as it may be written: encrypted, where it holds a secret."""
+        """Return a line of JSON as it may be stored: encrypted if it contains a secret."""
         return self.encrypted(line, about) if holds_secret(line, redactor) else line
 
     def encrypted(self, line: bytes, about: str) -> bytes:
-        """A line that only whoever has the key can read."""
+        """Encrypt a line."""
         if not self._writes:
-            self._writes = self._add(self._own_key())
+            self._writes = self._add_key(self._load_own_key())
         nonce = urandom(NONCE)
         box = b64encode(nonce + self._ready[self._writes].encrypt(nonce, line, about.encode(errors="surrogatepass")))
         return b'%b"key":"%b","box":"%b"}' % (BEGIN, self._writes.encode(), box)
 
     def read(self, line: bytes, about: str) -> bytes:
-        """A line as it was before it was written."""
-        return self._decrypted(line, about) if line.startswith(BEGIN) else line
+        """Return a stored line as it was before it was written."""
+        return self._decrypt_line(line, about) if line.startswith(BEGIN) else line
 
-    def _decrypted(self, line: bytes, about: str) -> bytes:
+    def _decrypt_line(self, line: bytes, about: str) -> bytes:
         try:
-            found = msgspec.json.decode(line, type=_Line)
+            found = msgspec.json.decode(line, type=_EncryptedLine)
             box = a2b_base64(found.box)
         except (msgspec.DecodeError, UnicodeDecodeError, Error, ValueError) as error:
             raise JournalDamaged(f"An encrypted line about {about} can't be read: {error}.") from error
-        opener = self._opener(found.key, about)
+        opener = self._load_cipher(found.key, about)
         from cryptography.exceptions import InvalidTag
 
         try:
@@ -71,26 +71,26 @@ class Cipher:
         except (InvalidTag, ValueError) as error:
             raise JournalDamaged(f"An encrypted line about {about} isn't what was written; restore a backup.") from error
 
-    def _opener(self, key_id: str, about: str) -> "AESGCM":
+    def _load_cipher(self, key_id: str, about: str) -> "AESGCM":
         if key_id not in self._ready:
-            for key in (settled_key(), None if self._folder is None else kept_key(self._folder)):
+            for key in (load_environment_key(), None if self._folder is None else load_key_file(self._folder)):
                 if key is not None:
-                    self._add(key)
+                    self._add_key(key)
         if key_id not in self._ready:
             where = VARIABLE if self._folder is None else f"{VARIABLE}, or as {NAME} into {self._folder}"
             says = f"What is kept about {about} was encrypted with another key ({key_id}), of another machine perhaps."
             raise WrongKey(f"{says} Put that key into {where}.")
         return self._ready[key_id]
 
-    def _own_key(self) -> JournalKey:
-        settled = settled_key()
+    def _load_own_key(self) -> JournalKey:
+        settled = load_environment_key()
         if settled is not None:
             return settled
         if self._folder is None:
             raise WrongKey(f"A secret is to be kept, and there is no folder for its key; set {VARIABLE}.")
-        return made_key(self._folder)
+        return load_or_create_key(self._folder)
 
-    def _add(self, key: JournalKey) -> str:
+    def _add_key(self, key: JournalKey) -> str:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         self._ready[key.id] = AESGCM(key.secret)

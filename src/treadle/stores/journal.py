@@ -1,4 +1,4 @@
-"""Where entries are kept: in memory, or in a database. Both refuse to write where somebody else has written."""
+"""Journals: entries in memory, or in a database. Both refuse a write where another process has written since."""
 
 import re
 from collections.abc import Awaitable, Generator, Iterable, Iterator, Sequence
@@ -11,11 +11,11 @@ from treadle.core.errors import RunNotFound, RunTaken
 from treadle.guard.redaction import Redactor
 from treadle.stores.database import Connection, Database
 from treadle.stores.encryption import PLAIN, Cipher
-from treadle.stores.leases import Lease, is_newest
+from treadle.stores.leases import Lease, holds_lease
 
 
 class RunInfo(Struct, frozen=True):
-    """A run as lists show it. `status` is "open" while its turn isn't over, else how it stopped."""
+    """A run as it appears in lists. `status` is "open" while its turn isn't over, else how it stopped."""
 
     run_id: str
     parent: str = ""
@@ -29,10 +29,10 @@ class RunInfo(Struct, frozen=True):
     entries: int = 0
 
 
-class Wanted(Struct, frozen=True):
-    """Which runs a list is of: those of a status, of an agent, with these words in their titles, after a place in the list.
+class JournalQuery(Struct, frozen=True):
+    """Filter for a list of runs: by status, by agent, by words in the title, and from a cursor on.
 
-    `before` is where another list ended, as `place_of` says it.
+    `before` is where the previous page ended, as `cursor_of` returns it.
     """
 
     search: str = ""
@@ -42,8 +42,8 @@ class Wanted(Struct, frozen=True):
     limit: int = 50
 
 
-def place_of(run: RunInfo) -> tuple[float, str]:
-    """Where a run stands in lists: they go by time, then by id, the newest first."""
+def cursor_of(run: RunInfo) -> tuple[float, str]:
+    """Return the list cursor of a run: lists are sorted by time, then by id, newest first."""
     return run.updated_at, run.run_id
 
 
@@ -65,20 +65,20 @@ _LOOK = 2_000  # characters in which the secrets of a title are looked for
 _MOST_WORDS = 20  # of a search; SQLite takes no query of any size
 
 
-def _taken(run_id: str) -> RunTaken:
+def _taken_error(run_id: str) -> RunTaken:
     return RunTaken(f"Somebody else has written to run {run_id} in the meantime; read it again before you go on.")
 
 
-def _lost(lease: Lease) -> RunTaken:
+def _lost_lease_error(lease: Lease) -> RunTaken:
     return RunTaken(f"Another worker carries run {lease.run_id} on by now, since {lease.holder} was silent; nothing was written.")
 
 
-def _missing(run_id: str) -> RunNotFound:
+def _not_found_error(run_id: str) -> RunNotFound:
     return RunNotFound(f"There is no run {run_id} here. `treadle runs` lists them.")
 
 
-class _Done:
-    """Awaitable, and over already, well or not."""
+class _Completed:
+    """An awaitable that has already completed, with or without an error."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self._error = error
@@ -89,134 +89,136 @@ class _Done:
         yield from ()
 
 
-DONE = _Done()  # for stores that have nothing to wait for
+DONE = _Completed()  # for stores that have nothing to wait for
 
 
 class MemoryJournal:
-    """Entries in this process only."""
+    """A journal in this process only."""
 
     def __init__(self) -> None:
         self._runs: dict[str, list[Entry]] = {}
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-        """Keep entries at `position`."""
+        """Store entries at `position`."""
         kept = self._runs.setdefault(run_id, [])
         if len(kept) != position:
-            return _Done(_taken(run_id))
+            return _Completed(_taken_error(run_id))
         kept.extend(entries)
         return DONE
 
     async def read(self, run_id: str) -> list[Entry]:
-        """All entries of a run."""
+        """Return all entries of a run."""
         if run_id not in self._runs:
-            raise _missing(run_id)
+            raise _not_found_error(run_id)
         return list(self._runs[run_id])
 
     async def children(self, run_id: str) -> list[str]:
-        """The runs that were opened inside of this one, however deep."""
+        """Return the ids of the runs nested in this one, at any depth."""
         opened = [(other, entries[0]) for other, entries in self._runs.items()]
         found = [other for other, first in opened if run_id and isinstance(first, Opened) and first.parent == run_id]
         return [inner for child in found for inner in (child, *await self.children(child))]
 
     def has(self, run_id: str) -> bool:
-        """Whether there is such a run."""
+        """Return whether there is such a run."""
         return run_id in self._runs
 
     async def forget(self, run_id: str) -> None:
-        """Drop a run and the runs inside of it."""
+        """Drop a run and its nested runs."""
         for other in (run_id, *await self.children(run_id)):
             self._runs.pop(other, None)
 
 
 class DatabaseJournal:
-    """Entries in a database: a line each, the lines that were written together in one row. Those with a secret are encrypted."""
+    """A journal in a database: one line per entry; lines written together share a row. Lines with a secret are encrypted."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     @property
     def database(self) -> Database:
-        """Where the entries are."""
+        """The database of the entries."""
         return self._database
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-        """Write entries at `position`: together with those before them, if the writer doesn't have those yet."""
+        """Write entries at `position`; together with the ones before them, if those haven't been handed to the writer yet."""
         return self.append_hiding(run_id, position, entries, PLAIN)
 
     def append_hiding(self, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor) -> Awaitable[None]:
-        """Write entries as `append` does, where a run has a redactor of its own: what it finds is a secret too."""
+        """Write entries as `append` does, for a run with its own redactor: what that finds is a secret too."""
         return self._append(run_id, position, entries, None, redactor)
 
     def append_under(
         self, lease: Lease, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor = PLAIN
     ) -> Awaitable[None]:
-        """Write entries, unless somebody else has taken the lease; `RunTaken` then, and nothing is written."""
+        """Write entries under a lease. Raises `RunTaken`, and writes nothing, if another worker has taken the lease."""
         return self._append(run_id, position, entries, lease, redactor)
 
     async def check(self, lease: Lease) -> None:
-        """Make sure that nobody else has taken a lease; `RunTaken` where somebody has."""
-        if not await self._database.submit(lambda connection: is_newest(connection, lease, "")):
-            raise _lost(lease)
+        """Raise `RunTaken` if another worker has taken the lease."""
+        if not await self._database.submit(lambda connection: holds_lease(connection, lease, "")):
+            raise _lost_lease_error(lease)
 
     def _append(
         self, run_id: str, position: int, entries: Sequence[Entry], lease: Lease | None, redactor: Redactor
     ) -> Awaitable[None]:
         lines = [encode(entry) for entry in entries]
         ticket = self._database.gathered(run_id)
-        if ticket is not None and isinstance(ticket.job, _Write) and ticket.job.goes_on(position, lease, redactor):
+        if ticket is not None and isinstance(ticket.job, _EntryWrite) and ticket.job.goes_on(position, lease, redactor):
             ticket.job.add(lines, entries)
             return ticket
-        hiding = _Hiding(self._database.cipher, redactor)
-        return self._database.submit(_Write(run_id, position, lines, entries, lease, self._database.words.share, hiding), run_id)
+        hiding = _SecretPolicy(self._database.cipher, redactor)
+        return self._database.submit(
+            _EntryWrite(run_id, position, lines, entries, lease, self._database.words.share, hiding), run_id
+        )
 
     async def read(self, run_id: str) -> list[Entry]:
-        """All entries of a run."""
+        """Return all entries of a run."""
         query = "SELECT lines FROM entries WHERE run_id = ? ORDER BY position"
         writes = await self._database.submit(lambda connection: connection.execute(query, (run_id,)).fetchall())
         if not writes:
-            raise _missing(run_id)
-        return read_lines(self._database.cipher, run_id, writes)
+            raise _not_found_error(run_id)
+        return decode_lines(self._database.cipher, run_id, writes)
 
     async def children(self, run_id: str) -> list[str]:
-        """The runs that were opened inside of this one, however deep."""
+        """Return the ids of the runs nested in this one, at any depth."""
         return await self._database.submit(lambda connection: children_of(connection, run_id))
 
     async def runs(self, limit: int = 50, status: str = "") -> list[RunInfo]:
-        """The runs a person started, newest first."""
+        """Return the root runs, newest first."""
         query = f"{_INFO} WHERE parent = '' AND (? = '' OR status = ?) ORDER BY updated_at DESC LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (status, status, limit)).fetchall())
         return [RunInfo(*row) for row in rows]
 
     async def ended_before(self, moment: float) -> list[RunInfo]:
-        """The runs a person started whose turn was over before a moment, and that don't wait for anybody; the oldest first."""
+        """Return the root runs whose turn ended before a time and that don't wait for approval, oldest first."""
         query = f"{_INFO} WHERE parent = '' AND status NOT IN ('open', 'waiting') AND updated_at < ? ORDER BY updated_at"
         rows = await self._database.submit(lambda connection: connection.execute(query, (moment,)).fetchall())
         return [RunInfo(*row) for row in rows]
 
-    async def listed(self, wanted: Wanted) -> list[RunInfo]:
-        """The runs a person started that are wanted, newest first. Where nothing was ever written, looking makes nothing."""
+    async def listed(self, wanted: JournalQuery) -> list[RunInfo]:
+        """Return the root runs that match a query, newest first. Creates nothing where nothing was ever written."""
         if not self._database.exists():
             return []
-        where, values = _where(wanted, self._database.words.like)
+        where, values = _to_sql(wanted, self._database.words.like)
         query = f"{_INFO} WHERE {where} ORDER BY updated_at DESC, run_id DESC LIMIT ?"
         rows = await self._database.submit(lambda connection: connection.execute(query, (*values, wanted.limit)).fetchall())
         return [RunInfo(*row) for row in rows]
 
     async def info(self, run_id: str) -> RunInfo:
-        """One run, as lists show it."""
+        """Return the list entry of one run."""
         rows = await self._database.submit(lambda connection: connection.execute(f"{_INFO} WHERE run_id = ?", (run_id,)).fetchall())
         if not rows:
-            raise _missing(run_id)
+            raise _not_found_error(run_id)
         return RunInfo(*rows[0])
 
 
 def children_of(connection: Connection, run_id: str) -> list[str]:
-    """The runs that were opened inside of a run, however deep."""
+    """Return the ids of the runs nested in a run, at any depth."""
     return [row[0] for row in connection.execute(_CHILDREN, (run_id,)).fetchall()]
 
 
-def _where(wanted: Wanted, like: str) -> tuple[str, list[object]]:
-    """What is wanted, as SQL with the values for its marks. Of words that are searched for, each has to be there."""
+def _to_sql(wanted: JournalQuery, like: str) -> tuple[str, list[object]]:
+    """Return the query as a SQL condition with the values of its placeholders. All words of a search have to match."""
     clauses: list[str] = ["parent = ''"]
     values: list[object] = []
     for words, value in (("status = ?", wanted.status), ("agent = ?", wanted.agent)):
@@ -233,25 +235,25 @@ def _where(wanted: Wanted, like: str) -> tuple[str, list[object]]:
     return " AND ".join(clauses), values
 
 
-def read_lines(cipher: Cipher, run_id: str, rows: Iterable[tuple[bytes]]) -> list[Entry]:
-    """The entries of a run, from the lines in these rows."""
-    return [decode(line) for line in plain_lines(cipher, run_id, rows)]
+def decode_lines(cipher: Cipher, run_id: str, rows: Iterable[tuple[bytes]]) -> list[Entry]:
+    """Decode the entries of a run from its rows."""
+    return [decode(line) for line in decrypt_lines(cipher, run_id, rows)]
 
 
-def plain_lines(cipher: Cipher, run_id: str, rows: Iterable[tuple[bytes]]) -> Iterator[bytes]:
-    """The lines in these rows of a run, decrypted."""
+def decrypt_lines(cipher: Cipher, run_id: str, rows: Iterable[tuple[bytes]]) -> Iterator[bytes]:
+    """Yield the decrypted lines in a run's rows."""
     return (cipher.read(line, run_id) for (lines,) in rows for line in lines.split(b"\n"))
 
 
-class _Hiding(Struct, frozen=True):
-    """What keeps secrets out of a database: by what they are found, and by what they are encrypted."""
+class _SecretPolicy(Struct, frozen=True):
+    """How secrets are kept out of a database: what finds them, and what encrypts them."""
 
     cipher: Cipher
     redactor: Redactor = PLAIN
 
 
-class _Write:
-    """Entries of one run that go to the disk together; under a lease, where there is one."""
+class _EntryWrite:
+    """Entries of one run that are committed together; under a lease, where there is one."""
 
     __slots__ = ("_entries", "_hiding", "_lease", "_lines", "_position", "_run_id", "_share")
 
@@ -263,7 +265,7 @@ class _Write:
         entries: Sequence[Entry],
         lease: Lease | None,
         share: str,
-        hiding: _Hiding,
+        hiding: _SecretPolicy,
     ) -> None:
         self._run_id = run_id
         self._position = position
@@ -274,17 +276,17 @@ class _Write:
         self._hiding = hiding
 
     def goes_on(self, position: int, lease: Lease | None, redactor: Redactor) -> bool:
-        """Whether an entry at `position` comes next, under the same lease, and with the same secrets."""
+        """Return whether an entry at `position` comes next, under the same lease and with the same redactor."""
         return position == self._position + len(self._entries) and lease == self._lease and redactor is self._hiding.redactor
 
     def add(self, lines: Sequence[bytes], entries: Sequence[Entry]) -> None:
-        """Further entries, right after these."""
+        """Add further entries right after these."""
         self._lines.extend(lines)
         self._entries.extend(entries)
 
     def __call__(self, connection: Connection) -> None:
-        if self._lease is not None and not is_newest(connection, self._lease, self._share):
-            raise _lost(self._lease)
+        if self._lease is not None and not holds_lease(connection, self._lease, self._share):
+            raise _lost_lease_error(self._lease)
         _insert(connection, self._run_id, self._position, self._lines, self._entries, self._hiding)
 
 
@@ -295,35 +297,43 @@ _INSERT = (
 
 
 def _insert(
-    connection: Connection, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry], hiding: _Hiding
+    connection: Connection, run_id: str, position: int, lines: Sequence[bytes], entries: Sequence[Entry], hiding: _SecretPolicy
 ) -> None:
-    """Write the lines, unless the run isn't where its writer thinks it is; that is also what fences a second writer off."""
+    """Write the lines, unless the run isn't at the writer's position; this is also what fences off a second writer."""
     safe = [hiding.cipher.safe(line, run_id, hiding.redactor) for line in lines]
     row = (run_id, position, position + len(lines), b"\n".join(safe))
     if connection.execute(_INSERT, (*row, run_id, position)).rowcount != 1:
-        raise _taken(run_id)
+        raise _taken_error(run_id)
     if position == 0:
         _insert_run(connection, run_id, entries, hiding.redactor)
-    elif status := _status(entries):
+    elif status := _derive_status(entries):
         connection.execute(
             "UPDATE runs SET status = ?, updated_at = ?, title = coalesce(nullif(title, ''), ?) WHERE run_id = ?",
-            (status, entries[-1].at, _title(entries, hiding.redactor), run_id),
+            (status, entries[-1].at, _derive_title(entries, hiding.redactor), run_id),
         )
 
 
 def open_run(connection: Connection, run_id: str, entries: Sequence[Entry], cipher: Cipher) -> None:
-    """A new run, inside of somebody's transaction; `RunTaken` where there is one by that id."""
-    _insert(connection, run_id, 0, [encode(entry) for entry in entries], entries, _Hiding(cipher))
+    """Create a run inside an open transaction. Raises `RunTaken` if the id exists."""
+    _insert(connection, run_id, 0, [encode(entry) for entry in entries], entries, _SecretPolicy(cipher))
 
 
 def _insert_run(connection: Connection, run_id: str, entries: Sequence[Entry], redactor: Redactor) -> None:
     opened = next((entry for entry in entries if isinstance(entry, Opened)), Opened())
-    about = (run_id, opened.parent, opened.agent, opened.model, opened.user, _title(entries, redactor), _status(entries) or "open")
+    about = (
+        run_id,
+        opened.parent,
+        opened.agent,
+        opened.model,
+        opened.user,
+        _derive_title(entries, redactor),
+        _derive_status(entries) or "open",
+    )
     connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*about, entries[0].at, entries[-1].at))
 
 
-def _status(entries: Sequence[Entry]) -> str | None:
-    """The status these entries leave a run in; None where they say nothing about it."""
+def _derive_status(entries: Sequence[Entry]) -> str | None:
+    """Return the status these entries leave a run in; None where they don't change it."""
     status = None
     for entry in entries:
         if isinstance(entry, Finished):
@@ -333,7 +343,7 @@ def _status(entries: Sequence[Entry]) -> str | None:
     return status
 
 
-def _title(entries: Sequence[Entry], redactor: Redactor) -> str:
-    """The first words a person said, without secrets: also one that ends beyond them."""
+def _derive_title(entries: Sequence[Entry], redactor: Redactor) -> str:
+    """Return the beginning of the first user message, with secrets redacted, also one that ends beyond it."""
     said = next((entry.text for entry in entries if isinstance(entry, Said)), "")
     return redactor.text(" ".join(said.split())[:_LOOK])[:_LONGEST]

@@ -1,6 +1,6 @@
-"""The key that secrets in a home are encrypted under: 32 random bytes as Base64, in TREADLE_KEY or in a file of the home.
+"""The encryption key of a home's secrets: 32 random bytes as Base64, in TREADLE_KEY or in a file of the home.
 
-The file is made when the first secret is written, whole or not at all, readable by its owner only. Encrypting is `encryption`.
+The file is created when the first secret is written, atomically, readable by its owner only. Encryption is in `encryption`.
 """
 
 import os
@@ -16,11 +16,11 @@ from treadle.core.errors import JournalError, SettingsError
 NAME = "journal.key"
 VARIABLE = "TREADLE_KEY"
 SIZE = 32  # bytes
-HOW = f"python -c 'import base64, os; print(base64.b64encode(os.urandom({SIZE})).decode())'"
+GENERATE_COMMAND = f"python -c 'import base64, os; print(base64.b64encode(os.urandom({SIZE})).decode())'"
 
 
 class JournalKey(Struct, frozen=True):
-    """A key, and what tells it from others without giving it away."""
+    """A key, and an id that distinguishes it from others without revealing it."""
 
     id: str
     secret: bytes
@@ -29,22 +29,22 @@ class JournalKey(Struct, frozen=True):
         return f"JournalKey({self.id})"
 
 
-def settled_key() -> JournalKey | None:
-    """The key in the environment."""
+def load_environment_key() -> JournalKey | None:
+    """Return the key in the environment."""
     text = os.environ.get(VARIABLE)
     if not text:
         return None
-    key = _read(text)
+    key = _parse_key(text)
     if key is None:
-        raise SettingsError(f"{VARIABLE} is no key: it has to be {SIZE} random bytes as Base64. This makes one: {HOW}")
+        raise SettingsError(f"{VARIABLE} is no key: it has to be {SIZE} random bytes as Base64. This makes one: {GENERATE_COMMAND}")
     return key
 
 
-def kept_key(folder: Path) -> JournalKey | None:
-    """The key in the file of a home; None where there is no file."""
+def load_key_file(folder: Path) -> JournalKey | None:
+    """Return the key in a home's key file; None where there is no file."""
     path = folder / NAME
     try:
-        key = _read(path.read_text("ascii", errors="replace"))
+        key = _parse_key(path.read_text("ascii", errors="replace"))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -54,23 +54,23 @@ def kept_key(folder: Path) -> JournalKey | None:
     return key
 
 
-def made_key(folder: Path) -> JournalKey:
-    """The key in the file of a home, which is made where there is none; whoever else makes it, all get the same."""
-    found = kept_key(folder)
+def load_or_create_key(folder: Path) -> JournalKey:
+    """Return the key in a home's key file, creating it if needed; concurrent processes all get the same key."""
+    found = load_key_file(folder)
     if found is None:
         try:
-            _make(folder)
+            _create_key_file(folder)
         except OSError as error:
             raise JournalError(
                 f"{folder / NAME} can't be written ({error.strerror}), so a secret can't be kept. Make room, or set {VARIABLE}."
             ) from error
-        found = kept_key(folder)
+        found = load_key_file(folder)
         assert found is not None  # somebody made it
     return found
 
 
-def _make(folder: Path) -> None:
-    """The file appears with all its bytes, and only if there is none."""
+def _create_key_file(folder: Path) -> None:
+    """Create the file with all its bytes, and only if there is none."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = folder / f"{NAME}.{os.urandom(4).hex()}.part"
     try:
@@ -78,12 +78,12 @@ def _make(folder: Path) -> None:
             file.write(b64encode(os.urandom(SIZE)) + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        _place(fresh, folder)
+        _publish_key_file(fresh, folder)
     finally:
         fresh.unlink(missing_ok=True)
 
 
-def _place(fresh: Path, folder: Path) -> None:
+def _publish_key_file(fresh: Path, folder: Path) -> None:
     try:
         os.link(fresh, folder / NAME)
     except FileExistsError:
@@ -95,7 +95,7 @@ def _place(fresh: Path, folder: Path) -> None:
         os.close(opened)
 
 
-def _read(text: str) -> JournalKey | None:
+def _parse_key(text: str) -> JournalKey | None:
     try:
         secret = a2b_base64(text.strip(), strict_mode=True)
     except (Error, ValueError):

@@ -1,7 +1,8 @@
-"""Who carries a run on: a lease on it, for a while, with a token that grows whenever somebody new takes it.
+"""Leases on runs: which worker executes a run, for a limited time, with a fencing token that grows with each new holder.
 
-Time is the database's own, so that workers needn't agree on one. Whoever was silent for longer than a lease can lose it without
-noticing; what it writes then is refused by its token, which isn't the newest any more (`DatabaseJournal.append_under`).
+Time is the database's own, so that workers needn't agree on one. A worker that was silent for longer than its lease can lose
+it without noticing; its later writes are refused, because its token isn't the newest any more
+(`DatabaseJournal.append_with_lease`).
 """
 
 from collections.abc import Awaitable, Generator, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Lease(Struct, frozen=True):
-    """A run that `holder` carries on, for so many seconds after it was taken or last renewed."""
+    """A lease of `holder` on a run, for so many seconds after it was acquired or last renewed."""
 
     run_id: str
     holder: str
@@ -42,7 +43,7 @@ class Leases:
         self._expired = f"SELECT run_id FROM leases WHERE holder <> '' AND until <= {now} ORDER BY until, run_id"  # noqa: S608
 
     async def take(self, run_id: str, holder: str, seconds: float) -> Lease | None:
-        """A lease on a run; None where somebody has one, be it the same holder."""
+        """Acquire a lease on a run; return None where one is held, even by the same holder."""
 
         def taken(connection: Connection) -> int | None:
             if connection.execute(self._take, (run_id, holder, seconds)).rowcount != 1:
@@ -53,22 +54,22 @@ class Leases:
         return None if token is None else Lease(run_id, holder, token, seconds)
 
     async def renew(self, lease: Lease) -> bool:
-        """Have it for as long again, from now; False where it was given up or somebody else has taken it."""
+        """Extend the lease by its full duration from now; return False where it was released or taken over."""
         values = (lease.seconds, lease.run_id, lease.token)
         return await self._database.submit(lambda connection: connection.execute(self._renew, values).rowcount) == 1
 
     async def give_up(self, lease: Lease) -> None:
-        """Let others have the run at once. Where it isn't ours any more, nothing happens."""
+        """Release the lease at once. Does nothing where it isn't held any more."""
         query = "UPDATE leases SET holder = '', until = 0 WHERE run_id = ? AND token = ?"
         await self._database.submit(lambda connection: connection.execute(query, (lease.run_id, lease.token)).rowcount)
 
     async def expired(self) -> list[str]:
-        """The runs whose holders have been silent for too long, the longest first; not those that were given up."""
+        """Return the runs whose leases have expired, the longest first; not those that were released."""
         return [row[0] for row in await self._database.submit(lambda connection: connection.execute(self._expired).fetchall())]
 
 
-def is_newest(connection: Connection, lease: Lease, share: str) -> bool:
-    """Whether it wasn't given up, and nobody has taken it since. With `share`, nobody does before this transaction is over."""
+def holds_lease(connection: Connection, lease: Lease, share: str) -> bool:
+    """Return whether a lease is still held: not released, and not taken over. `lock` keeps it so until the transaction ends."""
     query = f"SELECT 1 FROM leases WHERE run_id = ? AND token = ? AND holder <> ''{share}"  # noqa: S608 - our own words
     return connection.execute(query, (lease.run_id, lease.token)).fetchone() is not None
 
@@ -76,34 +77,34 @@ def is_newest(connection: Connection, lease: Lease, share: str) -> bool:
 PAUSE = 3  # of a lease, the part after which whoever comes back makes sure that it still has it
 
 
-class Fenced:
-    """A journal for whoever carries a run on under a lease: of the run itself, and of runs inside of it."""
+class FencedJournal:
+    """A journal for a worker that executes a run under a lease: for the run itself and its nested runs."""
 
     def __init__(self, journal: "DatabaseJournal", lease: Lease) -> None:
         self._journal = journal
         self.lease = lease
-        self._last: _Sure | None = None
+        self._last: _CheckedWrite | None = None
 
     def append(self, run_id: str, position: int, entries: Sequence[Entry]) -> Awaitable[None]:
-        """Write entries, unless somebody else has taken the lease; `RunTaken` then."""
+        """Write entries under the lease. Raises `RunTaken` if another worker has taken it."""
         return self.append_hiding(run_id, position, entries, PLAIN)
 
     def append_hiding(self, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor) -> Awaitable[None]:
-        """Write entries as `append` does, where a run has a redactor of its own."""
+        """Write entries as `append` does, for a run with its own redactor."""
         ticket = self._journal.append_under(self.lease, run_id, position, entries, redactor)
         if self._last is None or self._last.ticket is not ticket:
-            self._last = _Sure(ticket, self._journal, self.lease)
+            self._last = _CheckedWrite(ticket, self._journal, self.lease)
         return self._last
 
     async def read(self, run_id: str) -> list[Entry]:
-        """All entries of a run."""
+        """Return all entries of a run."""
         return await self._journal.read(run_id)
 
 
-class _Sure:
-    """A write under a lease. Whoever was frozen while it waited for it makes sure that nobody has the run by now.
+class _CheckedWrite:
+    """A write under a lease. A process that was suspended while waiting for it checks that it still holds the lease.
 
-    The effect that comes next would else happen although somebody else goes by its not having happened.
+    Otherwise the next effect would happen although another worker relies on its not having happened.
     """
 
     def __init__(self, ticket: Awaitable[None], journal: "DatabaseJournal", lease: Lease) -> None:

@@ -1,4 +1,4 @@
-"""The format of a SQLite file (`user_version`), and the migrations that a database has been through, as it records them itself."""
+"""The format of a SQLite file (`user_version`), and the migrations that a database records about itself."""
 
 from collections.abc import Iterator
 from time import time

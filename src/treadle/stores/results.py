@@ -1,39 +1,39 @@
-"""The whole of results that were too large for a conversation, by run and by a name of their own."""
+"""Full results that were too large for a conversation, by run and result id."""
 
-from treadle.stores.database import Database, text_of
+from treadle.stores.database import Database, decode_stored_text
 
 
 class MemoryResults:
-    """In this process only."""
+    """Results in this process only."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], str] = {}
 
     async def keep(self, run_id: str, result_id: str, content: str) -> None:
-        """Keep `content`."""
+        """Store `content`."""
         self._kept[run_id, result_id] = content
 
     async def fetch(self, run_id: str, result_id: str) -> str | None:
-        """The whole of a kept result."""
+        """Return a stored result in full."""
         return self._kept.get((run_id, result_id))
 
 
 class DatabaseResults:
-    """In a database."""
+    """Results in a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def keep(self, run_id: str, result_id: str, content: str) -> None:
-        """Keep `content`."""
+        """Store `content`."""
         row = (run_id, result_id, self._database.words.kept(content))
         await self._database.submit(lambda connection: connection.execute(_KEEP, row))
 
     async def fetch(self, run_id: str, result_id: str) -> str | None:
-        """The whole of a kept result."""
+        """Return a stored result in full."""
         query = "SELECT content FROM results WHERE run_id = ? AND result_id = ?"
         row = await self._database.submit(lambda connection: connection.execute(query, (run_id, result_id)).fetchone())
-        return text_of(row[0]) if row else None
+        return decode_stored_text(row[0]) if row else None
 
 
 _KEEP = "INSERT INTO results VALUES (?, ?, ?) ON CONFLICT (run_id, result_id) DO UPDATE SET content = excluded.content"

@@ -1,4 +1,4 @@
-"""One SQLite file. Write-ahead log, full synchronisation: committed means on the disk. What is in it is the stores' business."""
+"""A database in one SQLite file. Write-ahead log, full synchronisation: committed means on disk. Stores define its content."""
 
 import os
 from collections.abc import Generator, Sequence
@@ -7,20 +7,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import JournalDamaged, JournalError, TreadleError
-from treadle.stores.anchors import anchors_of
-from treadle.stores.database import Connection, Database, Ticket, Words
+from treadle.stores.anchors import open_anchors
+from treadle.stores.database import Connection, Database, SqlDialect, Ticket
 from treadle.stores.encryption import Cipher
-from treadle.stores.mark import Mark, count
 from treadle.stores.migration import HAS_TABLE, execute_script, format_of, set_format
-from treadle.stores.stats.anew import COUNT_ANEW
 from treadle.stores.write_ahead import purge_sqlite, write_ahead
+from treadle.stores.write_counter import WriteCounter, count_write
 
 if TYPE_CHECKING:
     import sqlite3
 
+
+RESET_STATS = """
+DELETE FROM stats_calls;
+DELETE FROM stats_requests;
+DELETE FROM stats_runs;
+DELETE FROM stats_who;
+INSERT INTO stats_new SELECT run_id FROM runs WHERE 1 = 1 ON CONFLICT DO NOTHING
+"""
+
+
 SCHEMA_VERSION = 5  # a file of an older one gets what it lacks
 WAIT = 30.0  # seconds that a write waits for whoever else has the file locked
-COUNTS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
+STATS_SINCE = 2  # what an older file has counted (stats_…) is counted anew
 ANCHORS_SINCE = 4  # the audit of an older file has no anchors
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -92,15 +101,15 @@ DROP INDEX IF EXISTS runs_by_time;
 """
 
 
-def _glob(column: str, glob: str) -> tuple[str, str]:
+def _glob_condition(column: str, glob: str) -> tuple[str, str]:
     return f"{column} GLOB ?", glob.replace("[", "[[]")  # there are no brackets in our globs
 
 
-WORDS = Words(
+SQLITE_DIALECT = SqlDialect(
     begin="BEGIN IMMEDIATE",
     snapshot="BEGIN",
     like="LIKE",
-    glob=_glob,
+    glob=_glob_condition,
     said="json_extract(CAST(line AS TEXT), '$.{}')",
     blob="BLOB",
     now="((julianday('now') - 2440587.5) * 86400.0)",
@@ -116,16 +125,16 @@ WORDS = Words(
 
 
 class SqliteDatabase(Database):
-    """A file, made when something is first written. The key of its secrets lies beside it, unless a `cipher` knows another."""
+    """A SQLite file, created at the first write. The key of its secrets lies beside it, unless `cipher` has another."""
 
-    words = WORDS
+    words = SQLITE_DIALECT
 
     def __init__(self, path: Path | str, *, wait: float = WAIT, cipher: Cipher | None = None) -> None:
         self.path = Path(path)
         super().__init__(cipher or Cipher(self.path.parent))
         self.wait = wait
         self._connection: sqlite3.Connection | None = None
-        self._mark: Mark | None = None
+        self._mark: WriteCounter | None = None
 
     @property
     def name(self) -> str:
@@ -133,22 +142,22 @@ class SqliteDatabase(Database):
         return str(self.path)
 
     def exists(self) -> bool:
-        """Whether there is such a file."""
+        """Return whether the file exists."""
         return self.path.exists()
 
     @contextmanager
     def apart(self) -> Generator[Connection]:
-        """Another connection to the file."""
+        """Open another connection to the file."""
         from sqlite3 import Error
 
         try:
-            with closing(open_database(self.path, self.wait)) as connection:
+            with closing(open_sqlite(self.path, self.wait)) as connection:
                 yield connection
         except (OSError, Error) as error:
-            raise translated(error, self.path) from error
+            raise translate_sqlite_error(error, self.path) from error
 
     def purge(self) -> bool:
-        """Write the file anew, without what was deleted, and empty its write-ahead log."""
+        """Rewrite the file without deleted data, and empty its write-ahead log."""
         with self.apart() as connection:
             return purge_sqlite(connection.execute, self.wait)
 
@@ -159,7 +168,7 @@ class SqliteDatabase(Database):
             before = connection.total_changes
             for ticket in batch:
                 ticket.carry_out(connection)
-            written = count(connection) if connection.total_changes != before else None
+            written = count_write(connection) if connection.total_changes != before else None
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -168,22 +177,22 @@ class SqliteDatabase(Database):
         if written is not None:
             mark.note(written)
 
-    def _opened(self) -> "tuple[sqlite3.Connection, Mark]":
-        """The writer's connection. A file that has lost writes isn't written to."""
+    def _opened(self) -> "tuple[sqlite3.Connection, WriteCounter]":
+        """Open the writer's connection. Raises for a file that has lost writes."""
         if self._connection is None or self._mark is None:
-            self._connection = open_database(self.path, self.wait)
+            self._connection = open_sqlite(self.path, self.wait)
             try:
-                self._mark = Mark(self.path)
+                self._mark = WriteCounter(self.path)
                 self._mark.check(self._connection)
             except BaseException:
-                self._let_go()
+                self._disconnect()
                 raise
         return self._connection, self._mark
 
-    def _translated(self, error: Exception) -> Exception:
-        return translated(error, self.path)
+    def _translate_error(self, error: Exception) -> Exception:
+        return translate_sqlite_error(error, self.path)
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -192,8 +201,8 @@ class SqliteDatabase(Database):
             self._mark = None
 
 
-def translated(error: Exception, path: Path) -> Exception:
-    """An error of SQLite's or of the disk's, as a person should read it."""
+def translate_sqlite_error(error: Exception, path: Path) -> Exception:
+    """Return an error of SQLite or of the disk with a message for the user."""
     import sqlite3
 
     if isinstance(error, TreadleError):
@@ -207,8 +216,8 @@ def translated(error: Exception, path: Path) -> Exception:
     return error
 
 
-def open_database(path: Path, wait: float = WAIT) -> "sqlite3.Connection":
-    """The file, made with its tables if it isn't there, readable by its owner only."""
+def open_sqlite(path: Path, wait: float = WAIT) -> "sqlite3.Connection":
+    """Open the file, creating it with its tables if needed, readable by its owner only."""
     import sqlite3
 
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -238,26 +247,26 @@ def _migrate(connection: "sqlite3.Connection", path: Path) -> None:
     version = format_of(connection)  # another process may have been quicker
     if version == SCHEMA_VERSION:
         return
-    if "line" in _columns(connection, "entries"):
+    if "line" in _list_columns(connection, "entries"):
         execute_script(connection, _ROWS_OF_LINES)
-    if "entries" in _columns(connection, "runs"):
+    if "entries" in _list_columns(connection, "runs"):
         connection.execute("ALTER TABLE runs DROP COLUMN entries")
     execute_script(connection, SCHEMA)
-    if version < COUNTS_SINCE:
-        execute_script(connection, COUNT_ANEW)
+    if version < STATS_SINCE:
+        execute_script(connection, RESET_STATS)
     if version < ANCHORS_SINCE:
-        _anchor(connection, path)
+        _anchor_audit(connection, path)
     set_format(connection, SCHEMA_VERSION)
 
 
-def _columns(connection: "sqlite3.Connection", table: str) -> set[str]:
+def _list_columns(connection: "sqlite3.Connection", table: str) -> set[str]:
     return {row[0] for row in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
 
 
-def _anchor(connection: "sqlite3.Connection", path: Path) -> None:
-    """Anchor an audit that was kept before there were anchors: from now on it can't be cut short unnoticed."""
-    anchors = anchors_of(path.parent)
-    run_id = WORDS.said.format("run_id")
+def _anchor_audit(connection: "sqlite3.Connection", path: Path) -> None:
+    """Anchor an audit that is older than anchors: from now on it can't be truncated unnoticed."""
+    anchors = open_anchors(path.parent)
+    run_id = SQLITE_DIALECT.said.format("run_id")
     query = f"SELECT audit_head.seq, audit_head.hash, {run_id} FROM audit_head JOIN audit USING (seq)"  # noqa: S608 - our own words
     last = connection.execute(query).fetchone()
     if last is not None and not anchors.all():

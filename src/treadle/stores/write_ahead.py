@@ -1,7 +1,7 @@
-"""Has a SQLite file written ahead, so that who reads it and who writes it don't wait for one another; and purges it.
+"""Switches a SQLite file to write-ahead logging, so that readers and writers don't block one another, and purges it.
 
-SQLite switches a new file only where nobody else has it open, and says "locked" at once to the second of two that try at the
-same time, however patient it is set to be. So the second tries again.
+SQLite switches a new file only where no other connection is open, and reports "locked" at once to the second of two processes
+that try at the same time, whatever its busy timeout is. So the second retries.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ PAUSE = 0.01
 
 
 def write_ahead(execute: Callable[[str], object], patience: float = PATIENCE) -> None:
-    """Switch a file, given what carries out statements on a connection to it."""
+    """Switch a file to write-ahead logging, given the `execute` of a connection to it."""
     until = monotonic() + patience
     while True:
         try:
@@ -30,10 +30,10 @@ def write_ahead(execute: Callable[[str], object], patience: float = PATIENCE) ->
 
 
 def purge_sqlite(execute: Callable[[str], "Cursor"], patience: float = PATIENCE) -> bool:
-    """Write a file anew, so that no byte of what was deleted is left in it, and empty its write-ahead log.
+    """Rewrite a file, so that no byte of deleted data is left in it, and empty its write-ahead log.
 
-    SQLite's own `secure_delete` isn't enough: copies stay where rows were moved to another page. False where the log couldn't be
-    emptied, since somebody was reading all the time.
+    SQLite's own `secure_delete` isn't enough: copies stay where rows were moved to another page. Returns False where the log
+    couldn't be emptied, because there were readers all the time.
     """
     execute("VACUUM")
     until = monotonic() + patience

@@ -1,1 +1,1 @@
-"""Tools from functions: schema, validation, and problems worded for the model. Pure."""
+"""Tools from functions: schema, validation, and problems described for the model. Pure."""

@@ -1,6 +1,6 @@
-"""What a docstring says: the words before the parameters, one description for each parameter, what comes back.
+"""Parses a docstring: the summary before the parameters, one description for each parameter, and the return value.
 
-Sphinx, Google and NumPy styles, also mixed in one text. It reads words only; types in docstrings are left to annotations.
+Sphinx, Google and NumPy styles, also mixed in one text. It reads descriptions only; types are taken from annotations.
 """
 
 import re
@@ -28,7 +28,7 @@ _SPHINX_OTHERS = frozenset(("type", "rtype", "raise", "raises", "except", "excep
 
 
 class Docstring(Struct, frozen=True):
-    """A docstring, read. `summary` is everything before the first section that is about parameters, results or errors."""
+    """A parsed docstring. `summary` is everything before the first section about parameters, results or errors."""
 
     summary: str
     parameters: dict[str, str]
@@ -36,7 +36,7 @@ class Docstring(Struct, frozen=True):
 
 
 class _Section(Struct, frozen=True):
-    """Lines under one heading: what they are about and how far the heading is indented."""
+    """A section: its subject and the indentation of its heading."""
 
     about: str  # "parameters", "returns" or "others"
     style: str  # "google" or "numpy"
@@ -44,7 +44,7 @@ class _Section(Struct, frozen=True):
 
 
 class _Notes:
-    """What was found so far; `open` is where a line that goes on belongs."""
+    """What was found so far; `open` is where a continuation line belongs."""
 
     def __init__(self) -> None:
         self.parameters: dict[str, list[str]] = {}
@@ -65,73 +65,75 @@ class _Notes:
 
 
 def read_docstring(text: str) -> Docstring:
-    """The parts of a docstring, whichever of the usual styles it is in."""
+    """Parse a docstring in any of the usual styles."""
     from inspect import cleandoc  # only whoever makes tools pays for it
 
     lines = cleandoc(text).splitlines()
-    first = next((number for number in range(len(lines)) if _opens(lines, number)), len(lines))
+    first = next((number for number in range(len(lines)) if _opens_section(lines, number)), len(lines))
     notes = _Notes()
-    _read(lines, first, notes)
-    parameters = {name: _joined(found) for name, found in notes.parameters.items()}
-    return Docstring("\n".join(lines[:first]).strip(), parameters, _joined(notes.returns))
+    _read_section(lines, first, notes)
+    parameters = {name: _join_lines(found) for name, found in notes.parameters.items()}
+    return Docstring("\n".join(lines[:first]).strip(), parameters, _join_lines(notes.returns))
 
 
-def _opens(lines: list[str], number: int) -> bool:
-    return bool(_field(lines[number]) or _section(lines, number))
+def _opens_section(lines: list[str], number: int) -> bool:
+    return bool(_match_field(lines[number]) or _match_section(lines, number))
 
 
-def _field(line: str) -> re.Match[str] | None:
+def _match_field(line: str) -> re.Match[str] | None:
     match = re.match(_FIELD, line)
     if match is None or (match["field"] in _SPHINX_PARAMETERS and not match["about"]):
         return None
     return match if match["field"] in _SPHINX_PARAMETERS | _SPHINX_RETURNS | _SPHINX_OTHERS else None
 
 
-def _section(lines: list[str], number: int) -> _Section | None:
+def _match_section(lines: list[str], number: int) -> _Section | None:
     google = re.match(_GOOGLE, lines[number])
     if google is not None:
-        return _Section(_about(google), "google", -1 if number == 0 else len(google["indent"]))  # a first line has no indent
-    title = _numpy_title(lines, number)
+        return _Section(
+            _section_subject(google), "google", -1 if number == 0 else len(google["indent"])
+        )  # a first line has no indent
+    title = _match_numpy_title(lines, number)
     numpy = None if title is None else re.match(_NUMPY_SECTIONS, title["title"])
-    return None if title is None or numpy is None else _Section(_about(numpy), "numpy", len(title["indent"]))
+    return None if title is None or numpy is None else _Section(_section_subject(numpy), "numpy", len(title["indent"]))
 
 
-def _numpy_title(lines: list[str], number: int) -> re.Match[str] | None:
+def _match_numpy_title(lines: list[str], number: int) -> re.Match[str] | None:
     underlined = number + 1 < len(lines) and re.match(_RULE, lines[number + 1])
     return re.match(_NUMPY, lines[number]) if underlined else None
 
 
-def _about(match: re.Match[str]) -> str:
+def _section_subject(match: re.Match[str]) -> str:
     return next((about for about in ("parameters", "returns") if match[about]), "others")
 
 
-def _read(lines: list[str], first: int, notes: _Notes) -> None:
+def _read_section(lines: list[str], first: int, notes: _Notes) -> None:
     numbers = iter(range(first, len(lines)))
     for number in numbers:
-        section = _section(lines, number)
+        section = _match_section(lines, number)
         if section is None:
             _read_field(lines, number, notes)
             continue
-        body = list(_body(lines, number + 1 + (section.style == "numpy"), section))
+        body = list(_iter_body(lines, number + 1 + (section.style == "numpy"), section))
         _read_body(body, section, notes)
         for _ in range(len(body) + (section.style == "numpy")):
             next(numbers)
 
 
-def _body(lines: list[str], start: int, section: _Section) -> Iterator[str]:
-    """The lines of a section: to the next heading or field, and in Google style to the first line that isn't indented."""
-    inner = _inner(lines[start:])
+def _iter_body(lines: list[str], start: int, section: _Section) -> Iterator[str]:
+    """Yield the lines of a section: to the next heading or field, and in Google style to the first line that isn't indented."""
+    inner = _inner_indent(lines[start:])
     for number in range(start, len(lines)):
         line = lines[number]
-        heading = _indent(line) <= inner and (_section(lines, number) or _numpy_title(lines, number))
+        heading = _indent(line) <= inner and (_match_section(lines, number) or _match_numpy_title(lines, number))
         outside = section.style == "google" and line.strip() and _indent(line) <= section.indent
-        if heading or outside or _field(line):
+        if heading or outside or _match_field(line):
             return
         yield line
 
 
-def _inner(lines: list[str]) -> int:
-    """How far the first item below a heading is indented."""
+def _inner_indent(lines: list[str]) -> int:
+    """Return the indentation of the first item below a heading."""
     return next((_indent(line) for line in lines if line.strip()), 0)
 
 
@@ -150,8 +152,8 @@ def _read_body(body: list[str], section: _Section, notes: _Notes) -> None:
 
 
 def _read_items(body: list[str], pattern: str, notes: _Notes) -> None:
-    """Items and the lines that go on below them: whatever is further in than the item before it goes on."""
-    inner = _inner(body)
+    """Read items and their continuation lines: whatever is indented further than the item before it continues it."""
+    inner = _inner_indent(body)
     for line in body:
         item = re.match(pattern, line.strip()) if _indent(line) <= inner else None
         if item is None:
@@ -162,9 +164,9 @@ def _read_items(body: list[str], pattern: str, notes: _Notes) -> None:
 
 
 def _read_field(lines: list[str], number: int, notes: _Notes) -> None:
-    """One line below the summary: a Sphinx field, or the next line of one."""
+    """Read one line below the summary: a Sphinx field, or the next line of one."""
     line = lines[number]
-    field = _field(line)
+    field = _match_field(line)
     if field is None:
         after_gap = not lines[number - 1].strip()
         if after_gap and line.strip() and not line.startswith(" "):
@@ -182,5 +184,5 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _joined(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     return " ".join(" ".join(lines).split())

@@ -1,6 +1,6 @@
-"""What is wrong with the arguments of a call, in words for the model that wrote them.
+"""Validation issues of a call's arguments, and their messages for the model that wrote them.
 
-An issue is a value; whether there is one is `fit`, what happens then is the engine's business.
+An issue is a value; `coercion` finds it, and the engine decides what happens then.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle.tools.values import as_list, as_object, shortened
+from treadle.tools.values import as_list, as_object, shorten_json_text
 
-MOST = 100
+MAX_ISSUES = 100
 _DEPTH = 4
 
 _TYPES = {
@@ -25,47 +25,53 @@ _TYPES = {
 _SEVERAL = {"string": "texts", "integer": "whole numbers", "number": "numbers", "object": "objects", "array": "lists"}
 
 
-class Issue(Struct, frozen=True):
-    """One field that doesn't fit: where it is, what was expected there, and what came."""
+class ArgumentIssue(Struct, frozen=True):
+    """One invalid field: its path, what was expected, and what was given."""
 
     path: str
     expected: str
     got: str
 
 
-def word(issues: Sequence[Issue], tool_name: str) -> str:
-    """A problem that names every field, what was expected and what came."""
-    lines = [f"- {issue.path or 'arguments'}: expected {issue.expected}; got {issue.got}" for issue in issues[:MOST]]
-    if len(issues) > MOST:
-        lines.append(f"- and {len(issues) - MOST} more like these")
+def format_issues(issues: Sequence[ArgumentIssue], tool_name: str) -> str:
+    """Format a message that names every field, what was expected and what was given."""
+    lines = [f"- {issue.path or 'arguments'}: expected {issue.expected}; got {issue.got}" for issue in issues[:MAX_ISSUES]]
+    if len(issues) > MAX_ISSUES:
+        lines.append(f"- and {len(issues) - MAX_ISSUES} more like these")
     listed = "\n".join(lines)
     return f"The arguments don't fit {tool_name}, so it was not run:\n{listed}\nCall {tool_name} again with these put right."
 
 
-def expectation(schema: Any, depth: int = 0) -> str:
-    """What a schema asks for, in a few words."""
+def describe_schema(schema: Any, depth: int = 0) -> str:
+    """Describe a schema in a few words."""
     keywords = as_object(schema)
     if keywords is None or depth > _DEPTH:
         return "any value"
-    for keyword, words in (("enum", _one_of), ("const", _exactly), ("type", _typed), ("anyOf", _either), ("oneOf", _either)):
+    for keyword, words in (
+        ("enum", _describe_enum),
+        ("const", _describe_const),
+        ("type", _describe_types),
+        ("anyOf", _describe_branches),
+        ("oneOf", _describe_branches),
+    ):
         if keyword in keywords:
             return words(keywords, keywords[keyword], depth)
     return "an object" if "$ref" in keywords or "properties" in keywords else "any value"
 
 
-def _one_of(_: dict[str, Any], options: Any, __: int) -> str:
-    return f"one of {', '.join(map(quoted, as_list(options) or []))}"
+def _describe_enum(_: dict[str, Any], options: Any, __: int) -> str:
+    return f"one of {', '.join(map(quote_json, as_list(options) or []))}"
 
 
-def _exactly(_: dict[str, Any], option: Any, __: int) -> str:
-    return quoted(option)
+def _describe_const(_: dict[str, Any], option: Any, __: int) -> str:
+    return quote_json(option)
 
 
-def _typed(schema: dict[str, Any], types: Any, depth: int) -> str:
-    return _or(_of_type(name, schema, depth) for name in as_list(types) or [types])
+def _describe_types(schema: dict[str, Any], types: Any, depth: int) -> str:
+    return _join_alternatives(_describe_type(name, schema, depth) for name in as_list(types) or [types])
 
 
-def _of_type(name: Any, schema: dict[str, Any], depth: int) -> str:
+def _describe_type(name: Any, schema: dict[str, Any], depth: int) -> str:
     match name:
         case "array":
             kind = (as_object(schema.get("items")) or {}).get("type")
@@ -78,20 +84,20 @@ def _of_type(name: Any, schema: dict[str, Any], depth: int) -> str:
             return "any value"
 
 
-def _either(_: dict[str, Any], branches: Any, depth: int) -> str:
-    return _or(expectation(branch, depth + 1) for branch in as_list(branches) or [])
+def _describe_branches(_: dict[str, Any], branches: Any, depth: int) -> str:
+    return _join_alternatives(describe_schema(branch, depth + 1) for branch in as_list(branches) or [])
 
 
-def _or(words: Iterable[str]) -> str:
+def _join_alternatives(words: Iterable[str]) -> str:
     return " or ".join(dict.fromkeys(words)) or "any value"
 
 
-def quoted(value: Any) -> str:
-    """A value as it would be written in JSON, where it is short."""
+def quote_json(value: Any) -> str:
+    """Return a value as JSON, if it is short."""
     match value:
         case str():
-            return f'"{shortened(value)}"'
+            return f'"{shorten_json_text(value)}"'
         case None | True | False:
             return {None: "null", True: "true", False: "false"}[value]
         case _:
-            return shortened(str(value))
+            return shorten_json_text(str(value))

@@ -1,4 +1,4 @@
-"""Finds tools by what they do, over names, descriptions and argument names. Pure; rare words weigh more than common ones."""
+"""Searches tools by what they do, over names, descriptions and argument names. Pure; rare words weigh more than common ones."""
 
 import re
 from collections import Counter
@@ -10,18 +10,18 @@ from treadle.core.requests import ToolSpec
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
 
-def best(query: str, specs: Sequence[ToolSpec], most: int) -> list[ToolSpec]:
-    """The tools that fit `query` best, best first; none that has no word of it."""
-    texts = [_words_of(spec) for spec in specs]
+def rank_tools(query: str, specs: Sequence[ToolSpec], most: int) -> list[ToolSpec]:
+    """Return the tools that match `query` best, best first; none without a word of it."""
+    texts = [_weigh_words(spec) for spec in specs]
     spread = Counter(word for text in texts for word in text)
-    wanted = set(_words(query))
+    wanted = set(_stem_words(query))
     scored = [(_score(wanted, text, spread, len(specs)), -index) for index, text in enumerate(texts)]
     ranked = sorted((score for score in scored if score[0] > 0), reverse=True)
     return [specs[-index] for _, index in ranked[:most]]
 
 
-def _words(text: str) -> list[str]:
-    """Lower-case words, without the commonest endings, so that `applications` finds `application`."""
+def _stem_words(text: str) -> list[str]:
+    """Return lower-case words, without the commonest endings, so that `applications` finds `application`."""
     return [_stem(word.lower()) for word in _WORDS.findall(text)]
 
 
@@ -32,12 +32,12 @@ def _stem(word: str) -> str:
     return word
 
 
-def _words_of(spec: ToolSpec) -> dict[str, float]:
-    """The words of a tool with their weight: its name says most, its arguments least."""
+def _weigh_words(spec: ToolSpec) -> dict[str, float]:
+    """Return the words of a tool with their weights: its name weighs most, its arguments least."""
     weights: dict[str, float] = {}
     texts = ((" ".join(spec.parameters.get("properties", {})), 0.5), (spec.description, 1.0), (spec.name, 3.0))
     for text, weight in texts:
-        for word in _words(text):
+        for word in _stem_words(text):
             weights[word] = max(weights.get(word, 0), weight)
     return weights
 

@@ -1,7 +1,7 @@
-"""`@tool`: a function, as it was, that can also be offered to a model.
+"""`@tool`: a function, unchanged, that can also be offered to a model.
 
-Nothing is worked out when a function is decorated: its schema is read when the tool is first put to use (`as_tool`), and that is
-when a function that can't be a tool says so. Running it is the business of `toolsets.python`.
+Nothing is computed when a function is decorated: its schema is read when the tool is first used (`as_tool`), and that is when
+a function that can't be a tool raises. Running it is up to `toolsets.python`.
 """
 
 import re
@@ -16,8 +16,8 @@ from treadle.core.calls import Effect, Retry, Trust
 from treadle.core.errors import BadTool
 from treadle.core.requests import Shorthand, ToolSpec
 from treadle.core.tool import ACTION, Tool, strongest
-from treadle.tools.convert import Bind, binder
-from treadle.tools.schema import Signature, name_of_function, schema_of
+from treadle.tools.convert import Binder, make_binder
+from treadle.tools.schema import FunctionSignature, function_name, read_signature
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
@@ -36,7 +36,7 @@ _NAME = r"[a-zA-Z0-9_-]{1,64}"
 
 
 class ToolOptions(TypedDict, total=False):
-    """What `@tool` can be told; see `tool`."""
+    """The options of `@tool`; see `tool`."""
 
     name: str | None
     description: str | None
@@ -54,7 +54,7 @@ class ToolOptions(TypedDict, total=False):
     command_line: Mapping[str, Shorthand]
 
 
-class _Terms(Struct, frozen=True):
+class _ToolSettings(Struct, frozen=True):
     """The options of one tool."""
 
     name: str | None = None
@@ -76,7 +76,7 @@ class _Terms(Struct, frozen=True):
 class FunctionTool(Generic[P, R]):
     """A function that is also a tool: call it as before, or put it into `tools=[...]`. Methods work from their instance."""
 
-    def __init__(self, function: Callable[P, R], terms: _Terms) -> None:
+    def __init__(self, function: Callable[P, R], terms: _ToolSettings) -> None:
         update_wrapper(self, function, updated=())
         self.function = function
         self._terms = terms
@@ -95,17 +95,17 @@ class FunctionTool(Generic[P, R]):
         return self if bound is self.function else FunctionTool(bound, self._terms)
 
     @cached_property
-    def signature(self) -> Signature:
-        """What the function takes, as the model is told of it."""
-        found = schema_of(self.function)
+    def signature(self) -> FunctionSignature:
+        """The function's signature, as offered to the model."""
+        found = read_signature(self.function)
         chosen = self._terms.name
-        name = _checked_name(found.name if chosen is None else chosen, derived=chosen is None)
+        name = _check_name(found.name if chosen is None else chosen, derived=chosen is None)
         description = found.description if self._terms.description is None else self._terms.description
         return msgspec.structs.replace(found, name=name, description=description)
 
     @cached_property
     def tool(self) -> Tool:
-        """The tool as the engine and the policy know it."""
+        """The tool as the engine and the policy see it."""
         terms, told = self._terms, self.signature
         _check_actions(terms.effects, told)
         effect = strongest(terms.effects.values()) if terms.effects else terms.effect
@@ -122,30 +122,30 @@ class FunctionTool(Generic[P, R]):
         )
 
     @cached_property
-    def bind(self) -> Bind:
-        """What makes `(args, kwargs)` for the function of validated arguments and the run's context."""
-        return binder(self.signature)
+    def bind(self) -> Binder:
+        """The converter from validated arguments and the run's context to the function's `(args, kwargs)`."""
+        return make_binder(self.signature)
 
     @cached_property
     def is_async(self) -> bool:
-        """Whether calling it gives something to await."""
+        """Whether calling it returns an awaitable."""
         from inspect import iscoroutinefunction
 
-        return iscoroutinefunction(_performer(self.function))
+        return iscoroutinefunction(_underlying_function(self.function))
 
     @property
     def inline(self) -> bool:
-        """Whether it is quick enough to run in the event loop although it isn't async."""
+        """Whether it is fast enough to run in the event loop although it isn't async."""
         return self._terms.inline
 
     @property
     def reconcile(self) -> Callable[..., Any] | None:
-        """What tells whether an interrupted call happened."""
+        """The callback that says whether an interrupted call happened."""
         return self._terms.reconcile
 
     @property
     def preview(self) -> Callable[..., Any] | None:
-        """What tells what a call would do."""
+        """The callback that says what a call would do."""
         return self._terms.preview
 
     def with_preview(self, preview: Callable[..., Any]) -> "FunctionTool[P, R]":
@@ -153,7 +153,7 @@ class FunctionTool(Generic[P, R]):
         return FunctionTool(self.function, msgspec.structs.replace(self._terms, preview=preview))
 
     def __repr__(self) -> str:
-        return f"<tool {name_of_function(self.function)}>"
+        return f"<tool {function_name(self.function)}>"
 
 
 @overload
@@ -196,7 +196,7 @@ def tool(
     sends_to     the third party that its arguments go to, such as "a search engine"; "" if they go nowhere
     command_line options that stand for arguments, for models that call by command lines (`core.requests.Shorthand`)
     """
-    terms = _Terms(
+    terms = _ToolSettings(
         name,
         description,
         effect,
@@ -221,8 +221,8 @@ def tool(
 
 
 def as_tool(function: Callable[..., Any]) -> FunctionTool:
-    """A function or `@tool` that is about to be offered. `BadTool` now, if it can't be."""
-    made = cast("FunctionTool", function) if isinstance(function, FunctionTool) else FunctionTool(function, _Terms())
+    """Return a function or `@tool` as a tool that is about to be offered. Raises `BadTool` if it can't be."""
+    made = cast("FunctionTool", function) if isinstance(function, FunctionTool) else FunctionTool(function, _ToolSettings())
     _check_function(made.function)
     made.tool  # noqa: B018  worked out now, so that what is wrong with it is said now
     return made
@@ -233,13 +233,13 @@ def _check_function(function: Any) -> None:
 
     if not callable(function):
         raise BadTool(f"{function!r} can't be offered as a tool: it is no function.")
-    inner = _performer(function)
+    inner = _underlying_function(function)
     if isgeneratorfunction(inner) or isasyncgenfunction(inner):
-        raise BadTool(f"{name_of_function(function)} yields its results one by one; return them as a list.")
+        raise BadTool(f"{function_name(function)} yields its results one by one; return them as a list.")
 
 
-def _performer(function: Any) -> Any:
-    """The function that a call runs first: behind partials, methods and callable objects, but not behind decorators."""
+def _underlying_function(function: Any) -> Any:
+    """Return the function that a call runs first: behind partials, methods and callable objects, but not behind decorators."""
     while True:
         if isinstance(function, FunctionTool):
             function = cast("FunctionTool", function).function
@@ -251,7 +251,7 @@ def _performer(function: Any) -> Any:
             return function if hasattr(function, "__code__") else getattr(function.__call__, "__func__", function)
 
 
-def _checked_name(name: str, *, derived: bool) -> str:
+def _check_name(name: str, *, derived: bool) -> str:
     if name == "<lambda>":
         raise BadTool('A lambda has no name; give it one, as in `tool(lambda ..., name="double")`.')
     if re.fullmatch(_NAME, name) is None:
@@ -260,11 +260,11 @@ def _checked_name(name: str, *, derived: bool) -> str:
     return name
 
 
-def _check_terms(terms: _Terms) -> None:
+def _check_terms(terms: _ToolSettings) -> None:
     for effect in (terms.effect, *terms.effects.values()):
-        _check_word("effect", effect, Effect)
-    _check_word("retry", terms.retry or "once", Retry)
-    _check_word("trust", terms.trust, Trust)
+        _check_choice("effect", effect, Effect)
+    _check_choice("retry", terms.retry or "once", Retry)
+    _check_choice("trust", terms.trust, Trust)
     if terms.timeout is not None and terms.timeout <= 0:
         raise BadTool(f"A tool can't be given {terms.timeout} seconds; write a timeout above 0, or leave it out to wait for ever.")
     if terms.cache < 0:
@@ -273,8 +273,8 @@ def _check_terms(terms: _Terms) -> None:
         raise BadTool('A tool with retry "checkable" needs `reconcile=`: a function that tells whether a call happened.')
 
 
-def _check_actions(effects: Mapping[str, Effect], told: Signature) -> None:
-    """Each action has its effect: one that was forgotten, or misspelt, would count as the strongest without anybody noticing."""
+def _check_actions(effects: Mapping[str, Effect], told: FunctionSignature) -> None:
+    """Check that each action has its effect: one that was forgotten, or misspelt, would silently count as the strongest."""
     if not effects:
         return
     actions = told.parameters.get("properties", {}).get(ACTION, {}).get("enum")
@@ -284,6 +284,6 @@ def _check_actions(effects: Mapping[str, Effect], told: Signature) -> None:
         )
 
 
-def _check_word(option: str, value: str, allowed: Any) -> None:
+def _check_choice(option: str, value: str, allowed: Any) -> None:
     if value not in get_args(allowed):
         raise BadTool(f"{value!r} is no {option} of a tool; write one of {', '.join(get_args(allowed))}.")

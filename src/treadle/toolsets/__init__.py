@@ -1,1 +1,1 @@
-"""Sources of tools, and the wrappers that add behaviour to them."""
+"""Toolsets, and the wrappers that add behaviour to them."""

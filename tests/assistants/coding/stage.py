@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from treadle.app.assistant import Host
-from treadle.app.home import close_home, open_home
-from treadle.app.jobs import Job, Jobs
-from treadle.app.work import carry_out
 from treadle.assistants.coding.changes import checkpoints_of, patch_of
-from treadle.assistants.coding.kinds import kind
+from treadle.assistants.coding.job_kinds import find_coding_job_kind
 from treadle.core.seams import Model
-from treadle.models.scripted import Answer, Asked
+from treadle.home import close_home, open_home
+from treadle.jobs.execution import execute_job
+from treadle.jobs.store import Job, Jobs
+from treadle.models.scripted import ScriptedCall, ScriptedReply
+from treadle.plugins.assistant import Host
 
 SHOP = "def price(count):\n    return count * 3 + 1\n"
 MENDED = "def price(count):\n    return count * 3\n"
@@ -106,17 +106,17 @@ def patch_in(place: Path, job: Job) -> str:
     return asyncio.run(patch_of(job, checkpoints_of(job, jobs)))
 
 
-def asks(*calls: tuple[str, dict[str, Any]], text: str = "") -> Answer:
+def asks(*calls: tuple[str, dict[str, Any]], text: str = "") -> ScriptedReply:
     """A reply with calls."""
-    return Answer(text=text, calls=tuple(Asked(name, arguments) for name, arguments in calls))
+    return ScriptedReply(text=text, calls=tuple(ScriptedCall(name, arguments) for name, arguments in calls))
 
 
-def reports(summary: str = "Mend the price", *, done: bool = True) -> Answer:
+def reports(summary: str = "Mend the price", *, done: bool = True) -> ScriptedReply:
     """The answer of build and debug."""
     return asks(("give_answer", {"summary": summary, "done": done}))
 
 
-def mends(content: str = MENDED) -> Answer:
+def mends(content: str = MENDED) -> ScriptedReply:
     """Reads the file and writes it anew, as a model with native calls would."""
     return asks(
         ("file", {"action": "read", "path": "shop.py"}), ("file", {"action": "write", "path": "shop.py", "content": content})
@@ -143,6 +143,6 @@ def carried_out(
         job = Jobs(home.folder).create("coding", name, given.get("description", "") or name, given=given, workspace=str(folder))
         if watch is not None:
             watch(job)
-        return asyncio.run(carry_out(job.id, kind(name).work, Host(home, same, **host)))
+        return asyncio.run(execute_job(job.id, find_coding_job_kind(name).work, Host(home, same, **host)))
     finally:
         close_home(home)

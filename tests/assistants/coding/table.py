@@ -17,10 +17,10 @@ from starlette.routing import Route
 
 from server.running import Serving
 from treadle import Host, Scripted, open_home
-from treadle.app.jobs import Jobs
 from treadle.assistants.coding import assistant
-from treadle.stores.people import Person
-from treadle.toolsets.sandbox.trial import level
+from treadle.jobs.store import Jobs
+from treadle.sandbox.probe import check_sandbox
+from treadle.stores.accounts import User
 
 PATIENCE = 90.0  # seconds
 _numbers = itertools.count(1)
@@ -28,7 +28,7 @@ _numbers = itertools.count(1)
 
 def must_contain(folder: Path) -> None:
     """Skip a test where commands can't be contained."""
-    here = asyncio.run(level(folder))
+    here = asyncio.run(check_sandbox(folder))
     if not here.sandboxed:
         pytest.skip(here.why)
 
@@ -116,7 +116,7 @@ class Table:
         return asyncio.run(asyncio.wait_for(heard(), PATIENCE))
 
 
-def for_person(person: Person) -> Any:
+def for_person(person: User) -> Any:
     """The assistant as somebody on a server with users meets it: their own home, and who they are known to the routes."""
 
     def routes(host: Host) -> list[Route]:
@@ -127,7 +127,7 @@ def for_person(person: Person) -> Any:
     return replace(assistant, routes=routes)
 
 
-def _known(endpoint: Any, person: Person) -> Any:
+def _known(endpoint: Any, person: User) -> Any:
     async def asked(request: Any) -> Any:
         request.scope["person"] = person
         return await endpoint(request)
@@ -136,7 +136,7 @@ def _known(endpoint: Any, person: Person) -> Any:
 
 
 @contextmanager
-def served(place: Path, *replies: Any, person: Person | None = None, model: Any = None) -> Iterator[Table]:
+def served(place: Path, *replies: Any, person: User | None = None, model: Any = None) -> Iterator[Table]:
     """The server, for as long as the block lasts."""
     made = assistant if person is None else for_person(person)
     home = place / "data" if person is None else place / "data" / "users" / person.name

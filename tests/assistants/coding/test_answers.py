@@ -1,23 +1,32 @@
 """Reviews and reports as people read them: the worst first, the verdict last, nothing critical approved."""
 
-from treadle.assistants.coding.answers import Finding, ReviewAnswer, TriageAnswer, review_text, sound, triage_text
+from treadle.assistants.coding.answers import (
+    ReviewAnswer,
+    ReviewFinding,
+    TriageAnswer,
+    correct_verdict,
+    format_review,
+    format_triage,
+)
 
 
 def test_a_review_tells_the_worst_first_and_ends_with_its_verdict() -> None:
-    review = ReviewAnswer("Adds a cache.", "COMMENT", (Finding("nit", "typo"), Finding("critical", "It loses data.", "a.py", 7)))
-    assert review_text(review) == "Adds a cache.\n\n## Critical\n- `a.py:7`: It loses data.\n\n## Nit\n- typo\n\n**COMMENT**"
+    review = ReviewAnswer(
+        "Adds a cache.", "COMMENT", (ReviewFinding("nit", "typo"), ReviewFinding("critical", "It loses data.", "a.py", 7))
+    )
+    assert format_review(review) == "Adds a cache.\n\n## Critical\n- `a.py:7`: It loses data.\n\n## Nit\n- typo\n\n**COMMENT**"
 
 
 def test_what_is_critical_is_not_approved() -> None:
-    critical = (Finding("critical", "It loses data.", "a.py"),)
-    assert sound(ReviewAnswer("x", "APPROVE", critical)).verdict == "REQUEST_CHANGES"
-    assert sound(ReviewAnswer("x", "COMMENT", critical)).verdict == "COMMENT"
-    assert sound(ReviewAnswer("x", "APPROVE")).verdict == "APPROVE"
-    assert "- `a.py`: It" in review_text(ReviewAnswer("x", "APPROVE", critical))
+    critical = (ReviewFinding("critical", "It loses data.", "a.py"),)
+    assert correct_verdict(ReviewAnswer("x", "APPROVE", critical)).verdict == "REQUEST_CHANGES"
+    assert correct_verdict(ReviewAnswer("x", "COMMENT", critical)).verdict == "COMMENT"
+    assert correct_verdict(ReviewAnswer("x", "APPROVE")).verdict == "APPROVE"
+    assert "- `a.py`: It" in format_review(ReviewAnswer("x", "APPROVE", critical))
 
 
 def test_a_report_has_eight_sections_and_says_what_is_not_known() -> None:
-    text = triage_text(TriageAnswer("high", "bug", "It hangs.", "A lock is taken twice.", evidence=("a.py:3",)))
+    text = format_triage(TriageAnswer("high", "bug", "It hangs.", "A lock is taken twice.", evidence=("a.py:3",)))
     assert text.count("## ") == 8
     assert "## Evidence\n- a.py:3" in text
     assert "## Proposed fix\nNot known." in text

@@ -25,16 +25,16 @@ from assistants.coding.stage import (
 )
 from assistants.coding.table import must_contain, named, served
 from assistants.coding.test_undo import typed
-from treadle.app.assistant import Host
-from treadle.app.deletion import delete_jobs
-from treadle.app.home import close_home, open_home
-from treadle.app.jobs import Job, Jobs, remove_tree
-from treadle.app.work import carry_out
+from treadle.admin.deletion import delete_jobs
 from treadle.assistants.coding import finish
-from treadle.assistants.coding.kinds import kind
+from treadle.assistants.coding.job_kinds import find_coding_job_kind
 from treadle.core.requests import Request
 from treadle.core.seams import Model
-from treadle.models.scripted import Answer, Scripted
+from treadle.home import close_home, open_home
+from treadle.jobs.execution import execute_job
+from treadle.jobs.store import Job, Jobs, remove_tree
+from treadle.models.scripted import Scripted, ScriptedReply
+from treadle.plugins.assistant import Host
 
 pytestmark = needs_git
 OTHER = "def name():\n    return 'shop'\n"
@@ -48,11 +48,11 @@ def shop(tmp_path: Path) -> Path:
     return folder
 
 
-def writes(path: str, content: str) -> Answer:
+def writes(path: str, content: str) -> ScriptedReply:
     return asks(("file", {"action": "write", "path": path, "content": content}))
 
 
-def bash(*commands: str) -> Answer:
+def bash(*commands: str) -> ScriptedReply:
     return asks(*[("bash", {"command": command}) for command in commands])
 
 
@@ -70,7 +70,7 @@ def test_two_jobs_change_one_repository_at_once_each_on_its_own_branch(tmp_path:
     before = checkout_of(shop)
     both = asyncio.Barrier(2)
 
-    def meets(answer: Answer) -> Any:
+    def meets(answer: ScriptedReply) -> Any:
         def reply(request: Request) -> Any:
             async def deltas() -> Any:
                 await asyncio.wait_for(both.wait(), 60)  # neither goes on before the other is in the middle of its work, too
@@ -86,7 +86,7 @@ def test_two_jobs_change_one_repository_at_once_each_on_its_own_branch(tmp_path:
             return Scripted(*replies)
 
         job = Jobs(home.folder).create("coding", "build", name, given={"description": name}, workspace=str(shop))
-        return await carry_out(job.id, kind("build").work, Host(home, model))
+        return await execute_job(job.id, find_coding_job_kind("build").work, Host(home, model))
 
     async def run(home: Any) -> list[Job]:
         first = one(home, "Prices", mends(), meets(bash("ls")), reports("Mend the price"))
@@ -148,7 +148,7 @@ def test_a_job_that_failed_keeps_its_folder_goes_on_there_and_leaves_none_when_i
 
     home = open_home(tmp_path / "home")
     try:
-        done = asyncio.run(carry_out(job.id, kind("debug").work, Host(home, again)))
+        done = asyncio.run(execute_job(job.id, find_coding_job_kind("debug").work, Host(home, again)))
     finally:
         close_home(home)
     assert (done.state, sorted(done.output["files"]), kept.exists()) == ("completed", ["half.txt", "shop.py"], False)
@@ -167,7 +167,7 @@ def test_a_copy_that_is_lost_is_made_anew_from_the_branch(tmp_path: Path, shop: 
 
     home = open_home(tmp_path / "home")
     try:
-        done = asyncio.run(carry_out(job.id, kind("debug").work, Host(home, again)))
+        done = asyncio.run(execute_job(job.id, find_coding_job_kind("debug").work, Host(home, again)))
     finally:
         close_home(home)
     assert (done.state, done.why) == ("completed", "")

@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from treadle.assistants.coding import assistant, command
-from treadle.cli.commands import Parser
 from treadle.cli.options import COMMANDS
+from treadle.cli.parser import CommandParser
 from treadle.core.errors import TreadleError
 
 
-def parser(name: str) -> Parser:
-    made = Parser(prog=name, allow_abbrev=False)
-    getattr(command, f"{name}_arguments")(made)
+def parser(name: str) -> CommandParser:
+    made = CommandParser(prog=name, allow_abbrev=False)
+    getattr(command, f"add_{name}_arguments")(made)
     return made
 
 
 @pytest.mark.parametrize("typed", [["-description", "X"], ["-description=X"], ["--description", "X"], ["-d", "X"], ["X"]])
 def test_a_description_can_be_given_with_one_dash_or_two(typed: list[str]) -> None:
-    assert command.build_given(parser("build").parse_args([*typed, "--direct"])).description == "X"
+    assert command.build_inputs(parser("build").parse_args([*typed, "--direct"])).description == "X"
 
 
 @pytest.mark.parametrize("typed", ["-descr", "-iss", "-work=x"])
@@ -32,7 +32,7 @@ def test_the_beginning_of_an_option_is_refused_and_never_read_as_a_letter_with_a
 
 
 def test_what_stands_after_two_dashes_is_taken_as_it_is() -> None:
-    assert command.build_given(parser("build").parse_args(["--", "-description"])).description == "-description"
+    assert command.build_inputs(parser("build").parse_args(["--", "-description"])).description == "-description"
 
 
 def test_a_letter_with_its_value_is_still_read() -> None:
@@ -47,16 +47,16 @@ def test_direct_and_detach_exclude_each_other() -> None:
 def test_logs_are_read_from_the_file_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "service.log").write_text("price was 7\n")
-    given = command.triage_given(parser("triage").parse_args(["--logs", "service.log", "-error-logs", "KeyError: 'x' in shop.py"]))
+    given = command.triage_inputs(parser("triage").parse_args(["--logs", "service.log", "-error-logs", "KeyError: 'x' in shop.py"]))
     assert (given.logs, given.error_log) == ("price was 7\n", "KeyError: 'x' in shop.py")
-    assert command.debug_given(parser("debug").parse_args(["--logs", "service.log"])).error_log == "price was 7\n"
+    assert command.debug_inputs(parser("debug").parse_args(["--logs", "service.log"])).error_log == "price was 7\n"
     with pytest.raises(TreadleError, match=r"gone\.log"):
-        command.triage_given(parser("triage").parse_args(["--logs", "gone.log"]))
+        command.triage_inputs(parser("triage").parse_args(["--logs", "gone.log"]))
 
 
 def test_a_branch_to_review_can_be_named_either_way() -> None:
-    assert command.review_given(parser("review").parse_args(["-branch", "feature"])).branch == "feature"
-    assert command.review_given(parser("review").parse_args(["feature"])).branch == "feature"
+    assert command.review_inputs(parser("review").parse_args(["-branch", "feature"])).branch == "feature"
+    assert command.review_inputs(parser("review").parse_args(["feature"])).branch == "feature"
 
 
 def test_what_troubleshooting_tells_people_to_type_can_be_typed() -> None:

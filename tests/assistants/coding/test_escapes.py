@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from assistants.coding.stage import git, needs_git
-from treadle.app.agent import Agent
-from treadle.app.settings import Settings
-from treadle.assistants.coding.tools import rules, toolset
+from treadle.agent.agent import Agent
+from treadle.assistants.coding.tools import coding_rules, make_coding_toolset
 from treadle.core.calls import Result
-from treadle.models.scripted import Answer, Asked, Scripted
+from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply
+from treadle.settings.loader import Settings
 
 SECRET = "the-person's-own-words"
 
@@ -34,9 +34,9 @@ class World:
 
     def tried(self, *calls: tuple[str, dict[str, Any]], settings: Settings = Settings()) -> list[Result]:  # noqa: B008 - frozen
         """What came back from these calls, made by a model in one run."""
-        tools = toolset("build", self.folder, settings, flat=False)
-        replies = [Answer(calls=(Asked(name, arguments),)) for name, arguments in calls]
-        agent = Agent(Scripted(*replies, "Done."), toolsets=[tools], policy=rules("build", leaves=False))
+        tools = make_coding_toolset("build", self.folder, settings, flat=False)
+        replies = [ScriptedReply(calls=(ScriptedCall(name, arguments),)) for name, arguments in calls]
+        agent = Agent(Scripted(*replies, "Done."), toolsets=[tools], policy=coding_rules("build", leaves=False))
         result = asyncio.run(agent.run("Get out."))
         return [record.result for record in result.calls if record.result is not None]
 
@@ -157,7 +157,7 @@ LISTED = [
 
 @pytest.mark.parametrize("line", LISTED)
 def test_the_lists_look_at_every_command_of_a_line(world: World, line: str) -> None:
-    from treadle.app.settled import CommandSettings
+    from treadle.settings.schema import CommandSettings
 
     allowed = ("cat", "echo", "true", "env", "xargs", "find")
     for commands in (CommandSettings(forbid=("rm",)), CommandSettings(allow=allowed)):
@@ -203,7 +203,7 @@ def test_the_network(world: World) -> None:
 
 
 def test_a_fork_bomb(world: World) -> None:
-    from treadle.app.settled import CommandSettings
+    from treadle.settings.schema import CommandSettings
 
     result = world.bash(":(){ :|:& };:; sleep 5; echo over", settings=Settings(commands=CommandSettings(seconds=10)))
     world.holds(result)

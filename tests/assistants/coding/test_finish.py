@@ -12,14 +12,14 @@ import pytest
 from assistants.coding.stage import MENDED, SHOP, asks, carried_out, git, mends, needs_git, project, reports
 from assistants.coding.table import must_contain, served
 from assistants.coding.test_undo import Screen, typed
-from treadle.app.assistant import Host
-from treadle.app.home import close_home, open_home
-from treadle.app.jobs import Job, Jobs
 from treadle.assistants.coding import finish, undo
 from treadle.core.errors import SettingsError, TreadleError
+from treadle.home import close_home, open_home
+from treadle.jobs.store import Job, Jobs
 from treadle.models.scripted import Scripted
-from treadle.toolsets.git.inside import Git
-from treadle.toolsets.git.merge import _move  # pyright: ignore[reportPrivateUsage] - the moment between two looks
+from treadle.plugins.assistant import Host
+from treadle.toolsets.git.merge import _move_branch  # pyright: ignore[reportPrivateUsage] - the moment between two looks
+from treadle.toolsets.git.sandboxed import SandboxedGit
 
 pytestmark = needs_git
 DOUBLED = "def price(count):\n    return count * 6\n"
@@ -254,7 +254,7 @@ def test_a_branch_that_moves_during_a_merge_is_not_overwritten(tmp_path: Path, s
     git(shop, "commit", "--quiet", "--allow-empty", "-m", "Another")
     git(shop, "branch", "--force", "main", "third")
     with pytest.raises(TreadleError, match="git update-ref failed"):
-        asyncio.run(_move(Git(shop), "third", "job", "main", ours, ours))
+        asyncio.run(_move_branch(SandboxedGit(shop), "third", "job", "main", ours, ours))
     assert git(shop, "rev-parse", "main") == git(shop, "rev-parse", "third")
 
 

@@ -13,7 +13,7 @@ import pytest
 import wire
 from assistants.coding.stage import MENDED, checkout_of, git, needs_git, project
 from cli.running import opened
-from treadle.cli.codes import WAITING
+from treadle.cli.exit_codes import WAITING
 from wire import call
 
 pytestmark = needs_git

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assistants.coding.stage import git, needs_git
 from properties import examples
 from treadle.assistants.coding import patches
-from treadle.assistants.coding.patches import FilePatch, patch_in, unquoted
+from treadle.assistants.coding.patches import FilePatch, parse_patch, unquote_diff_path
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), max_size=8).map(lambda text: text.replace("\n", ""))
@@ -40,8 +40,8 @@ def tree(folder: Path, files: dict[str, str | bytes]) -> str:
 
 
 def test_nothing_is_nothing() -> None:
-    assert patch_in("").files == ()
-    assert patch_in("warning: something\n").files == ()
+    assert parse_patch("").files == ()
+    assert parse_patch("warning: something\n").files == ()
 
 
 @needs_git
@@ -49,7 +49,7 @@ def test_files_are_told_by_what_happened_to_them(folder: Path) -> None:
     long = "".join(f"line {number}\n" for number in range(20))
     before = {"gone.txt": "a\nb\n", "kept.txt": "one\ntwo\n", "old name.txt": long, "empty.txt": "", "same.txt": "x"}
     after = {"new.txt": "--- a\n+++ b\n", "kept.txt": "one\n2\n", "new name.txt": long, "same.txt": "x", "void.txt": ""}
-    found = {file.path: file for file in patch_in(change(folder, before, after)).files}
+    found = {file.path: file for file in parse_patch(change(folder, before, after)).files}
     assert {path: (file.kind, file.was, file.added, file.removed) for path, file in found.items()} == {
         "gone.txt": ("deleted", "", 0, 2),
         "kept.txt": ("modified", "", 1, 1),
@@ -63,7 +63,7 @@ def test_files_are_told_by_what_happened_to_them(folder: Path) -> None:
 
 @needs_git
 def test_what_is_no_text_and_what_is_empty_have_their_names(folder: Path) -> None:
-    (one, other) = patch_in(change(folder, {}, {"a picture.png": b"\0\1\2", "b.txt": ""})).files
+    (one, other) = parse_patch(change(folder, {}, {"a picture.png": b"\0\1\2", "b.txt": ""})).files
     assert one == FilePatch("a picture.png", "added", is_binary=True)
     assert other == FilePatch("b.txt", "added")
 
@@ -71,8 +71,8 @@ def test_what_is_no_text_and_what_is_empty_have_their_names(folder: Path) -> Non
 @needs_git
 @pytest.mark.parametrize("name", ["grün.txt", 'quo"te.txt', "ta\tb.txt", "back\\slash.txt", "b/b b/b.txt", "a b"])
 def test_odd_names_are_read_as_they_are(folder: Path, name: str) -> None:
-    assert [file.path for file in patch_in(change(folder, {name: "x\n"}, {name: "y\n"})).files] == [name]
-    assert [file.path for file in patch_in(change(folder, {}, {name: b"\0"})).files] == [name]
+    assert [file.path for file in parse_patch(change(folder, {name: "x\n"}, {name: "y\n"})).files] == [name]
+    assert [file.path for file in parse_patch(change(folder, {}, {name: b"\0"})).files] == [name]
 
 
 @needs_git
@@ -80,7 +80,7 @@ def test_odd_names_are_read_as_they_are(folder: Path, name: str) -> None:
 @given(before=LINES, after=LINES)
 def test_counts_and_lines_agree_whatever_changes(folder: Path, before: list[str], after: list[str]) -> None:
     old, new = "".join(f"{line}\n" for line in before), "".join(f"{line}\n" for line in after)
-    files = patch_in(change(folder, {"f": old, "rest": "x"}, {"f": new, "rest": "x"})).files
+    files = parse_patch(change(folder, {"f": old, "rest": "x"}, {"f": new, "rest": "x"})).files
     assert bool(files) == (old != new)
     for file in files:
         assert (file.path, file.added - file.removed) == ("f", len(after) - len(before))
@@ -93,17 +93,17 @@ def section(path: str, lines: int, width: int = 4) -> str:
 
 
 def test_a_large_diff_is_cut_and_says_by_how_much() -> None:
-    (file,) = patch_in(section("long", patches.MOST_LINES + 9)).files
-    assert (len(file.lines), file.left_out, file.added) == (patches.MOST_LINES, 10, patches.MOST_LINES + 9)
-    (wide,) = patch_in(section("wide", 1, 10_000)).files
-    assert len(wide.lines[1]) == patches.LONGEST + 1
-    many = patch_in("".join(section(str(number), 1) for number in range(patches.MOST_FILES + 3)))
-    assert (len(many.files), many.left_out) == (patches.MOST_FILES, 3)
-    heavy = patch_in("".join(section(str(number), 250, 1_900) for number in range(4)))
-    assert sum(len(line) for file in heavy.files for line in file.lines) <= patches.MOST_CHARACTERS
+    (file,) = parse_patch(section("long", patches.MAX_LINES + 9)).files
+    assert (len(file.lines), file.left_out, file.added) == (patches.MAX_LINES, 10, patches.MAX_LINES + 9)
+    (wide,) = parse_patch(section("wide", 1, 10_000)).files
+    assert len(wide.lines[1]) == patches.MAX_LINE_LENGTH + 1
+    many = parse_patch("".join(section(str(number), 1) for number in range(patches.MAX_FILES + 3)))
+    assert (len(many.files), many.left_out) == (patches.MAX_FILES, 3)
+    heavy = parse_patch("".join(section(str(number), 250, 1_900) for number in range(4)))
+    assert sum(len(line) for file in heavy.files for line in file.lines) <= patches.MAX_CHARACTERS
     assert (len(heavy.files[-1].lines), heavy.files[-1].left_out, heavy.files[-1].added) == (1, 250, 250)
 
 
 def test_quoted_paths_are_unquoted() -> None:
-    assert unquoted('"gr\\303\\274n\\t\\"\\\\"') == 'grün\t"\\'
-    assert (unquoted("plain"), unquoted('"'), unquoted('"\\777"')) == ("plain", '"', "\ufffd")
+    assert unquote_diff_path('"gr\\303\\274n\\t\\"\\\\"') == 'grün\t"\\'
+    assert (unquote_diff_path("plain"), unquote_diff_path('"'), unquote_diff_path('"\\777"')) == ("plain", '"', "\ufffd")

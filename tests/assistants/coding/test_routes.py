@@ -9,15 +9,15 @@ import pytest
 from assistants.coding.stage import MENDED, SHOP, asks, git, mends, needs_git, on_branch, project, reports
 from assistants.coding.table import PATIENCE, Gate, Table, eventually, must_contain, named, served
 from treadle import ModelError, UnknownModel
-from treadle.app.home import close_home, open_home
 from treadle.assistants.coding.changes import checkpoints_of, patch_of
 from treadle.core.entries import Approved, Finished, Resumed, Started, Unclear
+from treadle.home import close_home, open_home
 from treadle.models.scripted import Scripted
-from treadle.stores.people import Allowance, Person
+from treadle.stores.accounts import Allowance, User
 
 pytestmark = needs_git
 WORSE = "def price(count):\n    return 0\n"
-ANN = Person("ann", "user")
+ANN = User("ann", "user")
 PUSH = asks(("git", {"action": "push"}))
 
 
@@ -392,7 +392,7 @@ def test_nobody_but_the_owner_gets_commands_that_arent_contained(tmp_path: Path,
 def test_nobody_has_more_jobs_under_way_than_they_may(tmp_path: Path, shop: Path, monkeypatch) -> None:
     allow(tmp_path, monkeypatch, shop)
     gate = Gate(reports())
-    with served(tmp_path, gate, person=Person("ann", "user", Allowance(runs=1))) as table:
+    with served(tmp_path, gate, person=User("ann", "user", Allowance(runs=1))) as table:
         job = table.begin(shop)
         assert gate.reached.wait(PATIENCE)
         status, told = table.ask("POST", "/api/coding/jobs", {"kind": "debug", "workspace": str(shop)})

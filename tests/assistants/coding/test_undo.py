@@ -22,12 +22,12 @@ from assistants.coding.stage import (
     reports,
     workspace_of,
 )
-from treadle.app.assistant import Host
-from treadle.app.home import close_home, open_home
-from treadle.app.jobs import Jobs
 from treadle.assistants.coding import undo
 from treadle.core.errors import SettingsError
+from treadle.home import close_home, open_home
+from treadle.jobs.store import Jobs
 from treadle.models.scripted import Scripted
+from treadle.plugins.assistant import Host
 
 pytestmark = needs_git
 WORSE = "def price(count):\n    return 0\n"

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from treadle.assistants.courses import assistant
-from treadle.assistants.courses.prompts import MOST_TITLES, notes, told
+from treadle.assistants.courses.prompts import MAX_TITLES, build_course_instructions, build_round_notes
 from treadle.testing import check_assistant
 
 
@@ -19,14 +19,14 @@ def test_naming_it_imports_nothing_heavy():
 
 
 def test_the_model_is_told_which_courses_there_are():
-    assert '- "Sailing"' in told(["Sailing"])
-    many = told([f"Course {number}" for number in range(MOST_TITLES + 2)])
+    assert '- "Sailing"' in build_course_instructions(["Sailing"])
+    many = build_course_instructions([f"Course {number}" for number in range(MAX_TITLES + 2)])
     assert "and 2 more" in many
-    assert "no courses yet" in told([])
+    assert "no courses yet" in build_course_instructions([])
 
 
 def test_what_it_is_told_goes_on_round_by_round():
-    assert "twice at most" in notes(2)[0]
-    assert "once at most" in notes(1)[0]
-    assert "5 times at most" in notes(5)[0]
-    assert "again" in notes(2)[1]
+    assert "twice at most" in build_round_notes(2)[0]
+    assert "once at most" in build_round_notes(1)[0]
+    assert "5 times at most" in build_round_notes(5)[0]
+    assert "again" in build_round_notes(2)[1]

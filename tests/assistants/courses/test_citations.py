@@ -2,16 +2,18 @@
 
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, SAILING, add, results, staged, write
+from assistants.courses.course_setup import ASTRONOMY, SAILING, add, results, staged, write
 from cli.running import asks, script, treadle
-from treadle.assistants.courses.citations import cite
-from treadle.assistants.courses.sources import Cited, FoundPassage, Source
+from treadle.assistants.courses.citations import resolve_citations
+from treadle.assistants.courses.sources import AnswerSource, CitedPassage, FoundPassage
 from wire import call, say
 
 KEEL = call("search_course_content", {"query": "keel"})
 TIDES = call("search_course_content", {"query": "tides and the moon"})
 FOUND = {
-    number: FoundPassage("A", "t", Source("A - Lesson 1", "https://x.org", "a", 1, (Cited(f"a#{number}", "line 1"),)), number)
+    number: FoundPassage(
+        "A", "t", AnswerSource("A - Lesson 1", "https://x.org", "a", 1, (CitedPassage(f"a#{number}", "line 1"),)), number
+    )
     for number in (1, 2)
 }
 
@@ -34,9 +36,9 @@ def home(tmp_path, monkeypatch):
     ],
 )
 def test_a_citation_that_doesnt_exist_is_dropped(answer, left, numbers):
-    text, citations = cite(answer, FOUND)
+    text, citations = resolve_citations(answer, FOUND)
     assert (text, [each.number for each in citations]) == (left, numbers)
-    assert cite(answer, {}) == (answer, ())
+    assert resolve_citations(answer, {}) == (answer, ())
 
 
 def test_an_answer_comes_with_the_passages_that_it_cites(home):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, MCP, SAILING, write
+from assistants.courses.course_setup import ASTRONOMY, MCP, SAILING, write
 from cli.running import asks, script, treadle
 
 

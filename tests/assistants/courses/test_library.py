@@ -7,17 +7,17 @@ from contextlib import suppress
 
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, SAILING, write
+from assistants.courses.course_setup import ASTRONOMY, SAILING, write
 from treadle import SettingsError, TreadleError
-from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.course_folders import CourseFolder, CourseFolderList
+from treadle.assistants.courses.library import CourseLibrary
 from treadle.assistants.courses.settings import CoursesSettings
-from treadle.assistants.courses.shelf import Place, Shelf
 from treadle.passages import HashedEmbedder
 
 
 def using(home, work, **settings):
     async def main():
-        async with Library(home, CoursesSettings(**settings)) as library:
+        async with CourseLibrary(home, CoursesSettings(**settings)) as library:
             return await work(library)
 
     return asyncio.run(main())
@@ -172,10 +172,10 @@ def test_a_killed_indexing_goes_on_where_it_was(tmp_path):
     home = tmp_path / "home"
     using(home, lambda library: asyncio.sleep(0, library.shelf.add(material)))
     script = (
-        "import asyncio, sys\nfrom pathlib import Path\nfrom treadle.assistants.courses.library import Library\n"
+        "import asyncio, sys\nfrom pathlib import Path\nfrom treadle.assistants.courses.library import CourseLibrary\n"
         "from treadle.assistants.courses.settings import CoursesSettings\n"
         "async def main():\n"
-        "    async with Library(Path(sys.argv[1]), CoursesSettings()) as library:\n"
+        "    async with CourseLibrary(Path(sys.argv[1]), CoursesSettings()) as library:\n"
         "        await library.refresh(lambda told: print(told.done, flush=True))\n"
         "asyncio.run(main())\n"
     )
@@ -235,17 +235,17 @@ def test_another_process_sees_what_was_added(tmp_path, material):
 
 
 def test_the_shelf_is_written_whole_or_not_at_all(tmp_path):
-    shelf = Shelf(tmp_path / "home")
+    shelf = CourseFolderList(tmp_path / "home")
     (tmp_path / "a").mkdir()
     shelf.add(tmp_path / "a")
     shelf.add(tmp_path / "a", "Titled")
-    assert shelf.places() == [Place(str(tmp_path / "a"), "Titled")]
+    assert shelf.places() == [CourseFolder(str(tmp_path / "a"), "Titled")]
     assert sorted(path.name for path in (tmp_path / "home").iterdir()) == ["courses.json", "courses.lock"]
 
 
 def test_many_who_add_at_once_lose_nothing(tmp_path):
-    code = "import sys; from pathlib import Path; from treadle.assistants.courses.shelf import Shelf\n"
-    code += "for name in sys.argv[2:]: Shelf(Path(sys.argv[1])).add(Path(name))"
+    code = "import sys; from pathlib import Path; from treadle.assistants.courses.course_folders import CourseFolderList\n"
+    code += "for name in sys.argv[2:]: CourseFolderList(Path(sys.argv[1])).add(Path(name))"
     folders = [tmp_path / f"d{number}" for number in range(24)]
     for folder in folders:
         folder.mkdir()
@@ -253,7 +253,7 @@ def test_many_who_add_at_once_lose_nothing(tmp_path):
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "home"), *map(str, folders[start::6])]) for start in range(6)
     ]
     assert [process.wait(60) for process in several] == [0] * 6
-    assert {place.path for place in Shelf(tmp_path / "home").places()} == set(map(str, folders))
+    assert {place.path for place in CourseFolderList(tmp_path / "home").places()} == set(map(str, folders))
 
 
 def test_what_lies_in_another_place_is_there_once(tmp_path, material):
@@ -286,7 +286,7 @@ def test_a_refresh_goes_by_what_was_added_while_it_waited(tmp_path, material):
         async with library._indexing:
             waiting = asyncio.create_task(library.refresh())
             await asyncio.sleep(0)
-            Shelf(home).add(other)
+            CourseFolderList(home).add(other)
         await waiting
         return len((await library.catalogue()).courses)
 
@@ -318,7 +318,7 @@ def test_a_book_without_lessons_gives_all_that_is_wanted(tmp_path):
 
 def test_an_embedder_of_ones_own_can_be_used(tmp_path, material):
     async def main():
-        async with Library(tmp_path / "home", CoursesSettings(), HashedEmbedder()) as library:
+        async with CourseLibrary(tmp_path / "home", CoursesSettings(), HashedEmbedder()) as library:
             library.shelf.add(material)
             await library.refresh()
             return await library.search("keel")

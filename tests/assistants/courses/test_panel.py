@@ -13,7 +13,7 @@ from server.pages.shop import Held
 from server.running import Serving
 from treadle import ModelError, Scripted, open_home
 from treadle.assistants.courses import assistant
-from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.library import CourseLibrary
 from treadle.assistants.courses.settings import CoursesSettings
 from treadle.core.requests import TextDelta
 from treadle.testing import calls
@@ -63,7 +63,7 @@ def library(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TREADLE_CONFIG", str(tmp_path / "own.toml"))
     (tmp_path / "own.toml").touch()
-    return lambda: Library(open_home(tmp_path / "data").folder, CoursesSettings(embeddings="none"))
+    return lambda: CourseLibrary(open_home(tmp_path / "data").folder, CoursesSettings(embeddings="none"))
 
 
 @pytest.fixture

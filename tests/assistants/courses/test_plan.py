@@ -5,12 +5,12 @@ import json
 
 import pytest
 
-from assistants.courses import stage
-from assistants.courses.stage import ASTRONOMY, SAILING, add, write
+from assistants.courses import course_setup
+from assistants.courses.course_setup import ASTRONOMY, SAILING, add, write
 from server.running import host
 from treadle import Call, History, Message, Request, Result, Scripted, Text, Traits
 from treadle.assistants.courses.catalogue import Catalogue
-from treadle.assistants.courses.plan import number_in, plan_of
+from treadle.assistants.courses.plan import build_course_plan, find_lesson_number
 
 SMALL = Traits(native_calls=False)
 
@@ -29,7 +29,7 @@ def ask(home, question, *replies):
     """What is answered, and what the model was asked for it."""
     model = Scripted(*replies, traits=SMALL)
 
-    return asyncio.run(stage.question(host(home, model), question)), model.requests
+    return asyncio.run(course_setup.question(host(home, model), question)), model.requests
 
 
 def test_what_the_material_says_is_looked_up_and_worded(home):
@@ -144,9 +144,9 @@ def test_a_question_that_goes_on_is_asked_with_the_one_before_it(home):
 
     async def main():
         asking = host(home, model)
-        first = await stage.question(asking, "What keeps the boat of Sailing for Beginners upright?")
-        second = await stage.question(asking, "And what steers it?", first.session_id)
-        await stage.question(asking, "Why are there spring tides?", first.session_id)
+        first = await course_setup.question(asking, "What keeps the boat of Sailing for Beginners upright?")
+        second = await course_setup.question(asking, "And what steers it?", first.session_id)
+        await course_setup.question(asking, "Why are there spring tides?", first.session_id)
         return second
 
     second = asyncio.run(main())
@@ -169,7 +169,7 @@ def test_courses_whose_names_begin_alike_are_others(tmp_path):
 
 
 def test_a_lesson_is_named_by_its_number():
-    assert [number_in(each) for each in ("lesson 4", "Week no. 12", "the 4 lessons", "lesson number 0", "lessons")] == [
+    assert [find_lesson_number(each) for each in ("lesson 4", "Week no. 12", "the 4 lessons", "lesson number 0", "lessons")] == [
         4,
         12,
         None,
@@ -182,5 +182,5 @@ def test_what_a_limit_cut_is_read_as_text():
     """The data of a large result isn't kept, and a run may be older than the data."""
     came = Result("c", "search_course_content", "[Sailing]\nThe keel.")
     said = (Message("person", (Text("Why?"),)), Message("model", (Call("c", came.name, {}),)), Message("tools", (came,)))
-    asked = next(plan_of(Catalogue())(Request("", History(said))))
+    asked = next(build_course_plan(Catalogue())(Request("", History(said))))
     assert asked.text == "[Sailing]\nThe keel.\n\nQuestion: Why?"

@@ -6,7 +6,7 @@ import json
 import aiohttp
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, SAILING, add, staged, write
+from assistants.courses.course_setup import ASTRONOMY, SAILING, add, staged, write
 from wire import call, refuse, say
 
 KEEL = call("search_course_content", {"query": "keel"})

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, MCP, SAILING, add, offers_tools, results, staged, write
+from assistants.courses.course_setup import ASTRONOMY, MCP, SAILING, add, offers_tools, results, staged, write
 from wire import call, reply, say
 
 OUTLINE = call("get_course_outline", {"course_name": "Sailing"})

@@ -9,11 +9,11 @@ import pytest
 from server.running import host
 from treadle import AssistantSession, Scripted, SettingsError
 from treadle.assistants.courses import assistant
-from treadle.assistants.courses.session import exchanges
-from treadle.assistants.courses.sessions import FILE, Exchange, Sessions
-from treadle.assistants.courses.sources import Cited, Source
+from treadle.assistants.courses.session import load_exchanges
+from treadle.assistants.courses.session_store import FILE, CourseExchange, CourseSessionStore
+from treadle.assistants.courses.sources import AnswerSource, CitedPassage
 
-SOURCE = Source("Sailing - Lesson 0", None, "sailing", 0, (Cited("a#0", "line 1"),))
+SOURCE = AnswerSource("Sailing - Lesson 0", None, "sailing", 0, (CitedPassage("a#0", "line 1"),))
 
 
 def run(work):
@@ -22,14 +22,14 @@ def run(work):
 
 def test_what_was_said_is_there_after_a_restart(tmp_path):
     async def before():
-        sessions = Sessions(tmp_path)
+        sessions = CourseSessionStore(tmp_path)
         session = await sessions.begin("ada")
         for number in range(4):
-            await sessions.keep(session, Exchange(f"Q{number}", f"A{number}", (SOURCE,), "run", 1000.0 + number))
+            await sessions.keep(session, CourseExchange(f"Q{number}", f"A{number}", (SOURCE,), "run", 1000.0 + number))
         return session
 
     session = run(before())
-    after = Sessions(tmp_path)
+    after = CourseSessionStore(tmp_path)
     last = run(after.exchanges("ada", session, 2))
     assert [(each.question, each.answer) for each in last] == [("Q2", "A2"), ("Q3", "A3")]
     assert last[0].sources == (SOURCE,)
@@ -39,9 +39,9 @@ def test_what_was_said_is_there_after_a_restart(tmp_path):
 
 def test_nobody_sees_or_touches_another_ones(tmp_path):
     async def work():
-        sessions = Sessions(tmp_path)
+        sessions = CourseSessionStore(tmp_path)
         session = await sessions.begin("ada")
-        await sessions.keep(session, Exchange("Q", "A"))
+        await sessions.keep(session, CourseExchange("Q", "A"))
         assert await sessions.begin("ben", session) != session
         assert await sessions.exchanges("ben", session) == []
         assert await sessions.listed("ben") == []
@@ -53,12 +53,12 @@ def test_nobody_sees_or_touches_another_ones(tmp_path):
 
 def test_sessions_are_listed_newest_first_by_what_was_asked_first(tmp_path):
     async def work():
-        sessions = Sessions(tmp_path)
+        sessions = CourseSessionStore(tmp_path)
         one, two = await sessions.begin(""), await sessions.begin("")
         await sessions.begin("")  # nothing was asked in it
-        await sessions.keep(one, Exchange("One", "1", at=10.0))
-        await sessions.keep(two, Exchange("Two", "2", at=20.0))
-        await sessions.keep(one, Exchange("Three", "3", at=30.0))
+        await sessions.keep(one, CourseExchange("One", "1", at=10.0))
+        await sessions.keep(two, CourseExchange("Two", "2", at=20.0))
+        await sessions.keep(one, CourseExchange("Three", "3", at=30.0))
         return [(each.question, each.last) for each in await sessions.listed("")]
 
     assert run(work()) == [("One", 30.0), ("Two", 20.0)]
@@ -66,12 +66,12 @@ def test_sessions_are_listed_newest_first_by_what_was_asked_first(tmp_path):
 
 def test_a_removed_session_is_gone_and_an_answer_that_comes_later_brings_nothing_back(tmp_path):
     async def work():
-        sessions = Sessions(tmp_path)
+        sessions = CourseSessionStore(tmp_path)
         session = await sessions.begin("ada")
-        await sessions.keep(session, Exchange("Q", "A"))
+        await sessions.keep(session, CourseExchange("Q", "A"))
         assert await sessions.remove("ada", session)
         assert not await sessions.remove("ada", session)
-        await sessions.keep(session, Exchange("late", "answer"))
+        await sessions.keep(session, CourseExchange("late", "answer"))
         return await sessions.exchanges("ada", session), await sessions.listed("ada")
 
     assert run(work()) == ([], [])
@@ -82,40 +82,40 @@ def test_a_removed_session_is_gone_and_an_answer_that_comes_later_brings_nothing
 
 def test_many_at_once_lose_nothing(tmp_path):
     async def work():
-        session = await Sessions(tmp_path).begin("ada")
-        each = [Sessions(tmp_path).keep(session, Exchange(str(number), "A")) for number in range(30)]
+        session = await CourseSessionStore(tmp_path).begin("ada")
+        each = [CourseSessionStore(tmp_path).keep(session, CourseExchange(str(number), "A")) for number in range(30)]
         await asyncio.gather(*each)
-        return {exchange.question for exchange in await Sessions(tmp_path).exchanges("ada", session)}
+        return {exchange.question for exchange in await CourseSessionStore(tmp_path).exchanges("ada", session)}
 
     assert run(work()) == {str(number) for number in range(30)}
 
 
 def test_the_file_is_its_owners_and_one_that_cant_be_used_is_a_sentence(tmp_path):
-    run(Sessions(tmp_path).begin(""))
+    run(CourseSessionStore(tmp_path).begin(""))
     assert stat.S_IMODE((tmp_path / FILE).stat().st_mode) == 0o600
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / FILE).write_bytes(b"no database" * 500)
     with pytest.raises(SettingsError, match="can't be used"):
-        run(Sessions(tmp_path / "other").begin(""))
+        run(CourseSessionStore(tmp_path / "other").begin(""))
     newer = tmp_path / "newer"
-    run(Sessions(newer).begin(""))
+    run(CourseSessionStore(newer).begin(""))
     with sqlite3.connect(newer / FILE) as file:
         file.execute("PRAGMA user_version=9")
     file.close()
     with pytest.raises(SettingsError, match="newer Treadle"):
-        run(Sessions(newer).begin(""))
+        run(CourseSessionStore(newer).begin(""))
 
 
 def test_an_answer_whose_process_was_killed_before_it_was_kept_is_kept_when_somebody_looks(tmp_path):
     async def main():
         asking = host(tmp_path, Scripted("It keeps the boat upright."))
-        named = await Sessions(asking.home.folder).begin(asking.user)
+        named = await CourseSessionStore(asking.home.folder).begin(asking.user)
         session = AssistantSession(assistant, asking, {"session_id": named})
         before = await session.begin("run-1", "What does a keel do?")
         kept = {"journal": asking.home.services(), "origin": session.origin, "history": before}
         await session.agent(await asking.model()).run("What does a keel do?", run_id="run-1", **kept)  # and nothing after it
-        unkept = await Sessions(asking.home.folder).exchanges(asking.user, named)
-        return unkept, await exchanges(asking, named), await exchanges(asking, named)
+        unkept = await CourseSessionStore(asking.home.folder).exchanges(asking.user, named)
+        return unkept, await load_exchanges(asking, named), await load_exchanges(asking, named)
 
     unkept, once, twice = asyncio.run(main())
     assert [each.answer for each in unkept] == [""]

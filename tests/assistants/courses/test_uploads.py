@@ -10,11 +10,11 @@ from threading import Thread
 
 import pytest
 
-from assistants.courses.stage import ASTRONOMY, SAILING, add, staged, write
+from assistants.courses.course_setup import ASTRONOMY, SAILING, add, staged, write
 from cli.running import treadle
-from treadle.assistants.courses.library import Library
+from treadle.assistants.courses.library import CourseLibrary
 from treadle.assistants.courses.settings import CoursesSettings
-from treadle.assistants.courses.uploads import UploadRefused, Uploads, checked_name
+from treadle.assistants.courses.uploads import UploadFolder, UploadRefused, validate_upload_name
 from treadle.passages import HashedEmbedder
 
 NIGHT = "# Finding north\n\nThe zephyrstone points north on every clear night."
@@ -107,16 +107,16 @@ def test_links_and_encrypted_files_of_an_archive_are_left_out(home):
     with zipfile.ZipFile(made, "w") as packed:
         packed.writestr(link, "/etc/passwd")
         packed.writestr("plain.txt", "Plain.")
-    stored = Uploads(home).add("some.zip", made.getvalue())
+    stored = UploadFolder(home).add("some.zip", made.getvalue())
     assert (stored.files, stored.skipped[0].reason) == (("some/plain.txt",), "no plain file")
     locked = bytearray(archive({"secret.txt": "x", "plain.txt": "y"}))
     at = locked.index(b"PK\1\2")
     locked[at + 8] |= 1  # as the archive's directory says it
-    assert Uploads(home).add("locked.zip", bytes(locked)).skipped[0].reason == "it is encrypted"
+    assert UploadFolder(home).add("locked.zip", bytes(locked)).skipped[0].reason == "it is encrypted"
 
 
 def test_an_archive_that_would_fill_the_disk_is_refused_by_its_directory(home):
-    uploads, bomb = Uploads(home), io.BytesIO()
+    uploads, bomb = UploadFolder(home), io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
         for number in range(30):
             packed.writestr(f"{number}.txt", "x")
@@ -136,7 +136,7 @@ def test_an_archive_that_would_fill_the_disk_is_refused_by_its_directory(home):
 )
 def test_names_that_lead_elsewhere_are_refused(name):
     with pytest.raises(UploadRefused):
-        checked_name(name)
+        validate_upload_name(name)
 
 
 def test_documents_and_courses_are_deleted_with_all_their_words(home):
@@ -224,7 +224,7 @@ def test_a_course_that_was_added_by_itself_is_taken_off_and_its_files_stay(home)
 
 def test_what_comes_while_others_are_indexed_is_indexed_too(home):
     async def main():
-        async with Library(home, CoursesSettings(), HashedEmbedder()) as library:
+        async with CourseLibrary(home, CoursesSettings(), HashedEmbedder()) as library:
             for number in range(3):
                 library.uploads.add(f"course-{number}.txt", f"Course Title: Course {number}\n\nWords.".encode())
                 library.index_soon()

@@ -8,7 +8,7 @@ import pytest
 
 from treadle import AssistantSession, Host, ModelError, Scripted, Traits, open_home
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.command import make_sample
+from treadle.assistants.guidance.command import make_sample_project
 from treadle.assistants.guidance.projects import open_projects
 
 SMALL = Traits(native_calls=False)
@@ -35,7 +35,7 @@ class Table:
         async def tale():
             host = Host(open_home(self._folder), chosen, user)
             async with open_projects(host) as store:
-                project = await make_sample(store, "ann")
+                project = await make_sample_project(store, "ann")
                 (chat,) = await store.list_chat_sessions("ann", project.id)
                 context = {"project_id": project.id, "session_id": chat.id}
                 return await work(AssistantSession(assistant, host, context), store)

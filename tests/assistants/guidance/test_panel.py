@@ -15,8 +15,8 @@ from server.pages.shop import Held
 from server.running import Serving
 from treadle import ModelError, Scripted
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.command import make_sample
-from treadle.assistants.guidance.store import Constraint, Entry, ProblemSpec, Provenance, Run, WorldModel, open_store
+from treadle.assistants.guidance.command import make_sample_project
+from treadle.assistants.guidance.store import Constraint, ProblemSpec, Provenance, Run, WorldEntry, WorldModel, open_store
 from treadle.testing import calls
 
 pytestmark = needs_browser
@@ -70,7 +70,7 @@ def visit(browser, kept, tmp_path, monkeypatch):
 
     def visiting(look, *replies, at="", pages=1, sample=True, ready=READY, chunk=40, **how):
         if sample:
-            kept(lambda store: make_sample(store, "local"))
+            kept(lambda store: make_sample_project(store, "local"))
         with Serving(tmp_path, [assistant], Scripted(*replies, chunk=chunk)) as server:
             runner.run(run(look, f"{server.url}/guidance/{at}", pages, ready, how))
 
@@ -137,7 +137,7 @@ async def messages_of(store):
 
 def test_the_state_of_a_project_is_shown(visit, kept):
     async def run(store):
-        project = await make_sample(store, "local")
+        project = await make_sample_project(store, "local")
         done = await store.create_run("local", Run(project.id))
         await store.update_run("local", done.id, "running")
         await store.update_run("local", done.id, "completed")
@@ -172,7 +172,7 @@ def test_the_state_of_a_project_is_shown(visit, kept):
 def test_empty_sections_of_the_world_are_folded_and_say_what_belongs_there(visit, kept):
     async def some(store):
         project = await store.create_project("local", "A bridge")
-        world = WorldModel(actors=(Entry("Council"),))
+        world = WorldModel(actors=(WorldEntry("Council"),))
         await store.put_world_model("local", project.id, world, expected=0, why=Provenance("created"))
 
     kept(some)
@@ -312,7 +312,7 @@ def test_what_was_said_is_there_again_after_a_reload(visit):
 
 def test_a_question_that_was_never_answered_says_so_and_an_old_one_can_be_left(visit, kept, tmp_path):
     async def some(store):
-        project = await make_sample(store, "local")
+        project = await make_sample_project(store, "local")
         (session,) = await store.list_chat_sessions("local", project.id)
         await store.add_message("local", session.id, "user", "Hello?")
         await store.add_message("local", session.id, "user", "Add noise.")
@@ -411,7 +411,7 @@ def test_nothing_is_lost_when_the_server_is_killed_while_a_change_waits_and_whil
     env = {"TREADLE_GUIDANCE_DATABASE": str(tmp_path / "projects.db")}
     first = script(tmp_path, "Yes.", asks(("change_problem_spec", NOISE)), name="first.json")
     third = script(tmp_path, "It is there.", name="third.json")
-    kept(lambda store: make_sample(store, "local"))
+    kept(lambda store: make_sample_project(store, "local"))
 
     async def look(cable, silent):
         page = await started.open(f"{cable.url}/guidance/")
@@ -654,7 +654,9 @@ def test_what_looks_like_html_stays_text(visit, kept):
         project = await store.create_project("local", BAD, BAD)
         spec = ProblemSpec((Constraint(BAD, BAD, 10),), (BAD,))
         await store.put_problem_spec("local", project.id, spec, expected=0, why=Provenance(BAD, BAD))
-        await store.put_world_model("local", project.id, WorldModel((Entry(BAD, BAD, BAD),)), expected=0, why=Provenance("made"))
+        await store.put_world_model(
+            "local", project.id, WorldModel((WorldEntry(BAD, BAD, BAD),)), expected=0, why=Provenance("made")
+        )
 
     kept(some)
     change = {"constraints": [{"name": f"{BAD}2", "weight": 1}]}
@@ -684,7 +686,9 @@ def test_a_telephone_shows_it_without_scrolling_sideways(visit, kept):
         project = await store.create_project("local", long, long)
         spec = ProblemSpec((Constraint(long, long, 100),), (long,))
         await store.put_problem_spec("local", project.id, spec, expected=0, why=Provenance("made", long))
-        await store.put_world_model("local", project.id, WorldModel((Entry(long, long, long),)), expected=0, why=Provenance("made"))
+        await store.put_world_model(
+            "local", project.id, WorldModel((WorldEntry(long, long, long),)), expected=0, why=Provenance("made")
+        )
 
     kept(some)
 

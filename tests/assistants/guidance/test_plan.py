@@ -5,7 +5,7 @@ import json
 import pytest
 
 from treadle import Call, History, Message, Request, Result, Text
-from treadle.assistants.guidance.plan import ANSWER, TALK, plan
+from treadle.assistants.guidance.plan import ANSWER_PROMPT, TALK_PROMPT, plan_guidance
 from treadle.core.requests import ToolSpec
 
 CHANGE = ToolSpec("change_problem_spec", "Change.", {"type": "object", "properties": {"goals": {"type": "array"}}})
@@ -21,7 +21,7 @@ def brought(*results):
 
 
 def led(history, *words, tools=()):
-    going, asked, left = plan(Request("", History(history), tools)), [], list(words)
+    going, asked, left = plan_guidance(Request("", History(history), tools)), [], list(words)
     try:
         question = next(going)
         while True:
@@ -53,7 +53,7 @@ def test_what_was_found_is_put_into_words():
     came = Result("0", "get_problem_spec", json.dumps(spec), data=spec)
     history = [said("Constraints?"), Message("model", (Call("0", came.name, {}),)), Message("tools", (came,))]
     move, (asked,) = led(history, " One: Budget. ")
-    assert (move.text, asked.instructions) == ("One: Budget.", ANSWER)
+    assert (move.text, asked.instructions) == ("One: Budget.", ANSWER_PROMPT)
     assert asked.text == "The problem spec:\nconstraints:\n  - name: Budget; weight: 90\n\nQuestion: Constraints?"
 
 
@@ -74,5 +74,5 @@ def test_a_change_is_written_in_the_shape_of_its_tool():
 
 def test_anything_else_is_just_talked_about():
     move, asked = led([said("Hello")], "nonsense", "Hi!")
-    assert (move.text, asked[1].instructions) == ("Hi!", TALK)
+    assert (move.text, asked[1].instructions) == ("Hi!", TALK_PROMPT)
     assert led([said("Hello")], '{"about": "talk"}', " ")[0].text == "I don't know."

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.assistants.guidance.preflight import preflight
-from treadle.assistants.guidance.stages import State
+from treadle.assistants.guidance.preflight import run_preflight
+from treadle.assistants.guidance.stages import ProjectState
 
-READY = State(has_problem_spec=True, has_world_model=True)
+READY = ProjectState(has_problem_spec=True, has_world_model=True)
 JSON = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | st.lists(st.text(max_size=3), max_size=2)
 
 
@@ -16,7 +16,7 @@ def codes(found):
 
 
 def test_a_project_that_has_everything_is_ready_with_the_usual_numbers():
-    found = preflight(READY)
+    found = run_preflight(READY)
     assert found.ready
     assert found.normalized_config == {
         "mode": "full_search",
@@ -31,21 +31,21 @@ def test_a_project_that_has_everything_is_ready_with_the_usual_numbers():
 
 
 def test_what_is_missing_is_named():
-    found = preflight(State(), "nonsense")
+    found = run_preflight(ProjectState(), "nonsense")
     assert not found.ready
     assert codes(found.blockers) == ["validation_error", "missing_problem_spec", "missing_world_model"]
     assert found.prerequisites == {"problem_spec": False, "world_model": False}
 
 
 def test_some_modes_need_candidates():
-    assert codes(preflight(READY, "eval_only").blockers) == ["insufficient_candidates"]
-    assert preflight(State(has_problem_spec=True, has_world_model=True, candidates=2), "eval_only").ready
-    assert codes(preflight(READY, "seeded").blockers) == ["insufficient_candidates"]
-    assert preflight(READY, "seeded", {"seed_candidate_ids": ["a"]}).normalized_config["seed_candidate_ids"] == ["a"]
+    assert codes(run_preflight(READY, "eval_only").blockers) == ["insufficient_candidates"]
+    assert run_preflight(ProjectState(has_problem_spec=True, has_world_model=True, candidates=2), "eval_only").ready
+    assert codes(run_preflight(READY, "seeded").blockers) == ["insufficient_candidates"]
+    assert run_preflight(READY, "seeded", {"seed_candidate_ids": ["a"]}).normalized_config["seed_candidate_ids"] == ["a"]
 
 
 def test_numbers_are_kept_within_reason_and_it_is_said():
-    found = preflight(READY, parameters={"num_candidates": "70", "num_scenarios": 0, "budget_usd": 2.5, "budget_tokens": 1e4})
+    found = run_preflight(READY, parameters={"num_candidates": "70", "num_scenarios": 0, "budget_usd": 2.5, "budget_tokens": 1e4})
     assert (found.normalized_config["num_candidates"], found.normalized_config["num_scenarios"]) == (50, 1)
     assert (found.normalized_config["budget_usd"], found.normalized_config["budget_tokens"]) == (2.5, 10_000)
     assert len(found.notes) == 2
@@ -57,11 +57,11 @@ def test_numbers_are_kept_within_reason_and_it_is_said():
     [{"num_candidates": 2.5}, {"num_scenarios": "many"}, {"budget_usd": 0}, {"max_runtime_s": True}, {"num_candidates": "inf"}],
 )
 def test_numbers_that_are_none_are_blockers(given_):
-    assert codes(preflight(READY, parameters=given_).blockers) == ["validation_error"]
+    assert codes(run_preflight(READY, parameters=given_).blockers) == ["validation_error"]
 
 
 def test_what_means_nothing_is_a_warning():
-    assert codes(preflight(READY, parameters={"speed": 9}).warnings) == ["unknown_parameter"]
+    assert codes(run_preflight(READY, parameters={"speed": 9}).warnings) == ["unknown_parameter"]
 
 
 @given(
@@ -70,7 +70,7 @@ def test_what_means_nothing_is_a_warning():
     )
 )
 def test_whatever_is_given_the_numbers_fit(parameters):
-    config = preflight(READY, parameters=parameters).normalized_config
+    config = run_preflight(READY, parameters=parameters).normalized_config
     assert 1 <= config["num_candidates"] <= 50
     assert 1 <= config["num_scenarios"] <= 50
     assert config["budget_usd"] is None or config["budget_usd"] > 0

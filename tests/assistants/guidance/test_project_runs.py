@@ -6,26 +6,26 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from treadle import Jobs, ModelError, Runs, Scripted, Usage, carry_out
-from treadle.assistants.guidance.comparison import compare, decision_record
+from treadle import Jobs, ModelError, Runs, Scripted, Usage, execute_job
+from treadle.assistants.guidance.comparison import build_comparison, format_decision_record
 from treadle.assistants.guidance.evaluation import AGAIN
 from treadle.assistants.guidance.project_runs import (
     EvaluationInput,
-    NotReady,
-    cancel_run,
-    create_run,
-    draft_run,
-    is_interrupted,
-    job_of,
-    reconcile,
-    start_draft,
+    RunNotReady,
+    cancel_project_run,
+    create_draft_run,
+    create_project_run,
+    find_run_job,
+    is_run_interrupted,
+    reconcile_runs,
+    start_draft_run,
     work,
 )
 from treadle.assistants.guidance.projects import delete_project
-from treadle.assistants.guidance.recording import brief
-from treadle.assistants.guidance.scoring import evaluation_of
+from treadle.assistants.guidance.recording import without_snapshot
+from treadle.assistants.guidance.scoring import load_evaluation
 from treadle.assistants.guidance.store import Candidate
-from treadle.models.scripted import Answer
+from treadle.models.scripted import ScriptedReply
 
 NAMES = ("Budget", "Fares", "Drivers' hours", "Depot")
 SITUATIONS = json.dumps({"scenarios": [{"name": "Snow", "description": "Two weeks of it"}]})
@@ -55,11 +55,11 @@ def wanted(session, mode="full_search", **parameters):
 
 
 async def carried(session, run):
-    return await carry_out(run.id, work()[0], session.host)
+    return await execute_job(run.id, work()[0], session.host)
 
 
 async def evaluated(session, store, *given, **parameters):
-    run = await create_run(session.host, store, wanted(session, *given, **parameters))
+    run = await create_project_run(session.host, store, wanted(session, *given, **parameters))
     return await carried(session, run), await store.get_run("ann", run.id)
 
 
@@ -76,7 +76,7 @@ def test_a_run_proposes_candidates_scores_them_and_records_how(table):
         best, worst = [await store.get_candidate("ann", one) for one in run.metrics["ranking"]]
         assert (best.mechanism_description, best.status, best.origin) == ("Signals first", "promising", "system")
         assert (best.scores["total"], best.predicted_effects) == (90.0, {"effects": ["Fewer delays"]})
-        found = evaluation_of(worst)
+        found = load_evaluation(worst)
         assert (worst.status, found.violations) == ("rejected", ("Drivers on duty",))
         assert (found.constraints[0].score, found.constraints[0].judged, found.constraints[0].reason) == (0, 80, "Budget is kept")
         assert sorted(each.type for each in await store.list_issues("ann", run.project_id)) == ["constraint", "model"]
@@ -86,7 +86,7 @@ def test_a_run_proposes_candidates_scores_them_and_records_how(table):
         assert (said.id, "1. Signals first (90 of 100" in said.content) == (run.run_summary_message_id, True)
         assert run.llm_usage["requests"] == 4
         assert "problem_spec" in run.config
-        assert "problem_spec" not in brief(run).config
+        assert "problem_spec" not in without_snapshot(run).config
 
     _, model = table(job, *REPLIES)
     assert "Nobody drives longer" in model.requests[0].history[-1].text
@@ -121,7 +121,7 @@ def test_a_run_without_readable_candidates_fails_and_says_so_and_can_go_on(table
 def test_without_a_model_no_run_is_begun(table):
     async def job(session, store):
         with pytest.raises(ModelError, match="There is no model here"):
-            await create_run(session.host, store, wanted(session))
+            await create_project_run(session.host, store, wanted(session))
         assert await store.list_runs("ann", session.host.about["project_id"]) == []
 
     table(job)
@@ -130,8 +130,8 @@ def test_without_a_model_no_run_is_begun(table):
 def test_a_run_that_isnt_ready_says_what_is_missing(table):
     async def job(session, store):
         project = await store.create_project("ann", "Empty")
-        with pytest.raises(NotReady, match=r"no problem spec yet.*no world model yet"):
-            await create_run(session.host, store, EvaluationInput(project.id))
+        with pytest.raises(RunNotReady, match=r"no problem spec yet.*no world model yet"):
+            await create_project_run(session.host, store, EvaluationInput(project.id))
 
     table(job, "Never said.")
 
@@ -139,7 +139,7 @@ def test_a_run_that_isnt_ready_says_what_is_missing(table):
 def test_one_trigger_starts_one_run(table):
     async def job(session, store):
         asked = replace(wanted(session), ui_trigger_id="click-1")
-        one, other = await create_run(session.host, store, asked), await create_run(session.host, store, asked)
+        one, other = await create_project_run(session.host, store, asked), await create_project_run(session.host, store, asked)
         assert one.id == other.id
 
     table(job, "Never said.")
@@ -150,7 +150,7 @@ def test_a_run_that_was_killed_goes_on_with_what_isnt_recorded(table, at):
     """The model's server holds a reply back for ever, and the process ends meanwhile."""
 
     async def job(session, store):
-        run = await create_run(session.host, store, wanted(session))
+        run = await create_project_run(session.host, store, wanted(session))
         reached = asyncio.Event()
 
         class Stuck(Scripted):
@@ -161,13 +161,13 @@ def test_a_run_that_was_killed_goes_on_with_what_isnt_recorded(table, at):
                 async for delta in super().reply(request):
                     yield delta
 
-        dying = asyncio.create_task(carry_out(run.id, work()[0], replace(session.host, model=once(Stuck(*REPLIES)))))
+        dying = asyncio.create_task(execute_job(run.id, work()[0], replace(session.host, model=once(Stuck(*REPLIES)))))
         await reached.wait()
         dying.cancel()
         await asyncio.gather(dying, return_exceptions=True)
         run = await store.get_run("ann", run.id)
-        assert is_interrupted(session.host, run)
-        done = await carry_out(run.id, work()[0], replace(session.host, model=once(Scripted(*REPLIES[at:]))))
+        assert is_run_interrupted(session.host, run)
+        done = await execute_job(run.id, work()[0], replace(session.host, model=once(Scripted(*REPLIES[at:]))))
         assert (done.state, (await store.get_run("ann", run.id)).status) == ("completed", "completed")
         assert [each.mechanism_description for each in await store.list_candidates("ann", run.id)] == [
             "Signals first",
@@ -189,14 +189,14 @@ def once(model):
 def test_a_run_evaluates_what_a_person_proposed(table):
     async def job(session, store):
         project_id = session.host.about["project_id"]
-        run = await draft_run(session.host, store, project_id)
-        with pytest.raises(NotReady, match="nothing to start"):
-            await start_draft(session.host, store, run)
+        run = await create_draft_run(session.host, store, project_id)
+        with pytest.raises(RunNotReady, match="nothing to start"):
+            await start_draft_run(session.host, store, run)
         mine = await store.create_candidate("ann", Candidate(run.id, "A ferry", "user"))
-        await start_draft(session.host, store, run)
+        await start_draft_run(session.host, store, run)
         await carried(session, run)
         assert (await store.get_candidate("ann", mine.id)).scores["total"] == 75.0
-        again = await create_run(session.host, store, wanted(session, "eval_only"))
+        again = await create_project_run(session.host, store, wanted(session, "eval_only"))
         await carried(session, again)
         (copy,) = await store.list_candidates("ann", again.id)
         assert (copy.mechanism_description, copy.parent_ids, copy.scores["total"]) == ("A ferry", (mine.id,), 60.0)
@@ -218,14 +218,14 @@ def test_a_seeded_run_improves_on_what_there_is(table):
 
 def test_a_run_is_cancelled_and_what_it_recorded_stays(table):
     async def job(session, store):
-        run = await create_run(session.host, store, wanted(session))
-        assert (await cancel_run(session.host, store, run)).status == "cancelled"
+        run = await create_project_run(session.host, store, wanted(session))
+        assert (await cancel_project_run(session.host, store, run)).status == "cancelled"
         assert (await carried(session, run)).state == "cancelled"
-        draft = await draft_run(session.host, store, run.project_id)
-        assert (await cancel_run(session.host, store, draft)).status == "cancelled"
-        other = await create_run(session.host, store, wanted(session))
+        draft = await create_draft_run(session.host, store, run.project_id)
+        assert (await cancel_project_run(session.host, store, draft)).status == "cancelled"
+        other = await create_project_run(session.host, store, wanted(session))
         Jobs(session.host.home.folder).cancel(other.id)
-        assert [each.status for each in await reconcile(session.host, store, [other, draft])] == ["cancelled", "created"]
+        assert [each.status for each in await reconcile_runs(session.host, store, [other, draft])] == ["cancelled", "created"]
 
     table(job, "Never said.")
 
@@ -235,19 +235,19 @@ def test_a_budget_ends_a_run(table):
         _, run = await evaluated(session, store, budget_tokens=1)
         assert (run.status, "token" in run.error_summary.lower()) == ("failed", True), run.error_summary
 
-    table(job, Answer(SITUATIONS, usage=Usage(requests=1, input_tokens=900)), *REPLIES[1:])
+    table(job, ScriptedReply(SITUATIONS, usage=Usage(requests=1, input_tokens=900)), *REPLIES[1:])
 
 
 def test_candidates_are_compared_by_constraint_and_a_decision_is_written_down(table):
     async def job(session, store):
         _, run = await evaluated(session, store)
         candidates = await store.list_candidates("ann", run.id)
-        found = compare(run, candidates)
+        found = build_comparison(run, candidates)
         assert [(each.label, each.total) for each in found.candidates] == [("Signals first", 90.0), ("More drivers", 59.4)]
         assert [(each.name, each.scores) for each in found.constraints][:2] == [("Budget", (90, 0)), ("Fares", (90, 80))]
         project = await store.get_project("ann", run.project_id)
         issues = await store.list_issues("ann", run.project_id)
-        record = decision_record(project, run, candidates[1], candidates, issues, run.created_at.date())
+        record = format_decision_record(project, run, candidates[1], candidates, issues, run.created_at.date())
         for words in (
             "# Buses on time: More drivers",
             "| Budget | 90 | At most 400,000 a year more than today |",
@@ -265,7 +265,7 @@ def test_a_deleted_project_takes_its_runs_along(table):
         await session.run("Hello")
         _, run = await evaluated(session, store)
         await delete_project(session.host, store, run.project_id)
-        assert job_of(session.host, run.id) is None
+        assert find_run_job(session.host, run.id) is None
         assert await Runs(session.host.home).list() == []
 
     table(job, "Hello!", *REPLIES)

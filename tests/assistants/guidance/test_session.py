@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from assistants.guidance.table import SMALL
 from treadle import Answer, AssistantSession, ContextNotFound, Runs, open_home
 from treadle.assistants.guidance.projects import open_projects
-from treadle.assistants.guidance.session import recover
+from treadle.assistants.guidance.session import recover_answers
 from treadle.assistants.guidance.store import Provenance
 from treadle.core.entries import Opened, Said
 from treadle.core.errors import ModelRefused
@@ -330,12 +330,12 @@ def test_an_answer_whose_process_was_killed_before_it_was_kept_is_kept_later(tab
         origin = {"about": dict(session.host.about)}
         entries = [Opened(agent="guidance", user="ann", origin=origin), Said(text="Well?")]
         await journal.append("lost", 0, entries)
-        await recover(session.host, store, chat)
+        await recover_answers(session.host, store, chat)
         assert len(await store.list_messages("ann", chat)) == 1  # it isn't over
         agent = session.agent(await session.host.model())
         await agent.resume("lost", journal=session.host.home.services(), user="ann")
-        await recover(session.host, store, chat)
-        await recover(session.host, store, chat)
+        await recover_answers(session.host, store, chat)
+        await recover_answers(session.host, store, chat)
         return await store.list_messages("ann", chat)
 
     (_, answer), _ = table(work, "All is well.")
@@ -346,7 +346,7 @@ def test_a_change_that_was_cancelled_is_said_to_be(table, tmp_path):
     async def work(session, store):
         reply, chat = await session.run("budget"), about(session)[1]
         await Runs(session.host.home).cancel(reply.result.run_id)
-        await recover(session.host, store, chat)
+        await recover_answers(session.host, store, chat)
         return (await store.list_messages("ann", chat))[-1]
 
     message, _ = table(work, CHANGE)
@@ -359,7 +359,7 @@ def test_a_run_of_somebody_else_who_shares_the_project_is_theirs_to_go_on_with(t
         await store.share_project("ann", project, "bob")
         reply = await session.run("budget")
         bobs = replace(session.host, user="bob")
-        await recover(bobs, store, chat)
+        await recover_answers(bobs, store, chat)
         return [each.metadata.get("stopped") for each in await store.list_messages("bob", chat)], reply.result.stopped
 
     (stopped, how), _ = table(work, CHANGE)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from server.running import Serving
 from treadle import Scripted
 from treadle.assistants.platform import assistant
-from treadle.assistants.platform.demo import start_demo
+from treadle.demo.platform import start_demo
 
 
 @pytest.fixture(scope="package", params=["new", "old"])

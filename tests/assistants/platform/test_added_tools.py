@@ -2,7 +2,7 @@
 
 import pytest
 
-from assistants.platform.stage import application, ask
+from assistants.platform.platform_setup import application, ask
 from cli.running import asks, script, treadle
 from treadle.testing import calls
 

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from assistants.platform.stage import SPEC, told
+from assistants.platform.platform_setup import SPEC, told
 from cli.running import Terminal, asks, script, start, treadle
 
 SHOWN = f"Here it is:\n\n```yaml\n{SPEC}```\n"

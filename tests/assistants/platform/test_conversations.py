@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from assistants.platform.stage import SPEC, agent, approved, told
+from assistants.platform.platform_setup import SPEC, agent, approved, told
 from treadle import Message, Scripted, Text
 from treadle.stores.journal import MemoryJournal
 from treadle.testing import calls

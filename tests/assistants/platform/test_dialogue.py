@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from assistants.platform.stage import application, ask, run_of
+from assistants.platform.platform_setup import application, ask, run_of
 from treadle import open_home
 from treadle.core.calls import Ask, Call, Written
 from treadle.core.entries import Finished, Judged, Opened, Previewed, Replied, Said, Started, Unclear

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from treadle.assistants.platform.documents import Documents
+from treadle.assistants.platform.documents import PlatformDocuments
 from treadle.assistants.platform.settings import PlatformSettings
 
 QUOTAS = """\
@@ -30,7 +30,7 @@ def folder(tmp_path):
 
 def with_documents(folder, work, **settings):
     async def tale():
-        documents = Documents(PlatformSettings(documents=(str(folder),), **settings), folder.parent / "home")
+        documents = PlatformDocuments(PlatformSettings(documents=(str(folder),), **settings), folder.parent / "home")
         try:
             return await work(documents)
         finally:
@@ -86,7 +86,7 @@ def test_a_folder_that_isnt_there_is_told_and_nothing_fails(tmp_path):
 
 def test_without_folders_nothing_is_opened(tmp_path):
     async def tale():
-        documents = Documents(PlatformSettings(), tmp_path)
+        documents = PlatformDocuments(PlatformSettings(), tmp_path)
         return await documents.refresh(), await documents.about("x"), await documents.state(), await documents.close()
 
     told, found, state, _ = asyncio.run(tale())

@@ -6,9 +6,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from assistants.platform.stage import SPEC, application, ask
+from assistants.platform.platform_setup import SPEC, application, ask
 from cli.running import Terminal, asks, script, treadle
-from treadle.assistants.platform.demo import start_demo
+from treadle.demo.platform import start_demo
 from treadle.testing import calls
 
 THREE = (("demo-app", "production", 5), ("test-service", "staging", 3), ("api-gateway", "production", 8))

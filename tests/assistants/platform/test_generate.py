@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from assistants.platform.stage import SPEC
+from assistants.platform.platform_setup import SPEC
 from treadle import ModelError, Scripted
-from treadle.assistants.platform.generate import NoSpec, generate
-from treadle.passages import Found, Passage
+from treadle.assistants.platform.generate import NoSpecGenerated, generate_spec
+from treadle.passages import Passage, PassageHit
 
 GOOD = f"```yaml\n{SPEC}```\nIt runs nginx with a database that is made up for it."
 BAD = GOOD.replace("image: nginx:1.27", "port: 80")
@@ -15,7 +15,7 @@ BAD = GOOD.replace("image: nginx:1.27", "port: 80")
 
 def made(*replies, **how):
     model = Scripted(*replies)
-    return asyncio.run(generate(model, "A web app with a database", **how)), model
+    return asyncio.run(generate_spec(model, "A web app with a database", **how)), model
 
 
 def test_the_spec_comes_with_an_explanation():
@@ -44,12 +44,12 @@ def test_words_without_a_spec_are_asked_for_one_and_then_given_up():
     found, model = made("I'd be glad to.", GOOD)
     assert model.requests[1].history[-1].text == "Write the whole spec in one ```yaml block."
     assert found.spec
-    with pytest.raises(NoSpec, match="wrote no spec"):
+    with pytest.raises(NoSpecGenerated, match="wrote no spec"):
         made("No.", "No.", "No.")
 
 
 def test_a_model_that_fails_is_said_to():
-    with pytest.raises(NoSpec, match="couldn't be written"):
+    with pytest.raises(NoSpecGenerated, match="couldn't be written"):
         made(ModelError("gone"))
 
 
@@ -59,7 +59,7 @@ def test_next_to_no_explanation_is_replaced_by_what_is_in_the_spec():
 
 
 def test_what_the_documents_and_the_caller_know_is_told_and_cited():
-    passage = Found(Passage("Use postgres-mock for tests.", source="docs/db.md"), 0.9)
+    passage = PassageHit(Passage("Use postgres-mock for tests.", source="docs/db.md"), 0.9)
     found, model = made(GOOD, passages=(passage, passage), facts='Facts: {"team": "shop"}')
     asked = model.requests[0].history[-1].text
     assert found.citations == ("docs/db.md",)

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from assistants.platform.stage import SPEC
+from assistants.platform.platform_setup import SPEC
 from treadle import Agent, Scripted
 from treadle.testing import calls
 from treadle.web import openapi_tools
@@ -32,7 +32,7 @@ async def fetch(url):
 
 @pytest.mark.parametrize("shape", ["new", "old"])
 def test_every_operation_is_a_tool_and_acts_with_the_callers_token(shape):
-    from treadle.assistants.platform.demo import start_demo
+    from treadle.demo.platform import start_demo
 
     with start_demo(shape=shape) as demo:
         path = "/api/applications" if shape == "new" else "/api/specs"

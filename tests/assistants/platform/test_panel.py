@@ -15,9 +15,9 @@ from server.pages.shop import Held
 from server.running import Serving, host
 from treadle import Scripted, SettingsError
 from treadle.assistants.platform import assistant
-from treadle.assistants.platform.demo import start_demo
 from treadle.core.errors import ModelRefused, ReplyBroken
 from treadle.core.requests import ReplyEnded, TextDelta, ThinkingDelta, Usage
+from treadle.demo.platform import start_demo
 from treadle.testing import calls
 
 pytestmark = needs_browser

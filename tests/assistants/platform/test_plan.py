@@ -6,16 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistants.platform.stage import SPEC
-from treadle import Call, History, Message, Question, Request, Result, Text
-from treadle.assistants.platform.facts import field_of, told
-from treadle.assistants.platform.plan import ANSWER, plan
-from treadle.assistants.platform.prompts import GENERATE, documentation
-from treadle.assistants.platform.routing import ABOUT, INSTRUCTIONS, Wish, number_in, status_in, wish_of
-from treadle.assistants.platform.server import Forbidden
-from treadle.passages import Found, Passage
+from assistants.platform.platform_setup import SPEC
+from treadle import Call, History, Message, PlanQuestion, Request, Result, Text
+from treadle.assistants.platform.client import PlatformForbidden
+from treadle.assistants.platform.intent import ABOUT, INSTRUCTIONS, MessageIntent, find_number, find_workflow_status, parse_intent
+from treadle.assistants.platform.plan import ANSWER, first_field, format_tool_result, plan_platform
+from treadle.assistants.platform.prompts import GENERATE, format_documentation
+from treadle.passages import Passage, PassageHit
 
-PASSAGE = documentation([Found(Passage("Ten buckets a team.", source="docs/quotas.md"), 0.9)])
+PASSAGE = format_documentation([PassageHit(Passage("Ten buckets a team.", source="docs/quotas.md"), 0.9)])
 
 
 def said(text):
@@ -34,7 +33,7 @@ def brought(name, value):
 
 def led(history, *words, instructions=""):
     """The move, and what the model was asked on the way to it; these are its words."""
-    going, asked, left = plan(Request(instructions, History(history))), [], list(words)
+    going, asked, left = plan_platform(Request(instructions, History(history))), [], list(words)
     try:
         question = next(going)
         while True:
@@ -104,7 +103,7 @@ def test_what_was_found_is_put_into_words():
 
 
 def test_a_problem_is_told_as_it_is():
-    refused = Forbidden("The platform refused: Access denied.", "Tell the person so.")
+    refused = PlatformForbidden("The platform refused: Access denied.", "Tell the person so.")
     came = Result("c", "get_application", str(refused), "raised", data=refused.data)
     made = Message("model", (Call("c", "get_application", {}),))
     move, asked = led([said("reports?"), made, Message("tools", (came,))])
@@ -177,37 +176,37 @@ def test_silence_is_answered_with_what_was_found():
 
 @given(st.text(), st.text())
 def test_whatever_a_model_says_a_wish_comes_out(words, message):
-    assert wish_of(words, message).about in ABOUT
+    assert parse_intent(words, message).about in ABOUT
 
 
 @pytest.mark.parametrize(
     ("words", "message", "expected"),
     [
-        ('{"about": "application", "app": "demo-app"}', "about demo-app?", Wish("application", "demo-app")),
-        ('{"about": "application", "app": "demo"}', "about demo-app?", Wish("application", "")),
-        ('{"about": "odd", "app": ""}', "x", Wish("talk", "")),
-        ("nonsense", "x", Wish("talk", "")),
+        ('{"about": "application", "app": "demo-app"}', "about demo-app?", MessageIntent("application", "demo-app")),
+        ('{"about": "application", "app": "demo"}', "about demo-app?", MessageIntent("application", "")),
+        ('{"about": "odd", "app": ""}', "x", MessageIntent("talk", "")),
+        ("nonsense", "x", MessageIntent("talk", "")),
     ],
 )
 def test_a_name_counts_only_if_the_message_has_it(words, message, expected):
-    assert wish_of(words, message) == expected
+    assert parse_intent(words, message) == expected
 
 
 def test_numbers_and_states_are_read_from_the_message():
-    assert [number_in(text) for text in ("workflow 12", "#7", "nginx:1.27", "demo-2", "none")] == ["12", "7", "", "", ""]
-    states = [status_in(text) for text in ("what failed", "still running?", "succeeded", "all")]
+    assert [find_number(text) for text in ("workflow 12", "#7", "nginx:1.27", "demo-2", "none")] == ["12", "7", "", "", ""]
+    states = [find_workflow_status(text) for text in ("what failed", "still running?", "succeeded", "all")]
     assert states == ["failed", "running", "completed", ""]
 
 
 def test_facts_are_lines():
     assert (
-        told(result("list_golden_paths", [{"name": "a", "parameters": {"x": 1}}, "and 3 more"]))
+        format_tool_result(result("list_golden_paths", [{"name": "a", "parameters": {"x": 1}}, "and 3 more"]))
         == "The golden paths:\n- name: a\n- and 3 more"
     )
-    assert told(result("get_current_user", {"username": "ann"})) == "The person:\nusername: ann\n"
-    assert told(result("odd", "words")) == "odd:\nwords"
-    assert [field_of(result("odd", value), "id") for value in ([{"id": 7}], [], '{"id": 7}', {"a": 1})] == ["7", "", "", ""]
+    assert format_tool_result(result("get_current_user", {"username": "ann"})) == "The person:\nusername: ann\n"
+    assert format_tool_result(result("odd", "words")) == "odd:\nwords"
+    assert [first_field(result("odd", value), "id") for value in ([{"id": 7}], [], '{"id": 7}', {"a": 1})] == ["7", "", "", ""]
 
 
 def test_a_question_has_the_parts_that_led_models_are_asked_with():
-    assert isinstance(next(plan(Request("", History([said("x")])))), Question)
+    assert isinstance(next(plan_platform(Request("", History([said("x")])))), PlanQuestion)

@@ -6,9 +6,9 @@ import logging
 
 import pytest
 
-from assistants.platform.stage import SPEC, agent, approved, kept, told
+from assistants.platform.platform_setup import SPEC, agent, approved, kept, told
 from treadle import Agent, Scripted, allow, open_home
-from treadle.assistants.platform.server import Platform
+from treadle.assistants.platform.client import PlatformClient
 from treadle.assistants.platform.settings import PlatformSettings
 from treadle.assistants.platform.tools import PlatformTools
 from treadle.testing import calls
@@ -45,15 +45,15 @@ def test_nor_is_anything_changed(demo, tmp_path, who):
 
 def test_a_request_that_the_person_approves_is_still_theirs_alone(demo, tmp_path):
     """Even if nobody looked: the platform decides, by the token."""
-    from treadle.assistants.platform import requests
-    from treadle.assistants.platform.server import Forbidden, Platform
+    from treadle.assistants.platform import api_calls
+    from treadle.assistants.platform.client import PlatformClient, PlatformForbidden
 
     async def tale():
-        async with Platform(demo.url, demo.token("alice")) as platform:
-            with pytest.raises(Forbidden):
-                await requests.deploy(platform, SPEC.replace("my-app", "reports"), "key")
-            with pytest.raises(Forbidden):
-                await requests.delete(platform, "reports", "key")
+        async with PlatformClient(demo.url, demo.token("alice")) as platform:
+            with pytest.raises(PlatformForbidden):
+                await api_calls.post_spec(platform, SPEC.replace("my-app", "reports"), "key")
+            with pytest.raises(PlatformForbidden):
+                await api_calls.delete_application_by_name(platform, "reports", "key")
 
     asyncio.run(tale())
 
@@ -115,7 +115,7 @@ def test_whoever_has_the_role_is_asked_and_nobody_else_is(demo):
 
 
 def test_permission_is_also_missing_where_nobody_has_to_be_asked(demo):
-    platform = Platform(demo.url, demo.token("alice"))
+    platform = PlatformClient(demo.url, demo.token("alice"))
     tools = PlatformTools(platform, PlatformSettings(server=demo.url, **LIMITS))
     model = Scripted(calls(("deploy_application", {"spec_content": SPEC})), "So.")
     result = asyncio.run(Agent(model, toolsets=[tools], policy=[allow("*")]).run("Go."))

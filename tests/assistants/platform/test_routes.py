@@ -5,7 +5,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from assistants.platform.stage import SPEC, application, ask, run_of
+from assistants.platform.platform_setup import SPEC, application, ask, run_of
 from server.running import Serving
 from treadle import Scripted, Traits
 from treadle.assistants.platform import assistant

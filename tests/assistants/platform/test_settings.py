@@ -6,7 +6,7 @@ import time
 import pytest
 
 from treadle import SettingsError
-from treadle.assistants.platform.settings import PlatformSettings, own_token, platform_settings
+from treadle.assistants.platform.settings import PlatformSettings, load_own_token, resolve_platform_settings
 from treadle.testing import throwaway_host
 
 
@@ -22,7 +22,7 @@ def nobody(tmp_path, monkeypatch):
 
 def settled(server=""):
     with throwaway_host() as host:
-        return platform_settings(host, server)
+        return resolve_platform_settings(host, server)
 
 
 def test_what_is_typed_goes_before_the_environment_and_that_before_the_file(nobody, monkeypatch):
@@ -51,18 +51,18 @@ def test_so_is_an_address_that_was_typed(typed):
 
 def test_a_token_comes_from_the_environment_or_from_the_platforms_own_file(nobody, monkeypatch):
     server = "http://localhost:8081"
-    assert own_token(server) == ""
+    assert load_own_token(server) == ""
     (nobody / ".innominatus").mkdir()
     file = nobody / ".innominatus" / "credentials"
     file.write_text("nonsense")
-    assert own_token(server) == ""
+    assert load_own_token(server) == ""
     file.write_text(json.dumps({"server_url": f"{server}/", "username": "ann", "api_key": "kept"}))
-    assert own_token(server) == "kept"
-    assert own_token("http://elsewhere") == ""
+    assert load_own_token(server) == "kept"
+    assert load_own_token("http://elsewhere") == ""
     past = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 60))
     file.write_text(json.dumps({"server_url": server, "api_key": "kept", "expires_at": past}))
-    assert own_token(server) == ""
+    assert load_own_token(server) == ""
     monkeypatch.setenv("IDP_API_KEY", "theirs")
-    assert own_token(server) == "theirs"
+    assert load_own_token(server) == "theirs"
     monkeypatch.setenv("TREADLE_PLATFORM_TOKEN", " ours\n")
-    assert own_token(server) == "ours"
+    assert load_own_token(server) == "ours"

@@ -6,8 +6,8 @@ import re
 import aiohttp
 import pytest
 
-from assistants.platform.stage import application, ask
-from treadle.assistants.platform.sign_in import LASTS, MOST, SignIns
+from assistants.platform.platform_setup import application, ask
+from treadle.assistants.platform.sign_in import MAX_SIGN_INS, SIGN_IN_SECONDS, SignInStore
 from treadle.testing import calls
 
 SIGN_IN = "/api/platform/sign-in"
@@ -128,26 +128,26 @@ def test_neither_token_nor_password_are_kept_in_any_file(serve, demo, tmp_path, 
 
 def test_a_sign_in_counts_for_whoever_made_it_on_its_platform_and_for_some_hours():
     now = [0.0]
-    kept = SignIns(lambda: now[0])
+    kept = SignInStore(lambda: now[0])
     mine = kept.begin("t", "http://p", "ann")
     assert kept.token(mine, "http://p", "ann") == "t"
     assert [kept.token(mine, "http://q", "ann"), kept.token(mine, "http://p", "ben"), kept.token("x", "http://p", "ann")] == [
         ""
     ] * 3
-    now[0] = LASTS - 1
+    now[0] = SIGN_IN_SECONDS - 1
     assert kept.token(mine, "http://p", "ann") == "t"  # and from now on as long again
-    now[0] = 2 * LASTS - 2
+    now[0] = 2 * SIGN_IN_SECONDS - 2
     assert kept.token(mine, "http://p", "ann") == "t"
-    now[0] = 4 * LASTS
+    now[0] = 4 * SIGN_IN_SECONDS
     assert kept.token(mine, "http://p", "ann") == ""
 
 
 def test_of_very_many_sign_ins_the_oldest_end():
     now = [0.0]
-    kept = SignIns(lambda: now[0])
+    kept = SignInStore(lambda: now[0])
     first = kept.begin("first", "s", "u")
     now[0] = 1.0
-    later = [kept.begin(str(number), "s", "u") for number in range(MOST)]
+    later = [kept.begin(str(number), "s", "u") for number in range(MAX_SIGN_INS)]
     assert (kept.token(first, "s", "u"), kept.token(later[0], "s", "u")) == ("", "0")
     kept.begin("last", "s", "u")
     assert (kept.token(later[0], "s", "u"), kept.token(later[1], "s", "u")) == ("0", "")  # what is used lasts

@@ -6,7 +6,7 @@ import pytest
 
 from treadle import Call, RunContext, ToolProblem
 from treadle.assistants.reading import assistant
-from treadle.assistants.reading.tools import toolset
+from treadle.assistants.reading.tools import build_reading_toolset
 from treadle.testing import check_assistant
 
 
@@ -19,7 +19,7 @@ def tools(tmp_path):
     (tmp_path / "shop.py").write_text("def price(item):\n    return 1\n")
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "page.js").write_text("function page() {}\n")
-    return toolset(tmp_path)
+    return build_reading_toolset(tmp_path)
 
 
 def result(tools, name, /, **arguments):
@@ -125,7 +125,7 @@ def test_references_to_a_name_that_several_files_define_are_divided_among_them(t
 
 
 def test_a_folder_without_source_code_has_an_empty_map(tmp_path):
-    assert call(toolset(tmp_path), "repository_map") == "There are no source files here."
+    assert call(build_reading_toolset(tmp_path), "repository_map") == "There are no source files here."
 
 
 @pytest.mark.parametrize(

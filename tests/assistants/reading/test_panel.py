@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from assistants.reading.pretend import Pretended, answer, block
+from assistants.reading.fake_routes import Pretended, answer, block
 from browser import needs_browser
 from server.running import Serving
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assistants.reading.test_since import ANSWER, project
+from assistants.reading.test_change_reading import ANSWER, project
 from browser import needs_browser
 from server.pages.axe import findings, needs_axe
 from server.running import Serving

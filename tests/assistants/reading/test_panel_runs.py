@@ -15,10 +15,10 @@ from assistants.reading.test_command import ANSWER, SHOP
 from browser import needs_browser
 from cli.running import environment, opened
 from server.running import Serving, host
-from treadle.app.home import close_home, open_home
 from treadle.assistants.reading import assistant
 from treadle.core.requests import ReplyEnded, TextDelta, Traits, Usage
-from treadle.stores.journal import Wanted
+from treadle.home import close_home, open_home
+from treadle.stores.journal import JournalQuery
 
 pytestmark = needs_browser
 
@@ -86,7 +86,7 @@ async def answered(page):
 
 def runs_in(tmp_path):
     home = open_home(tmp_path / "data")
-    return asyncio.run(home.journal.listed(Wanted()))
+    return asyncio.run(home.journal.listed(JournalQuery()))
 
 
 def test_a_page_that_is_reloaded_in_mid_answer_goes_on_where_it_was(visit, tmp_path):
@@ -192,6 +192,6 @@ def test_a_server_that_is_killed_and_started_again_loses_nothing(browser, tmp_pa
         runner.run(answered(page))
         runner.run(page.close())
     home = open_home(tmp_path / "data")
-    (info,) = asyncio.run(home.journal.listed(Wanted()))
+    (info,) = asyncio.run(home.journal.listed(JournalQuery()))
     close_home(home)
     assert (info.agent, info.status) == ("reading", "answered")

@@ -3,8 +3,8 @@
 import pytest
 
 from treadle import Call, History, Message, Request, Result, Text
-from treadle.assistants.reading.plan import ANSWER, files_in, plan, reference_in
-from treadle.guard.trust import as_data
+from treadle.assistants.reading.plan import ANSWER, find_file_names, parse_reference_question, plan_reading
+from treadle.guard.trust import wrap_untrusted
 
 LIST = "main.py\nsrc/box/server.go\nsrc/other.go"
 LISTED = {"files": LIST.split("\n"), "total": 3}
@@ -20,7 +20,7 @@ def brought(name, content, problem=None, data=None, **arguments):
 
 
 def led(*history, words=()):
-    going, asked, left = plan(Request("", History(history))), [], list(words)
+    going, asked, left = plan_reading(Request("", History(history))), [], list(words)
     try:
         question = next(going)
         while True:
@@ -41,7 +41,7 @@ def led(*history, words=()):
     ],
 )
 def test_files_are_found_by_how_they_are_written(message, files):
-    assert files_in(message) == files
+    assert find_file_names(message) == files
 
 
 def test_what_is_named_is_outlined_at_once():
@@ -52,7 +52,7 @@ def test_what_is_named_is_outlined_at_once():
 
 def test_an_outline_is_put_into_words_without_the_marks_around_it():
     outline = {"path": "a.py", "outline": "1-9 def main()"}
-    came = brought("outline_file", as_data("1-9 def main()", "outline_file"), data=outline, path="a.py")
+    came = brought("outline_file", wrap_untrusted("1-9 def main()", "outline_file"), data=outline, path="a.py")
     move, (asked,) = led(said("What is a.py for?"), *came, words=[" It begins things. "])
     assert (move.text, asked.instructions) == ("It begins things.", ANSWER)
     assert asked.text == "1-9 def main()\n\nQuestion: What is a.py for?"
@@ -103,19 +103,19 @@ def test_what_was_talked_about_last_is_meant_where_nothing_is_named():
     ],
 )
 def test_a_question_about_references_names_what_to_find(message, name, kind):
-    assert reference_in(message) == {"name": name, "kind": kind}
+    assert parse_reference_question(message) == {"name": name, "kind": kind}
     assert led(said(message))[0].calls == (("find_references", {"name": name, "kind": kind}),)
 
 
 @pytest.mark.parametrize("message", ["Who uses shop.py?", "Who calls this?", "Who uses such a thing?", "What is main.py for?"])
 def test_a_question_about_something_else_does_not(message):
-    assert reference_in(message) is None
+    assert parse_reference_question(message) is None
 
 
 def test_references_are_the_answer_as_they_were_found():
     line = {"path": "till.py", "line": 6, "kind": "call", "inside": "Till.total", "text": "return price(items)"}
     found = {"name": "price", "kind": "call", "references": [line], "total": 1, "any_total": 3}
-    came = brought("find_references", as_data("…", "find_references"), data=found, kind="call")
+    came = brought("find_references", wrap_untrusted("…", "find_references"), data=found, kind="call")
     move, asked = led(said("Who calls price?"), *came)
     assert (move.text, asked) == ("till.py:6 call in Till.total: return price(items)", [])
     refused = brought("find_references", "It can't be read.", "refused", kind="call")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from treadle.assistants.reading.outline.tree import outline
-from treadle.assistants.reading.outline.values import definitions
-from treadle.assistants.reading.parts import parts_of
-from treadle.assistants.reading.sketch import sketch
+from treadle.assistants.reading.file_parts import split_parts
+from treadle.assistants.reading.outline.builder import build_outline
+from treadle.assistants.reading.outline.nodes import iter_definitions
+from treadle.assistants.reading.sketch import sketch_outline
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 JOINED = [
@@ -24,8 +24,8 @@ def lines_of(block):
 
 
 def sketched(text):
-    found = outline(text, "python")
-    return found, sketch(found, parts_of(found)).blocks
+    found = build_outline(text, "python")
+    return found, sketch_outline(found, split_parts(found)).blocks
 
 
 @pytest.mark.parametrize("names", JOINED, ids="+".join)
@@ -50,6 +50,6 @@ def test_every_range_is_valid_and_nearly_every_definition_covered(name):
     lines = [line for block in blocks for line in lines_of(block)]
     assert len(lines) == len(set(lines))
     assert all(1 <= line <= found.lines for line in lines)
-    defined = list(definitions(found))
+    defined = list(iter_definitions(found))
     assert sum(node.start in set(lines) for node in defined) >= 0.9 * len(defined)
     assert all(2 <= len(block.label.split()) <= 5 for block in blocks)

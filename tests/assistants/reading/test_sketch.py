@@ -2,16 +2,16 @@
 
 import pytest
 
-from assistants.reading.files import SHOP, node, outline
-from treadle.assistants.reading.outline.tree import outline as read_outline
-from treadle.assistants.reading.outline.values import Outline
-from treadle.assistants.reading.parts import parts_of
-from treadle.assistants.reading.sketch import sketch
+from assistants.reading.sample_outlines import SHOP, node, outline
+from treadle.assistants.reading.file_parts import split_parts
+from treadle.assistants.reading.outline.builder import build_outline as read_outline
+from treadle.assistants.reading.outline.nodes import Outline
+from treadle.assistants.reading.sketch import sketch_outline
 
 
 def sketched(*nodes, **more):
     found = outline(*nodes, **more)
-    return sketch(found, parts_of(found))
+    return sketch_outline(found, split_parts(found))
 
 
 def test_what_uses_each_other_is_one_block():
@@ -48,7 +48,7 @@ NAMESPACED = {
 )
 def test_a_file_in_a_namespace_is_described_by_what_is_in_it(language, intent, functions):
     found = read_outline(NAMESPACED[language], language)
-    settled = sketch(found, parts_of(found))
+    settled = sketch_outline(found, split_parts(found))
     assert settled.file_intent == intent
     assert {name for block in settled.blocks for name in block.elements.functions} == functions
 
@@ -78,4 +78,4 @@ def test_no_line_is_in_two_blocks_and_every_definition_in_one():
 
 
 def test_a_file_without_parts_has_no_blocks():
-    assert sketch(Outline("python", 0), []).blocks == ()
+    assert sketch_outline(Outline("python", 0), []).blocks == ()

@@ -10,15 +10,15 @@ from providers.case import IMAGE, Case, Leg, Outcome, Task
 from providers.script import Tokens
 from providers.servers import SERVERS, Server
 from providers.servers.base import KEY, REGION, SECRET_KEY
-from treadle import Agent, Image, Limits, Model, Options, RunResult, TreadleError, Usage, allow, model_of
-from treadle.models.aws import Credentials
-from treadle.models.bedrock import Bedrock
-from treadle.models.http import close_all
-from treadle.models.openai import OpenAI
+from treadle import Agent, Image, Limits, Model, Options, RunResult, TreadleError, Usage, allow, resolve_model
+from treadle.models.http import close_model_connections
 from treadle.models.profiles import profile_of
 from treadle.models.providers import PROVIDERS
-from treadle.models.repairs import memory
-from treadle.models.responses import Responses
+from treadle.models.repairs import repair_memory
+from treadle.models.wires.aws_auth import AwsCredentials
+from treadle.models.wires.bedrock import Bedrock
+from treadle.models.wires.openai import OpenAI
+from treadle.models.wires.responses import Responses
 
 _ERRORS = (
     ("filtered", r"filtered|content (filter|policy|management)|declined"),
@@ -38,12 +38,12 @@ class _Treadle:
             before = os.environ.get("TREADLE_HOME")
             os.environ["TREADLE_HOME"] = home  # what one case finds out about a model is nothing to the next
             try:
-                memory.all().clear()
+                repair_memory.all().clear()
                 return await _run(task)
             except TreadleError as error:
                 return Outcome(error="other", detail=f"{type(error).__name__}: {error}")
             finally:
-                await close_all()
+                await close_model_connections()
                 if before is None:
                     del os.environ["TREADLE_HOME"]
                 else:
@@ -112,11 +112,11 @@ def _responses(server: Server, url: str, stream: bool) -> Model:
 
 
 def _named(server: Server, url: str, stream: bool) -> Model:
-    return model_of(f"{server.provider}:{server.model}", base_url=url, api_key=KEY, stream=stream)
+    return resolve_model(f"{server.provider}:{server.model}", base_url=url, api_key=KEY, stream=stream)
 
 
 def _bedrock(server: Server, url: str, stream: bool) -> Model:
-    return Bedrock(server.model, region=REGION, credentials=Credentials(KEY, SECRET_KEY), base_url=url, stream=stream)
+    return Bedrock(server.model, region=REGION, credentials=AwsCredentials(KEY, SECRET_KEY), base_url=url, stream=stream)
 
 
 _MODELS: dict[str, Callable[[Server, str, bool], Model]] = {

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from server.runs.asking import Asking
-from treadle.app.home import close_home, open_home
-from treadle.app.jobs import Job, Jobs
 from treadle.core.calls import Allow, Call, Written
 from treadle.core.entries import Judged, Opened, Replied, Said, Started
 from treadle.core.seams import AuditRecord
+from treadle.home import close_home, open_home
+from treadle.jobs.store import Job, Jobs
 
 
 def asked(url: str, *messages: str, run_id: str = "", status: str = "answered", **more: Any) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from server.running import assistant, panel
-from treadle import Assistant, Functions, Scripted, ToolProblem, ask, tool
+from treadle import Assistant, FunctionToolset, Scripted, ToolProblem, ask, tool
 from treadle.core.requests import Delta, ReplyEnded, TextDelta, Usage
 from treadle.testing import calls
 
@@ -35,7 +35,7 @@ class Shop:
             "shop",
             summary="Knows what is on the shelves, and orders what isn't.",
             questions=QUESTIONS,
-            toolsets=lambda host: [Functions(self._tools())],
+            toolsets=lambda host: [FunctionToolset(self._tools())],
             policy=[ask("order_items", reason="Orders cost money.")],
             panel=panel(self.folder / "shop", "Shop", panel_js='import "/static/treadle.js";'),
         )

@@ -5,7 +5,7 @@ import time
 from browser import needs_browser
 from server.pages.kept import job
 from server.pages.shop import BAD, clerk
-from treadle.app.jobs import Jobs
+from treadle.jobs.store import Jobs
 
 pytestmark = needs_browser
 

@@ -5,7 +5,7 @@ import pytest
 from browser import needs_browser
 from server.pages.axe import findings, needs_axe
 from server.running import Serving
-from treadle.app.assistants import assistants
+from treadle.plugins.assistants import list_assistants
 
 pytestmark = needs_browser
 
@@ -35,7 +35,7 @@ def url(tmp_path_factory):
         patched.setenv("HOME", str(folder))
         patched.setenv("TREADLE_CONFIG", str(folder / "own.toml"))
         patched.setenv("TREADLE_GUIDANCE_DATABASE", str(folder / "projects.db"))
-        with Serving(folder, [each for each in assistants() if each.name in READY]) as server:
+        with Serving(folder, [each for each in list_assistants() if each.name in READY]) as server:
             yield server.url
 
 

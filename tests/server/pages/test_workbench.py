@@ -9,11 +9,11 @@ from browser import needs_browser
 from server.pages.cable import Cable
 from server.pages.shop import BAD, LAMPS, LOOK, ORDER, QUESTIONS, Held, clerk
 from server.running import Serving, assistant, panel
-from treadle import Agent, Functions, Limits, tool
+from treadle import Agent, FunctionToolset, Limits, tool
 from treadle.core.errors import UnknownModel
 from treadle.core.requests import ReplyEnded, TextDelta, Usage
-from treadle.models.scripted import Answer
-from treadle.server.models import Fetching
+from treadle.models.scripted import ScriptedReply
+from treadle.server.models import DownloadTracker
 from treadle.testing import calls
 
 pytestmark = needs_browser
@@ -60,7 +60,7 @@ def test_an_assistant_is_chosen_asked_and_answers_with_its_calls(serve, visit, s
         assert await page.text(".facts") == f"{(await page.text('.facts')).split(' · ')[0]} · 30 tokens · $0.0040"
         assert await page.text("#subject strong") == "Shop"
 
-    priced = Answer(text=LAMPS, usage=Usage(1, 0, 10, 20, cost=0.004))
+    priced = ScriptedReply(text=LAMPS, usage=Usage(1, 0, 10, 20, cost=0.004))
     with serve(clerk(LOOK, priced)) as server:
         visit(f"{server.url}/", look)
 
@@ -202,7 +202,7 @@ def test_an_answer_that_was_given_at_a_limit_is_an_answer(visit, tmp_path):
         """How deep it is."""
         return 7
 
-    rivers = assistant("rivers", toolsets=lambda host: [Functions([depth])], limits=Limits(rounds=1))
+    rivers = assistant("rivers", toolsets=lambda host: [FunctionToolset([depth])], limits=Limits(rounds=1))
 
     async def look(page):
         await page.wait_for("document.querySelectorAll('.assistant').length === 1")
@@ -427,7 +427,7 @@ def test_where_there_is_no_model_people_are_told_what_to_do(serve, visit):
 
 
 def test_a_model_that_is_being_fetched_shows_how_far_it_is(serve, visit):
-    fetching = Fetching()
+    fetching = DownloadTracker()
     fetching.begin("qwen", 400_000_000)
     fetching.progress(100_000_000, 400_000_000)
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import aiohttp
 
 from server.running import assistant
-from treadle import Functions, ask, tool
+from treadle import FunctionToolset, ask, tool
 from treadle.core.requests import ReplyEnded, Request, TextDelta, Traits, Usage
-from treadle.server.rates import Turnstile
-from treadle.stores.people import Allowance, Person
+from treadle.server.limits import RunLimiter
+from treadle.stores.accounts import Allowance, User
 
 JSON = {"content-type": "application/json"}
 
@@ -139,7 +139,7 @@ def turnstile(runs: int):
     """An ASGI layer through which so many runs may be under way at once."""
 
     def around(app: Any) -> Any:
-        entered = Turnstile(Person("", "admin", Allowance(runs=runs)))
+        entered = RunLimiter(User("", "admin", Allowance(runs=runs)))
 
         async def counted(scope: Any, receive: Any, send: Any) -> None:
             scope["turnstile"] = entered
@@ -165,5 +165,5 @@ def dam(river: str, token: str = "") -> str:
 def rivers(**more: Any):
     """An assistant that knows rivers, and may dam one if it is allowed to."""
     tools = more.pop("tools", (depth, dam))
-    made = {"toolsets": lambda host: [Functions(tools)], "policy": [ask("dam")], **more}
+    made = {"toolsets": lambda host: [FunctionToolset(tools)], "policy": [ask("dam")], **more}
     return assistant("rivers", **made)

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.events import CallArrived, TextArrived, ThinkingArrived
-from treadle.server.runs.broadcast import AT_ONCE, Broadcast, Mark, joined
-from treadle.server.runs.events import Reply
+from treadle.server.runs.broadcast import BATCH_BYTES, Broadcast, JournalMark, merge_text_items
+from treadle.server.runs.events import RunReply
 
-REPLY = Reply(run_id="r", message="done", stopped="answered")
+REPLY = RunReply(run_id="r", message="done", stopped="answered")
 
 
 def filled(count, **how):
@@ -61,7 +61,7 @@ def test_a_reader_gets_no_more_at_once_than_is_good_for_it():
     broadcast = Broadcast()
     broadcast.begin(0)
     for _ in range(10):
-        broadcast.publish(TextArrived(run_id="r", text="x" * (AT_ONCE // 4)))
+        broadcast.publish(TextArrived(run_id="r", text="x" * (BATCH_BYTES // 4)))
     assert numbers(broadcast.since(0)[1]) == [1, 2, 3, 4]
     assert numbers(broadcast.since(4)[1]) == [5, 6, 7, 8]
 
@@ -78,7 +78,7 @@ def test_pieces_of_text_that_follow_one_another_are_read_as_one():
         TextArrived(run_id="r", text="e"),
     ):
         broadcast.publish(event)
-    read_as = [(item.number, read(item).get("text", read(item).get("call_id"))) for item in joined(broadcast.since(0)[1])]
+    read_as = [(item.number, read(item).get("text", read(item).get("call_id"))) for item in merge_text_items(broadcast.since(0)[1])]
     assert read_as == [(2, "ab"), (3, "c"), (4, "d"), (5, "1"), (6, "2"), (7, "e")]
 
 
@@ -102,16 +102,16 @@ def test_a_reply_is_the_last_word_only_until_another_turn_begins():
 def test_readers_of_the_journal_go_on_at_the_earliest_place_from_which_nothing_is_gone():
     broadcast = filled(3, most=10)
     broadcast.mark(4)
-    assert broadcast.meeting(4) == Mark(0, 0)
+    assert broadcast.meeting(4) == JournalMark(0, 0)
     for _ in range(8):
         broadcast.publish(TextArrived(run_id="r", text="x"))
-    assert broadcast.meeting(4) == Mark(4, 3)
+    assert broadcast.meeting(4) == JournalMark(4, 3)
     for _ in range(20):
         broadcast.publish(TextArrived(run_id="r", text="x"))
-    assert broadcast.meeting(4) == Mark(4, 3)  # the last place there is; what is gone is told
+    assert broadcast.meeting(4) == JournalMark(4, 3)  # the last place there is; what is gone is told
     broadcast.mark(9)
     assert broadcast.meeting(4) is None  # what was read of the journal is too old
-    assert broadcast.meeting(9) == Mark(9, 31)
+    assert broadcast.meeting(9) == JournalMark(9, 31)
 
 
 def test_whoever_waits_is_woken_by_news_and_by_the_end():

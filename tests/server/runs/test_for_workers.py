@@ -6,10 +6,10 @@ import pytest
 
 from server.running import Serving
 from server.runs.asking import Echo, rivers, with_server
-from treadle.app.home import close_home, open_home
-from treadle.app.workers.advance import advance
-from treadle.app.workers.order import Models, Order, opening
-from treadle.stores.queue import Queue
+from treadle.home import close_home, open_home
+from treadle.stores.queue import RunQueue
+from treadle.workers.executor import advance_run
+from treadle.workers.run_spec import RunSpec, WorkerModels, opening_entries
 from working import installed
 
 
@@ -25,14 +25,14 @@ def home(tmp_path, monkeypatch):
 
 async def carried(home):
     lease = await home.leases.take("r1", "me", 30)
-    done = await advance(home, lease, Models())
+    done = await advance_run(home, lease, WorkerModels())
     await home.leases.give_up(lease)
     return done.outcome
 
 
 async def waiting(home):
     """A run that a worker carried on to where it waits for a person."""
-    await home.journal.append("r1", 0, opening(Order("steps", "stepping:a"), "buy", ""))
+    await home.journal.append("r1", 0, opening_entries(RunSpec("steps", "stepping:a"), "buy", ""))
     return await carried(home)
 
 
@@ -49,7 +49,7 @@ def answered(tmp_path, said):
 def test_a_run_that_is_approved_is_queued_and_a_worker_goes_on_with_it(home, tmp_path):
     assert asyncio.run(waiting(home)) == "waiting"
     assert answered(tmp_path, {"approved": True})[0] == 202
-    assert asyncio.run(Queue(home.database).size()) == (1, 0)
+    assert asyncio.run(RunQueue(home.database).size()) == (1, 0)
     assert asyncio.run(carried(home)) == "answered"
     assert (tmp_path / "done").read_text().count("bought") == 1
 
@@ -57,7 +57,7 @@ def test_a_run_that_is_approved_is_queued_and_a_worker_goes_on_with_it(home, tmp
 def test_one_that_is_denied_goes_on_too_and_nothing_happens(home, tmp_path):
     assert asyncio.run(waiting(home)) == "waiting"
     assert answered(tmp_path, {"approved": False})[0] == 202
-    assert asyncio.run(Queue(home.database).size()) == (1, 0)
+    assert asyncio.run(RunQueue(home.database).size()) == (1, 0)
     assert asyncio.run(carried(home)) == "answered"
     assert "bought" not in (tmp_path / "done").read_text()
 
@@ -73,4 +73,4 @@ def test_one_that_was_answered_and_never_queued_is_queued_when_it_is_answered_ag
 
     with Serving(tmp_path, [rivers()], Echo()) as server:
         assert with_server(server, work) == [202, 202]
-    assert asyncio.run(Queue(home.database).size()) == (1, 0)
+    assert asyncio.run(RunQueue(home.database).size()) == (1, 0)

@@ -22,9 +22,9 @@ from treadle.core.entries import (
 )
 from treadle.core.messages import Text, Thinking
 from treadle.core.requests import Usage
-from treadle.guard.policy import digest
-from treadle.server.runs.events import MOST_CONTENT
-from treadle.server.runs.replay import reply_of, told, waiting_in, whole
+from treadle.guard.policy import digest_arguments
+from treadle.server.runs.events import MAX_CONTENT
+from treadle.server.runs.replay import all_events, events_from_journal, find_pending_approvals, reply_from_journal
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -57,7 +57,7 @@ def returned(call_id, content="seen", problem=None):
 
 
 def test_a_reply_in_pieces_is_one_reply():
-    events = told(
+    events = events_from_journal(
         "r",
         journal(
             Said(text="x"),
@@ -77,20 +77,24 @@ def test_a_reply_in_pieces_is_one_reply():
 
 def test_a_call_began_when_its_journal_says():
     calls = [asked("c1", "c2"), judged("c1"), judged("c2"), Started(call_id="c1"), returned("c1"), returned("c2")]
-    events = told("r", journal(Said(text="x"), *calls))  # an entry a second; each call took half a second
+    events = events_from_journal("r", journal(Said(text="x"), *calls))  # an entry a second; each call took half a second
     assert [(event.call.id, event.at) for event in events if names([event]) == ["call_started"]] == [("c1", 5.0), ("c2", 6.5)]
 
 
 def test_secrets_among_arguments_are_masked():
-    events = told("r", journal(Said(text="x"), asked("c1"), judged("c1", token=SECRET), Started(call_id="c1"), returned("c1")))
+    events = events_from_journal(
+        "r", journal(Said(text="x"), asked("c1"), judged("c1", token=SECRET), Started(call_id="c1"), returned("c1"))
+    )
     assert SECRET not in str(events)
     assert [event.call.arguments for event in events if hasattr(event, "call")] == [{"token": "[redacted:token]"}] * 2
 
 
 def test_results_that_are_too_large_are_cut_and_say_so():
-    (event,) = told("r", journal(Said(text="x"), asked("c1"), judged("c1"), returned("c1", "y" * (MOST_CONTENT + 1234))))[-1:]
+    (event,) = events_from_journal(
+        "r", journal(Said(text="x"), asked("c1"), judged("c1"), returned("c1", "y" * (MAX_CONTENT + 1234)))
+    )[-1:]
     assert event.result.content.endswith("[… 1,234 more characters aren't shown …]")
-    assert len(event.result.content) < MOST_CONTENT + 100
+    assert len(event.result.content) < MAX_CONTENT + 100
 
 
 def test_a_call_that_never_ran_never_began():
@@ -99,14 +103,14 @@ def test_a_call_that_never_ran_never_began():
         (Ask(), [Refused(call_id="c1", reason="No.")]),
         (Allow(), [returned("c1", problem="cancelled")]),
     ):
-        events = told("r", journal(Said(text="x"), asked("c1"), judged("c1", verdict), *ending))
+        events = events_from_journal("r", journal(Said(text="x"), asked("c1"), judged("c1", verdict), *ending))
         assert "call_started" not in names(events)
         assert names(events).count("call_returned") == len(ending)
 
 
 def test_an_answer_to_a_call_that_is_over_tells_nothing():
     late = [Refused(call_id="c1"), Refused(call_id="never"), Started(call_id="never")]
-    events = told("r", journal(Said(text="x"), asked("c1", "c2"), judged("c1"), returned("c1"), *late))
+    events = events_from_journal("r", journal(Said(text="x"), asked("c1", "c2"), judged("c1"), returned("c1"), *late))
     assert names(events).count("call_returned") == 1
 
 
@@ -119,12 +123,12 @@ def test_what_waits_is_asked_with_its_digest_and_its_preview():
         Previewed(call_id="c1", text="-1 €"),
         Finished(stopped="waiting"),
     )
-    events = whole("r", journals)
+    events = all_events("r", journals)
     needed = [event for event in events if names([event]) == ["approval_needed"]]
     assert [(event.call.id, event.reason, event.preview) for event in needed] == [("c1", "It is dear.", "-1 €"), ("c2", "", "")]
-    assert needed[0].digest == digest({"token": SECRET})
+    assert needed[0].digest == digest_arguments({"token": SECRET})
     assert SECRET not in str(events)
-    assert [approval.arguments for approval in waiting_in(journals)] == [{"token": SECRET}, {}]
+    assert [approval.arguments for approval in find_pending_approvals(journals)] == [{"token": SECRET}, {}]
     reply = events[-1]
     assert (reply.stopped, [approval.call_id for approval in reply.approvals]) == ("waiting", ["c1", "c2"])
     assert reply.approvals[0].expires_at - reply.approvals[0].asked_at == 7 * 24 * 3600
@@ -137,14 +141,14 @@ def test_every_turn_ends_and_the_last_one_ends_all():
         Finished(stopped="answered", text="y"),
     ]
     journals = journal(*turn, *turn, Forked(run_id="other", entries=6))
-    assert names(told("r", journals)).count("run_ended") == 2
-    events = whole("r", journals)
+    assert names(events_from_journal("r", journals)).count("run_ended") == 2
+    events = all_events("r", journals)
     assert (names(events).count("run_ended"), names(events).count("reply"), names(events)[-1]) == (1, 1, "reply")
     assert (events[-1].tokens_used, events[-1].cost, events[-1].seconds) == (5, 0.5, 2.0)
 
 
 def test_what_is_answered_after_a_turn_ended_comes_before_the_reply():
-    events = whole(
+    events = all_events(
         "r",
         journal(
             Said(text="x"),
@@ -162,11 +166,11 @@ def test_what_is_answered_after_a_turn_ended_comes_before_the_reply():
 
 def test_what_no_event_tells_of_is_not_told():
     silent = [Noted(text="n"), Shortened(call_ids=()), Called(call=Call("c1.1", "look", {}), within="c1"), Resumed()]
-    assert names(told("r", journal(Said(text="x"), *silent))) == ["run_started", "said", "run_started"]
+    assert names(events_from_journal("r", journal(Said(text="x"), *silent))) == ["run_started", "said", "run_started"]
 
 
 def test_a_run_without_its_beginning_is_told_as_far_as_it_goes():
-    assert names(told("r", {"r": [Said(text="x"), Replied(parts=(Text("y"),))]})) == [
+    assert names(events_from_journal("r", {"r": [Said(text="x"), Replied(parts=(Text("y"),))]})) == [
         *("run_started", "said", "model_asked", "text_arrived", "reply_arrived")
     ]
 
@@ -185,7 +189,7 @@ def nested(inner_from=3.5):
 
 
 def test_runs_inside_are_told_where_they_happened():
-    events = told("r", nested())
+    events = events_from_journal("r", nested())
     inside = [event.run_id for event in events]
     assert "r.c9" not in inside  # nobody called it
     assert inside.index("r.c1") < names(events).index("call_returned")
@@ -196,12 +200,12 @@ def test_runs_inside_are_told_where_they_happened():
 
 @pytest.mark.parametrize("position", range(8))
 def test_the_first_entries_tell_the_beginning_of_what_all_tell(position):
-    events = told("r", nested())
-    assert told("r", nested(), position) == events[: len(told("r", nested(), position))]
+    events = events_from_journal("r", nested())
+    assert events_from_journal("r", nested(), position) == events[: len(events_from_journal("r", nested(), position))]
 
 
 def test_how_a_run_stands_is_its_last_word():
     journals = journal(Said(text="x"))
-    assert (reply_of("r", journals).stopped, reply_of("r", journals).approvals) == ("open", ())
+    assert (reply_from_journal("r", journals).stopped, reply_from_journal("r", journals).approvals) == ("open", ())
     failed = journal(Said(text="x"), Finished(stopped="failed", reason="No."))
-    assert (reply_of("r", failed).stopped, reply_of("r", failed).reason) == ("failed", "No.")
+    assert (reply_from_journal("r", failed).stopped, reply_from_journal("r", failed).reason) == ("failed", "No.")

@@ -10,9 +10,9 @@ import pytest
 from cli.running import asks, script, start
 from packages import install
 from server.runs.asking import Asking, names
-from server.test_serving import WAITED
-from treadle.app.home import close_home, open_home
+from server.test_uvicorn_server import WAITED
 from treadle.core.entries import Finished, Resumed, Returned
+from treadle.home import close_home, open_home
 
 RIVERS = """
 import asyncio
@@ -32,7 +32,7 @@ async def nap(folder: str) -> str:
         await asyncio.sleep(0.02)
     return "slept"
 
-rivers = Assistant("rivers", "Rivers", "Knows rivers.", toolsets=lambda host: [Functions([pay, nap])], policy=[allow("*")])
+rivers = Assistant("rivers", "Rivers", "Knows rivers.", toolsets=lambda host: [FunctionToolset([pay, nap])], policy=[allow("*")])
 """
 
 

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from server.running import Serving, assistant, host
 from server.runs.asking import Echo, Gate, dam, depth, names, rivers, turnstile, with_server, words
-from treadle import Agent, Functions, RunContext, ask, tool
-from treadle.app.home import open_home
-from treadle.app.jobs import Jobs
+from treadle import Agent, FunctionToolset, RunContext, ask, tool
 from treadle.core.calls import Call, Written
 from treadle.core.entries import Approved, Finished, Opened, Replied, Said
 from treadle.core.errors import ModelRefused, UnknownModel
 from treadle.core.messages import Message
-from treadle.models.scripted import Answer, Asked, Scripted, calls
-from treadle.server.runs.asked import MOST_WORDS
+from treadle.home import open_home
+from treadle.jobs.store import Jobs
+from treadle.models.scripted import Scripted, ScriptedCall, ScriptedReply, calls
+from treadle.server.runs.schemas import MAX_TEXT
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 DAMMING = calls(("dam", {"river": "Elbe", "token": SECRET}), text="I'll dam it.")
@@ -108,8 +108,8 @@ def test_a_run_is_gone_on_with_as_it_was_begun(tmp_path):
         ({"message": "x"}, 404, "There is no assistant ''"),
         ({"assistant": "rivers", "message": "x", "run_id": "nothing"}, 404, "There is no run nothing here"),
         ({"assistant": "rivers", "message": " \n"}, 422, "The message is empty"),
-        ({"assistant": "rivers", "message": "x" * (MOST_WORDS + 1)}, 413, "100,001 characters"),
-        ({"assistant": "rivers", "message": "x", "instructions": "x" * (MOST_WORDS + 1)}, 413, "100,000 are taken"),
+        ({"assistant": "rivers", "message": "x" * (MAX_TEXT + 1)}, 413, "100,001 characters"),
+        ({"assistant": "rivers", "message": "x", "instructions": "x" * (MAX_TEXT + 1)}, 413, "100,000 are taken"),
         ({"assistant": "rivers", "message": "x", "model": "command:rm -rf ~"}, 422, "isn't offered here"),
         ({"assistant": "rivers"}, 400, "missing required field"),
         ({"assistant": "rivers", "message": "x", "colour": "red"}, 400, "unknown field"),
@@ -135,7 +135,7 @@ def test_without_a_model_the_answer_says_what_to_do(tmp_path):
 
 
 def test_what_fails_later_is_told_as_the_end_of_the_turn(tmp_path):
-    class Broken(Functions):
+    class Broken(FunctionToolset):
         async def __aenter__(self):
             raise ValueError("The bridge is gone.")
 
@@ -495,7 +495,7 @@ def test_a_person_may_change_what_is_done_and_what_does_not_fit_is_refused(tmp_p
 
 
 def test_a_run_goes_on_only_when_everything_is_answered(tmp_path):
-    replies = Answer(calls=(Asked("dam", {"river": "Elbe"}), Asked("dam", {"river": "Oder"}))), "Both."
+    replies = ScriptedReply(calls=(ScriptedCall("dam", {"river": "Elbe"}), ScriptedCall("dam", {"river": "Oder"}))), "Both."
 
     async def work(ask):
         first = await ask.events("/api/runs", {"assistant": "rivers", "message": "Dam them"})
@@ -513,7 +513,7 @@ def test_a_run_goes_on_only_when_everything_is_answered(tmp_path):
 
 
 def test_two_answers_at_once_are_both_taken(tmp_path):
-    replies = Answer(calls=(Asked("dam", {"river": "Elbe"}), Asked("dam", {"river": "Oder"}))), "Both."
+    replies = ScriptedReply(calls=(ScriptedCall("dam", {"river": "Elbe"}), ScriptedCall("dam", {"river": "Oder"}))), "Both."
 
     async def work(ask):
         first = await ask.events("/api/runs", {"assistant": "rivers", "message": "Dam them"})
@@ -652,7 +652,7 @@ def test_runs_of_an_assistants_own_pages_can_be_gone_on_with(tmp_path):
 
     def tools(lent):
         seen.append(lent.about)
-        return [Functions([depth])]
+        return [FunctionToolset([depth])]
 
     write(
         tmp_path, "own", [Opened(agent="rivers", origin={"about": {"bank": "left"}}), Said(text="x"), Finished(stopped="answered")]
@@ -687,7 +687,7 @@ def test_what_a_turn_opened_is_closed_after_it(tmp_path):
 
     def tools(lent):
         lent.at_end(lambda: closed.append("turn"))
-        return [Functions([depth])]
+        return [FunctionToolset([depth])]
 
     async def work(ask):
         for _ in range(2):
@@ -704,7 +704,7 @@ def test_what_was_opened_to_take_an_answer_is_closed_too(tmp_path):
 
     def tools(lent):
         lent.at_end(lambda: closed.append("closed"))
-        return [Functions([dam])]
+        return [FunctionToolset([dam])]
 
     async def work(ask):
         (asked,) = (await ask.events("/api/runs", {"assistant": "rivers", "message": "Dam it"}))[-1].data["approvals"]
@@ -723,7 +723,7 @@ def test_tools_are_lent_the_model_that_was_chosen(tmp_path):
             """Which model it is."""
             return (await lent.model()).name
 
-        return [Functions([model])]
+        return [FunctionToolset([model])]
 
     with serving(tmp_path, calls(("model", {})), "Yes.", assistants=[rivers(toolsets=tools)], name="mine") as server:
         told = with_server(server, lambda ask: ask.events("/api/runs", {"assistant": "rivers", "message": "x"}))
@@ -817,7 +817,7 @@ def test_what_is_shown_of_a_run_is_without_secrets_and_in_bounds(tmp_path):
         """Say much."""
         return "x" * 60_000
 
-    replies = Answer(calls=(Asked("much", {"token": SECRET}),)), "Done."
+    replies = ScriptedReply(calls=(ScriptedCall("much", {"token": SECRET}),)), "Done."
 
     async def work(ask):
         told = await ask.events("/api/runs", {"assistant": "rivers", "message": "x"})

@@ -126,18 +126,18 @@ async def secret() -> None:
 async def later() -> None:
     """What only newer commits have: a job, a queued run, a schedule."""
     home = Path(os.environ["TREADLE_HOME"])
-    if find_spec("treadle.app.jobs"):
-        from treadle.app.jobs import Jobs
+    if find_spec("treadle.jobs.store"):
+        from treadle.jobs.store import Jobs
 
         Jobs(home).create("coding", "debug", "Find the bug", workspace="/nowhere")
     if find_spec("treadle.app.workers"):
-        from treadle.app.home import open_home
-        from treadle.app.workers.order import Order
-        from treadle.app.workers.scheduling import Wanted
-        from treadle.app.workers.submit import submit_every
+        from treadle.home import open_home
+        from treadle.workers.run_spec import RunSpec
+        from treadle.workers.schedules import ScheduledRun
+        from treadle.workers.submission import schedule_run
 
-        wanted = Wanted(Order("reading", "scripted:none.json"), "What is new?")
-        await submit_every(open_home(), "0 7 * * *", "UTC", wanted, "daily")
+        wanted = ScheduledRun(RunSpec("reading", "scripted:none.json"), "What is new?")
+        await schedule_run(open_home(), "0 7 * * *", "UTC", wanted, "daily")
 
 
 async def written() -> None:

@@ -18,7 +18,7 @@ from treadle.core.errors import JournalError, SettingsError
 from treadle.core.seams import AuditRecord
 from treadle.stores.audit import DatabaseAudit
 from treadle.stores.journal import DatabaseJournal
-from treadle.stores.postgres.database import PostgresDatabase, Tries
+from treadle.stores.postgres.database import PostgresDatabase, RetryBudget
 
 RECORD = AuditRecord("r1", "c", "ann", "stock", {}, "allow", "default", "5", 1.5, True, None, 1.0)
 OURS = "pid <> pg_backend_pid() AND application_name = 'treadle'"
@@ -146,13 +146,13 @@ def test_a_commit_that_nobody_heard_the_end_of_is_looked_for_and_never_repeated(
     class Unheard(PostgresDatabase):
         cuts = 0
 
-        def _end(self, connection):
+        def _commit_transaction(self, connection):
             if connection.wrote and self.cuts < 3:
                 self.cuts += 1
                 if committed:
-                    super()._end(connection)
+                    super()._commit_transaction(connection)
                 connection.raw.close()
-            super()._end(connection)
+            super()._commit_transaction(connection)
 
     async def story():
         journal, audit = DatabaseJournal(database), DatabaseAudit(database)
@@ -290,7 +290,7 @@ def test_what_forgotten_writers_left_is_swept(in_postgres):
 
 
 def test_tries_end():
-    tries = Tries(0.05)
+    tries = RetryBudget(0.05)
     assert tries.again()
     while tries.again():
         pass

@@ -18,8 +18,8 @@ from treadle.loop.state import replay
 from treadle.stores.audit import DatabaseAudit
 from treadle.stores.journal import DatabaseJournal
 from treadle.stores.migration import migrations_of
-from treadle.stores.postgres.address import quoted
-from treadle.stores.postgres.schema import MIGRATIONS, migrate
+from treadle.stores.postgres.address import quote_identifier
+from treadle.stores.postgres.schema import MIGRATIONS, migrate_schema
 
 FORMATS = Path(__file__).parents[1] / "formats"
 STEPS = (
@@ -39,8 +39,8 @@ async def append_one(database):
 
 def migrated(place, *steps):
     with psycopg.connect(place.url, autocommit=True) as connection:
-        connection.execute(f"SET search_path TO {quoted(place.schema)}")
-        migrate(connection, place.schema, "here", steps)
+        connection.execute(f"SET search_path TO {quote_identifier(place.schema)}")
+        migrate_schema(connection, place.schema, "here", steps)
         return connection.execute("SELECT (SELECT number FROM version), count(*) FROM first").fetchone()
 
 
@@ -68,7 +68,7 @@ def test_a_schema_of_a_newer_treadle_is_refused(in_postgres):
 
 def test_a_schema_that_somebody_else_made_is_used(in_postgres):
     with psycopg.connect(in_postgres.url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {quoted(in_postgres.schema)}")
+        connection.execute(f"CREATE SCHEMA {quote_identifier(in_postgres.schema)}")
     asyncio.run(append_one(in_postgres.open()))
     assert number(in_postgres) == [(len(MIGRATIONS),)]
 
@@ -83,8 +83,8 @@ def kept_in(name):
 
 def test_a_schema_of_the_first_format_is_migrated_and_its_runs_go_on(in_postgres):
     with psycopg.connect(in_postgres.url, autocommit=True) as connection:
-        connection.execute(f"SET search_path TO {quoted(in_postgres.schema)}")
-        migrate(connection, in_postgres.schema, "here", MIGRATIONS[:1])
+        connection.execute(f"SET search_path TO {quote_identifier(in_postgres.schema)}")
+        migrate_schema(connection, in_postgres.schema, "here", MIGRATIONS[:1])
         connection.execute("DELETE FROM audit_head")
         for table, rows in kept_in("4-leases").items():
             for row in rows:

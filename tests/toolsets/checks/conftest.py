@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from treadle.toolsets.sandbox.trial import level
+from treadle.sandbox.probe import check_sandbox
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def workspace(tmp_path):
 
 @pytest.fixture
 def sandboxed(workspace):
-    here = asyncio.run(level(workspace))
+    here = asyncio.run(check_sandbox(workspace))
     if not here.sandboxed:
         pytest.skip(here.why)
     return workspace

@@ -16,9 +16,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolsets.checks.projects import PROJECTS, bare_python, put
-from treadle.toolsets.checks.commands import Line, line_for
-from treadle.toolsets.checks.values import Wanted
-from treadle.toolsets.sandbox.bubblewrap import ENVIRONMENT
+from treadle.sandbox.bubblewrap import ENVIRONMENT
+from treadle.toolsets.checks.commands import CheckCommand, build_check_command
+from treadle.toolsets.checks.values import CheckSelection
 
 RECORDED = Path(__file__).parent / "recorded"
 INSTALLED = ("jest", "vitest", "mocha")
@@ -45,12 +45,12 @@ def record(kind: str, name: str, project: str, case: str, modules: Path | None, 
             bare_python(root, version)
         if modules is not None:
             (root / "node_modules").symlink_to(modules)
-        line = line_for(root, Wanted())
+        line = build_check_command(root, CheckSelection())
         code, text = run(line, root, colours=case == "colour")
         (RECORDED / f"{name}-{case}.txt").write_text(f"exit code {code}\n{neutral(text, root, modules)}")
 
 
-def run(line: Line, root: Path, *, colours: bool) -> tuple[int, str]:
+def run(line: CheckCommand, root: Path, *, colours: bool) -> tuple[int, str]:
     env = ENVIRONMENT | {"HOME": str(root.parent)} | line.program.env
     words = line.words
     if colours:

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from toolsets.checks.projects import PROJECTS, bare_python, put
-from treadle.toolsets.checks.check import BOUNDS, MOST_RUNS, check
-from treadle.toolsets.checks.commands import line_for
-from treadle.toolsets.checks.problems import NotRun
-from treadle.toolsets.checks.values import Wanted
-from treadle.toolsets.sandbox.values import Bounds
+from treadle.sandbox.values import Bounds
+from treadle.toolsets.checks.check import BOUNDS, MAX_RUNS, run_checks
+from treadle.toolsets.checks.commands import build_check_command
+from treadle.toolsets.checks.values import CheckSelection, ChecksNotRun
 
 SOON = Bounds(seconds=8)
 WAITS = "import time\n\ndef test_quick():\n    pass\n\ndef test_waits():\n    time.sleep(600)\n"
@@ -45,7 +44,7 @@ def test_forks():
 
 
 def checked(folder, bounds=BOUNDS, unsafe=False, **wanted):
-    return asyncio.run(check(folder, Wanted(**wanted), bounds=bounds, unsafe=unsafe))
+    return asyncio.run(run_checks(folder, CheckSelection(**wanted), bounds=bounds, unsafe=unsafe))
 
 
 def counts(outcome):
@@ -64,8 +63,8 @@ def having(folder, name):
     """A project of a kind, or a skipped test that says what is missing."""
     put(folder, PROJECTS[name]["fail"])
     try:
-        line_for(folder, Wanted())
-    except NotRun as problem:
+        build_check_command(folder, CheckSelection())
+    except ChecksNotRun as problem:
         pytest.skip(str(problem))
     return folder
 
@@ -120,7 +119,7 @@ def test_tests_that_fail_now_and_then_are_found_by_running_them_again(sandboxed)
     outcome = checked(sandboxed, count=9)
     assert (outcome.state, outcome.runs, outcome.failures[0].name) == ("failed", 3, "test_shop.py::test_thrice")
     assert checked(sandboxed, count=2).runs == 2
-    assert MOST_RUNS < 100
+    assert MAX_RUNS < 100
 
 
 def test_all_runs_have_the_time_of_one(sandboxed):
@@ -258,7 +257,7 @@ def test_a_program_in_the_workspace_is_not_taken_for_the_persons(workspace, monk
     (workspace / "bin" / "go").chmod(0o755)
     monkeypatch.setenv("PATH", str(workspace / "bin"))
     if Path("/usr/local/go").exists() or any(Path("/usr/lib").glob("go-*")):
-        assert "work" not in line_for(workspace, Wanted()).words[0]
+        assert "work" not in build_check_command(workspace, CheckSelection()).words[0]
     else:
         assert "go isn't installed" in checked(workspace).output
 
@@ -282,7 +281,7 @@ def test_a_node_that_is_installed_elsewhere_is_shown_with_its_folder_alone(works
     put(home, {"bin/npm": "", "lib/node_modules/npm/package.json": "{}"})
     shutil.copy(node, home / "bin" / "node")
     monkeypatch.setenv("PATH", str(home / "bin"))
-    line = line_for(workspace, Wanted())
+    line = build_check_command(workspace, CheckSelection())
     assert line.program.read == (home,)
     assert line.program.env["PATH"].startswith(f"{home}/bin:")
 

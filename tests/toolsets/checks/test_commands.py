@@ -8,16 +8,15 @@ from hypothesis import strategies as st
 
 from toolsets.checks.projects import PROJECTS, bare_python, put
 from treadle.core.errors import ToolProblem
-from treadle.files.problems import BadPath, Missing, Outside
-from treadle.toolsets.checks.commands import line_for
-from treadle.toolsets.checks.problems import NotRun
-from treadle.toolsets.checks.values import Wanted
+from treadle.files.problems import BadPath, MissingPath, OutsideWorkspace
+from treadle.toolsets.checks.commands import build_check_command
+from treadle.toolsets.checks.values import CheckSelection, ChecksNotRun
 
 
 def line(folder, **wanted):
     try:
-        return line_for(folder, Wanted(**wanted))
-    except NotRun as problem:
+        return build_check_command(folder, CheckSelection(**wanted))
+    except ChecksNotRun as problem:
         if "isn't installed" in str(problem):
             pytest.skip(str(problem))
         raise
@@ -176,19 +175,25 @@ def test_other_packages_are_told_too(workspace, package, wanted, command):
 )
 def test_what_a_script_can_not_be_told_is_a_problem_with_a_way_out(workspace, package, wanted, says):
     put(workspace, {"package.json": package, "a.test.js": ""})
-    with pytest.raises(NotRun, match=says):
+    with pytest.raises(ChecksNotRun, match=says):
         line(workspace, type="npm", **wanted)
 
 
 def test_cargo_knows_no_other_folders(cargo):
     (cargo / "examples").mkdir()
-    with pytest.raises(NotRun, match="package or run"):
+    with pytest.raises(ChecksNotRun, match="package or run"):
         line(cargo, path="examples")
 
 
 @pytest.mark.parametrize(
     ("path", "problem"),
-    [("../other", Outside), ("/etc", Outside), ("tests/nowhere.py", Missing), ("--version", BadPath), ("a\0b", BadPath)],
+    [
+        ("../other", OutsideWorkspace),
+        ("/etc", OutsideWorkspace),
+        ("tests/nowhere.py", MissingPath),
+        ("--version", BadPath),
+        ("a\0b", BadPath),
+    ],
 )
 def test_paths_stay_in_the_workspace(python, path, problem):
     (python.parent / "other").mkdir()
@@ -199,19 +204,19 @@ def test_paths_stay_in_the_workspace(python, path, problem):
 
 def test_a_link_out_of_the_workspace_is_not_followed(python):
     (python / "link").symlink_to("/etc")
-    with pytest.raises(Outside):
+    with pytest.raises(OutsideWorkspace):
         line(python, path="link")
 
 
 @pytest.mark.parametrize("argument", ["package", "name", "module"])
 def test_names_are_no_options(python, argument):
-    with pytest.raises(NotRun, match="dash"):
+    with pytest.raises(ChecksNotRun, match="dash"):
         line(python, **{argument: "--help"})
 
 
 @pytest.mark.parametrize("module", ["..", "/etc/passwd", "a b", "tests.", "\0"])
 def test_a_module_is_written_as_one(python, module):
-    with pytest.raises(NotRun, match="is no module"):
+    with pytest.raises(ChecksNotRun, match="is no module"):
         line(python, module=module)
 
 
@@ -219,10 +224,12 @@ strange = st.text(st.sampled_from("ab./-:[](){}*^$|\\ \0\n'\"\ud800é"), max_siz
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.builds(Wanted, st.sampled_from(["auto", "go", "npm", "python", "rust"]), strange, strange, strange, strange, strange))
+@given(
+    st.builds(CheckSelection, st.sampled_from(["auto", "go", "npm", "python", "rust"]), strange, strange, strange, strange, strange)
+)
 def test_no_wish_is_too_strange(mixed, wanted):
     with suppress(ToolProblem, OSError):  # anything else fails the test
-        assert line_for(mixed, wanted).words
+        assert build_check_command(mixed, wanted).words
 
 
 @pytest.fixture(scope="module")
@@ -256,12 +263,12 @@ def test_a_workspace_that_holds_one_project_is_taken_for_it(workspace):
 def test_a_workspace_that_holds_several_is_a_question(workspace):
     put(workspace / "backend", PROJECTS["pytest"]["pass"])
     put(workspace / "tool", PROJECTS["go"]["pass"])
-    with pytest.raises(NotRun, match="backend, tool"):
+    with pytest.raises(ChecksNotRun, match="backend, tool"):
         line(workspace)
 
 
 def test_a_workspace_without_tests_says_what_was_looked_for(workspace):
-    with pytest.raises(NotRun, match="No tests were found"):
+    with pytest.raises(ChecksNotRun, match="No tests were found"):
         line(workspace)
 
 

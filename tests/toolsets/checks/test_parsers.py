@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.checks.parsers.parse import MOST_OUTPUT, parse
+from treadle.toolsets.checks.parsers.parse import MAX_OUTPUT, parse_outcome
 from treadle.toolsets.checks.values import Runner, State
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -138,7 +138,7 @@ def recorded(name):
 def read(name, **how):
     kind = re.match("[a-z]+", name)[0]
     text, code = recorded(name)
-    return parse(OF_NODE.get(kind, kind), text, code, **how)
+    return parse_outcome(OF_NODE.get(kind, kind), text, code, **how)
 
 
 def told(outcome):
@@ -220,22 +220,22 @@ def test_a_message_has_all_its_lines_and_none_of_the_source():
 
 @pytest.mark.parametrize("runner", get_args(Runner))
 def test_nothing_passes_by_its_exit_code_alone(runner):
-    assert parse(runner, "everything is fine\n", 0).state == "no tests"
-    assert parse(runner, "", 1).state == "crashed"
-    assert parse(runner, "", None).state == "crashed"
-    assert parse(runner, "", None, timed_out=True).state == "timed out"
+    assert parse_outcome(runner, "everything is fine\n", 0).state == "no tests"
+    assert parse_outcome(runner, "", 1).state == "crashed"
+    assert parse_outcome(runner, "", None).state == "crashed"
+    assert parse_outcome(runner, "", None, timed_out=True).state == "timed out"
 
 
 def test_a_command_that_fails_after_all_tests_passed_has_failed():
     text, _ = recorded("jest-pass")
-    assert parse("jest", text + "Jest: coverage threshold for lines (80%) not met: 50%\n", 1).state == "failed"
+    assert parse_outcome("jest", text + "Jest: coverage threshold for lines (80%) not met: 50%\n", 1).state == "failed"
 
 
 def test_pytest_that_ends_before_its_end_has_crashed_and_the_last_test_is_known():
     text, _ = recorded("pytest-pass")
     broken_off = text[: text.index('"code"')].rpartition("\n")[0]
     for code in (0, 139):
-        outcome = parse("pytest", broken_off, code)
+        outcome = parse_outcome("pytest", broken_off, code)
         assert (outcome.state, outcome.passed, outcome.last) == ("crashed", 2, "tests/test_shop.py::test_later")
 
 
@@ -243,45 +243,45 @@ def test_only_lines_with_the_mark_of_this_run_are_believed():
     text, code = recorded("pytest-fail")
     mark = re.search("test-report-[0-9a-f]+", text)[0]
     forged = text + '\ntest-report-0000000000000000 {"passed": 99, "code": 0}\n'
-    assert parse("pytest", forged, code).passed == 2
-    assert mark not in parse("pytest", text, code).output
+    assert parse_outcome("pytest", forged, code).passed == 2
+    assert mark not in parse_outcome("pytest", text, code).output
 
 
 def test_a_test_of_unittest_that_hangs_is_named():
     text, _ = recorded("unittest-pass")
     hanging = text.partition("\n")[0] + "\ntest_price (test_shop.PriceTest.test_price) ... "
-    assert parse("unittest", hanging, None, timed_out=True).last == "test_shop.PriceTest.test_price"
+    assert parse_outcome("unittest", hanging, None, timed_out=True).last == "test_shop.PriceTest.test_price"
 
 
 def test_a_test_of_go_that_hangs_is_named():
     text, _ = recorded("go-pass")
     hanging = text[: text.index('"Action":"pass"')].rpartition("\n")[0]
-    assert parse("go", hanging, None, timed_out=True).last == "TestPrice"
+    assert parse_outcome("go", hanging, None, timed_out=True).last == "TestPrice"
 
 
 def test_a_test_of_cargo_that_is_slow_is_named():
     text = "running 1 test\ntest tests::waits has been running for over 60 seconds\n"
-    assert parse("cargo", text, None, timed_out=True).last == "tests::waits"
+    assert parse_outcome("cargo", text, None, timed_out=True).last == "tests::waits"
 
 
 def test_lines_that_were_cut_off_are_passed_over():
     text, code = recorded("go-pass")
-    assert parse("go", text + '{"Action":"fail","Package":"exa', code).state == "passed"
+    assert parse_outcome("go", text + '{"Action":"fail","Package":"exa', code).state == "passed"
     text, code = recorded("pytest-pass")
     begun = text.index('{"passed": 1')
-    assert parse("pytest", text[: begun + 5] + "\n" + text[begun:], code).state == "passed"
+    assert parse_outcome("pytest", text[: begun + 5] + "\n" + text[begun:], code).state == "passed"
 
 
 def test_a_failure_of_unittest_with_a_name_of_its_own_is_told_by_it():
     text, code = recorded("unittest-fail")
-    outcome = parse("unittest", text.replace("test_price (test_shop.PriceTest.test_price)", "doctest of shop"), code)
+    outcome = parse_outcome("unittest", text.replace("test_price (test_shop.PriceTest.test_price)", "doctest of shop"), code)
     assert ("doctest of shop", "AssertionError: 6 != 7 : wrong price") in [each[:2] for each in told(outcome)]
 
 
 def test_a_result_of_tap_without_a_note_has_failed_all_the_same():
-    [failure] = parse("npm", "TAP version 13\nnot ok 1 - a\n1..1\n", 1).failures
+    [failure] = parse_outcome("npm", "TAP version 13\nnot ok 1 - a\n1..1\n", 1).failures
     assert (failure.name, failure.message) == ("a", "")
-    [failure] = parse(
+    [failure] = parse_outcome(
         "npm", 'TAP version 13\nnot ok 1 - a\n  ---\n  error: "no"\n  at: file:///project/a.js:3:1\n1..1\n', 1
     ).failures
     assert (failure.message, failure.path, failure.line) == ("no", "/project/a.js", 3)
@@ -289,14 +289,14 @@ def test_a_result_of_tap_without_a_note_has_failed_all_the_same():
 
 def test_colours_in_what_a_go_test_prints_are_taken_away():
     text, code = recorded("go-fail")
-    outcome = parse("go", text.replace("a note", "\\u001b[31ma note\\u001b[0m"), code)
+    outcome = parse_outcome("go", text.replace("a note", "\\u001b[31ma note\\u001b[0m"), code)
     assert "shop_test.go:15: a note" in {each.name: each.message for each in outcome.failures}["TestPrice/count=2"]
     assert "\x1b" not in outcome.output
 
 
 def test_results_of_several_runners_in_one_script_are_added_up():
     jest, mocha = recorded("jest-fail")[0], recorded("mocha-fail")[0]
-    outcome = parse("npm", jest + mocha + jest, 1)
+    outcome = parse_outcome("npm", jest + mocha + jest, 1)
     assert (outcome.passed, outcome.failed, outcome.skipped) == (2 + 1 + 2, 4 + 4 + 4, 2 + 1 + 2)
     assert len(outcome.failures) == 5 + 5  # the same failure twice is told once
 
@@ -311,7 +311,7 @@ def test_results_of_several_runners_in_one_script_are_added_up():
     ],
 )
 def test_an_unknown_runner_is_read_by_its_last_counts(text, counts):
-    outcome = parse("npm", text, 1 if counts[1] else 0)
+    outcome = parse_outcome("npm", text, 1 if counts[1] else 0)
     assert (outcome.passed, outcome.failed, outcome.skipped) == counts
     assert outcome.state == ("failed" if counts[1] else "passed")
 
@@ -331,21 +331,21 @@ not ok 3 later # TODO
 Bail out! no more
 1..3
 """
-    outcome = parse("npm", text, 1)
+    outcome = parse_outcome("npm", text, 1)
     assert (outcome.passed, outcome.failed, outcome.skipped, outcome.state) == (1, 1, 1, "crashed")
     assert "expected: 7" in outcome.failures[0].message
 
 
 def test_a_rust_panic_as_it_was_written_before_2023_is_read():
     text = "---- tests::a stdout ----\nthread 'tests::a' panicked at 'count is 3', src/lib.rs:9:5\n\nfailures:\n    tests::a\n"
-    [failure] = parse("cargo", text, 101).failures
+    [failure] = parse_outcome("cargo", text, 101).failures
     assert (failure.name, failure.message, failure.path, failure.line) == ("tests::a", "count is 3", "src/lib.rs", 9)
 
 
 def test_the_output_that_is_kept_is_bounded():
-    outcome = parse("npm", "x" * 1_000_000 + "\nTests:       1 passed, 1 total\nTest Suites: 1 passed, 1 total\n", 0)
+    outcome = parse_outcome("npm", "x" * 1_000_000 + "\nTests:       1 passed, 1 total\nTest Suites: 1 passed, 1 total\n", 0)
     assert (outcome.state, outcome.passed) == ("passed", 1)
-    assert len(outcome.output) < MOST_OUTPUT + 100
+    assert len(outcome.output) < MAX_OUTPUT + 100
 
 
 texts = st.text(st.sampled_from("\n\n  \t'\"(){}[]|:;.,-=+*#>/\\\x1b\x07\r●✖›❯ℹ⎯0123abcEFtest ok\ud800"), max_size=400)  # noqa: RUF001 - signs that runners write
@@ -366,7 +366,7 @@ pieces = st.lists(
 
 @given(st.sampled_from(get_args(Runner)), pieces, st.one_of(st.none(), st.integers(-15, 255)), st.booleans())
 def test_no_text_is_too_strange(runner, parts, code, timed_out):
-    outcome = parse(runner, "".join(parts), code, timed_out=timed_out)
+    outcome = parse_outcome(runner, "".join(parts), code, timed_out=timed_out)
     assert outcome.state in get_args(State)
     assert min(outcome.passed, outcome.failed, outcome.skipped, outcome.errors) >= 0
     assert outcome.state != "passed" or (outcome.passed > 0 and code == 0)
@@ -400,5 +400,5 @@ EVERY_RUNNER = "\nTest Suites: 1 total\n Test Files  1\n  1 passing (1ms)\n\u213
 def test_time_is_linear_whatever_is_repeated(runner, piece):
     text = piece * (300_000 // len(piece)) + EVERY_RUNNER
     begun = process_time()
-    parse(runner, text, 1)
+    parse_outcome(runner, text, 1)
     assert process_time() - begun < 10  # quadratic would be hours

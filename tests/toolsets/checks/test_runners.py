@@ -5,7 +5,7 @@ import os
 import pytest
 
 from toolsets.checks.projects import PROJECTS, bare_python, put
-from treadle.toolsets.checks.runners import kinds_of, runner_for
+from treadle.toolsets.checks.runners import detect_kinds, detect_runner
 
 JSON = '{{"scripts": {{"test": "{}"}}, "devDependencies": {{{}}}}}'
 UNWRITTEN = 'echo \\"Error: no test specified\\" && exit 1'
@@ -25,14 +25,14 @@ UNWRITTEN = 'echo \\"Error: no test specified\\" && exit 1'
     ],
 )
 def test_each_project_has_its_runner(workspace, name, runner):
-    assert runner_for(put(workspace, PROJECTS[name]["pass"])) == runner
+    assert detect_runner(put(workspace, PROJECTS[name]["pass"])) == runner
 
 
 def test_a_python_of_the_workspace_without_pytest_means_unittest(workspace):
     put(workspace, PROJECTS["unittest"]["pass"])
-    assert runner_for(workspace) == "pytest"
+    assert detect_runner(workspace) == "pytest"
     bare_python(workspace)
-    assert runner_for(workspace) == "unittest"
+    assert detect_runner(workspace) == "unittest"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_python_of_the_workspace_without_pytest_means_unittest(workspace):
     ],
 )
 def test_kinds_are_found_the_likeliest_first(workspace, files, kinds):
-    assert kinds_of(put(workspace, files)) == kinds
+    assert detect_kinds(put(workspace, files)) == kinds
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ def test_kinds_are_found_the_likeliest_first(workspace, files, kinds):
 )
 def test_npm_goes_by_the_script_and_then_by_what_is_needed(workspace, script, needs, runner):
     put(workspace, {"package.json": JSON.format(script, needs), "a.test.js": ""})
-    assert runner_for(workspace) == runner
+    assert detect_runner(workspace) == runner
 
 
 def test_no_tests_mean_no_runner(workspace):
-    assert runner_for(workspace) is None
-    assert runner_for(workspace, "go") == "go"
+    assert detect_runner(workspace) is None
+    assert detect_runner(workspace, "go") == "go"
 
 
 def test_a_pipe_in_place_of_settings_is_not_waited_for(workspace):
     os.mkfifo(workspace / "package.json")
     os.mkfifo(workspace / "pyproject.toml")
-    assert runner_for(workspace) is None
+    assert detect_runner(workspace) is None

@@ -9,8 +9,8 @@ from treadle import Agent, RunContext, Scripted, allow
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
 from treadle.models.scripted import calls
+from treadle.sandbox.values import Bounds
 from treadle.toolsets.checks.tools import check_tools
-from treadle.toolsets.sandbox.values import Bounds
 
 
 def called(toolset, tool, /, **arguments):

@@ -9,8 +9,8 @@ import pytest
 
 from treadle import RunContext
 from treadle.core.calls import Call
+from treadle.sandbox.probe import check_sandbox
 from treadle.toolsets.git.tools import git_tools
-from treadle.toolsets.sandbox.trial import level
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def folder(tmp_path):
         pytest.skip("there is no git here")
     folder = tmp_path / "work"
     folder.mkdir()
-    here = asyncio.run(level(folder))
+    here = asyncio.run(check_sandbox(folder))
     if not here.sandboxed:
         pytest.skip(here.why)
     return folder

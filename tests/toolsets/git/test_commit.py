@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from treadle.toolsets.git.commit import END, STAGED, TREADLE, Identity, with_co_author
+from treadle.toolsets.git.commit import END, STAGED, TREADLE, Identity, add_co_author
 
 
 @pytest.mark.parametrize(("sent", "commits"), [("Mend it\n" + END, "Mend it"), ("Mend i", ""), ("", "")])
@@ -25,7 +25,7 @@ def test_a_message_that_was_cut_off_commits_nothing(tmp_path, sent, commits):
 
 def test_the_co_author_joins_the_trailers_of_a_message_and_is_named_once():
     ada, line = Identity("Ada", "ada@example.org"), "Co-authored-by: Treadle <treadle@localhost>"
-    assert with_co_author("Add b", ada) == f"Add b\n\n{line}"
-    assert with_co_author("Add b\n\nCloses: #3", ada) == f"Add b\n\nCloses: #3\n{line}"
-    assert with_co_author(f"Add b\n\n{line}", ada) == f"Add b\n\n{line}"
-    assert with_co_author("Add b", TREADLE) == "Add b"
+    assert add_co_author("Add b", ada) == f"Add b\n\n{line}"
+    assert add_co_author("Add b\n\nCloses: #3", ada) == f"Add b\n\nCloses: #3\n{line}"
+    assert add_co_author(f"Add b\n\n{line}", ada) == f"Add b\n\n{line}"
+    assert add_co_author("Add b", TREADLE) == "Add b"

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from treadle.toolsets.git.problems import GitProblem, NoRepository, Refused
+from treadle.toolsets.git.problems import GitProblem, GitRefused, NoRepository
 
 
 def hostile(marker):
@@ -156,7 +156,7 @@ def test_a_push_over_ssh_takes_no_ssh_command_from_the_repository(room, marker):
 def test_an_address_that_could_start_a_program_is_refused(url, room, tmp_path):
     marker = tmp_path / "marker"
     room.git("config", "remote.origin.url", url.format(marker=marker))
-    with pytest.raises(Refused):
+    with pytest.raises(GitRefused):
         room.call("push")
     assert not marker.exists()
 
@@ -165,7 +165,7 @@ def test_an_address_that_is_rewritten_to_a_program_is_refused(room, tmp_path):
     marker = tmp_path / "marker"
     room.git("config", "remote.origin.url", "https://example.org/x.git")
     room.git("config", f"url.ext::sh -c touch% {marker} .insteadOf", "https://example.org/")
-    with pytest.raises(Refused, match="isn't one that is pushed to"):
+    with pytest.raises(GitRefused, match="isn't one that is pushed to"):
         room.call("push")
     assert not marker.exists()
 
@@ -179,7 +179,7 @@ def test_a_remote_in_the_workspace_is_refused_because_its_hooks_would_run(room, 
     (tmp_path / "innocent.git").symlink_to(evil)
     for url in ("evil.git", "./evil.git", str(evil), f"file://{evil}", str(tmp_path / "innocent.git"), "../work/evil.git"):
         room.git("config", "remote.origin.url", url)
-        with pytest.raises(Refused, match="a folder in the workspace"):
+        with pytest.raises(GitRefused, match="a folder in the workspace"):
             room.call("push")
     assert not marker.exists()
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.git.leaks import leaks
+from treadle.toolsets.git.staging import find_leaks
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 BODY = "MIIEpAIBAAKCAQEAq7dEr4kq9yqv8C1Yw0Jt3m5Z2cQpN6uRfGhTzXaLsVbWnOiK"
@@ -20,7 +20,7 @@ KEY = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{BODY}\n-----END OPENSSH PRIVATE KE
     ],
 )
 def test_keys_and_tokens_are_found_with_their_lines(text, kind, line):
-    (found,) = leaks(text)
+    (found,) = find_leaks(text)
     assert found.kind == kind
     assert found.line in (line, line + 1)  # a private key begins after its first line
 
@@ -38,16 +38,16 @@ def test_keys_and_tokens_are_found_with_their_lines(text, kind, line):
     ],
 )
 def test_what_is_no_secret_is_not_found(text):
-    assert leaks(text) == []
+    assert find_leaks(text) == []
 
 
 def test_only_what_is_new_counts():
-    assert leaks(f"{TOKEN}\n", f"# {TOKEN}\n") == []
-    assert len(leaks(f"{TOKEN}\n{TOKEN[:-1]}9\n", TOKEN)) == 1
-    assert leaks(KEY + "more\n", KEY) == []
-    assert len(leaks(KEY.replace("MIIE", "MIIF"), KEY)) == 1
+    assert find_leaks(f"{TOKEN}\n", f"# {TOKEN}\n") == []
+    assert len(find_leaks(f"{TOKEN}\n{TOKEN[:-1]}9\n", TOKEN)) == 1
+    assert find_leaks(KEY + "more\n", KEY) == []
+    assert len(find_leaks(KEY.replace("MIIE", "MIIF"), KEY)) == 1
 
 
 @given(st.text())
 def test_nothing_is_new_in_a_text_that_stayed_the_same(text):
-    assert leaks(text + TOKEN, text + TOKEN) == []
+    assert find_leaks(text + TOKEN, text + TOKEN) == []

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.git.names import branch_named, call_ref, is_sha, revision, unquoted
-from treadle.toolsets.git.problems import Refused
+from treadle.toolsets.git.names import call_ref, check_revision, is_sha, normalize_branch, unquote_path
+from treadle.toolsets.git.problems import GitRefused
 
 
 @pytest.mark.parametrize(
@@ -22,28 +22,28 @@ from treadle.toolsets.git.problems import Refused
     ],
 )
 def test_a_quoted_path_is_what_it_was(written, name):
-    assert unquoted(written) == name
+    assert unquote_path(written) == name
 
 
 @given(st.binary(min_size=1))
 def test_any_bytes_of_a_path_survive_being_quoted(name):
     quoted = "".join(f"\\{byte:03o}" if not 32 < byte < 127 or byte in b'"\\' else chr(byte) for byte in name)
-    assert os.fsencode(unquoted(f'"{quoted}"')) == name
+    assert os.fsencode(unquote_path(f'"{quoted}"')) == name
 
 
 def test_a_branch_gets_the_prefix_once():
-    assert branch_named("fix", "treadle/") == branch_named("treadle/fix", "treadle/") == "treadle/fix"
-    assert branch_named("ünïcode/1.2_x") == "ünïcode/1.2_x"
-    with pytest.raises(Refused, match="can't be the name of a branch"):
-        branch_named("", "treadle/")
+    assert normalize_branch("fix", "treadle/") == normalize_branch("treadle/fix", "treadle/") == "treadle/fix"
+    assert normalize_branch("ünïcode/1.2_x") == "ünïcode/1.2_x"
+    with pytest.raises(GitRefused, match="can't be the name of a branch"):
+        normalize_branch("", "treadle/")
 
 
 @given(st.text())
 def test_no_branch_or_revision_is_ever_an_option_or_two_words(name):
-    for check in (branch_named, revision):
+    for check in (normalize_branch, check_revision):
         try:
             taken = check(name)
-        except Refused:
+        except GitRefused:
             continue
         assert taken
         assert not taken.startswith("-")
@@ -53,7 +53,7 @@ def test_no_branch_or_revision_is_ever_an_option_or_two_words(name):
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_every_key_has_a_ref_of_its_own_that_git_takes(one, other):
     ref = call_ref(one)
-    assert branch_named(ref) == ref
+    assert normalize_branch(ref) == ref
     assert len(ref) < 120
     assert (ref == call_ref(other)) == (one == other)
 

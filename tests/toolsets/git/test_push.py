@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from treadle.toolsets.git.inside import Git
-from treadle.toolsets.git.outside import Outside
-from treadle.toolsets.git.problems import Failed, NoGit, Refused
-from treadle.toolsets.git.push import push
+from treadle.toolsets.git.host_programs import HostPrograms
+from treadle.toolsets.git.problems import GitFailed, GitRefused, NoGit
+from treadle.toolsets.git.push import push_branch
+from treadle.toolsets.git.sandboxed import SandboxedGit
 
 
 def in_remote(remote, *words):
@@ -56,10 +56,10 @@ def test_what_others_pushed_is_never_overwritten(room, remote, tmp_path):
     subprocess.run("git commit -q --allow-empty -m theirs && git push -q", shell=True, cwd=other, check=True)
     theirs = in_remote(remote, "rev-parse", "treadle/work")
     commit(room, "c.txt")
-    with pytest.raises(Refused, match=r"Nothing was pushed: .* has commits that this one doesn't have.*Create another branch"):
+    with pytest.raises(GitRefused, match=r"Nothing was pushed: .* has commits that this one doesn't have.*Create another branch"):
         room.call("push")
     room.git("reset", "-q", "--hard", "main")
-    with pytest.raises(Refused, match="never overwritten"):
+    with pytest.raises(GitRefused, match="never overwritten"):
         room.call("push")
     assert in_remote(remote, "rev-parse", "treadle/work") == theirs
 
@@ -69,7 +69,7 @@ def test_what_the_remote_refuses_is_told_in_its_words(room, remote):
     (remote / "hooks" / "pre-receive").write_text("#!/bin/sh\necho 'commits need a ticket' >&2\nexit 1\n")
     (remote / "hooks" / "pre-receive").chmod(0o755)
     commit(room)
-    with pytest.raises(Failed, match=r"The push to .* failed: [\s\S]*commits need a ticket[\s\S]*pre-receive hook declined"):
+    with pytest.raises(GitFailed, match=r"The push to .* failed: [\s\S]*commits need a ticket[\s\S]*pre-receive hook declined"):
         room.call("push")
 
 
@@ -102,36 +102,36 @@ def test_a_repository_with_longer_hashes_is_pushed(folder, tmp_path, at):
 
 def test_a_remote_is_meant_by_its_name_only(room, remote):
     for name in ("nowhere", "upstream"):
-        with pytest.raises(Refused, match=f"There is no remote {name}"):
+        with pytest.raises(GitRefused, match=f"There is no remote {name}"):
             room.call("push", remote=name)
     for name in (str(remote), "https://example.org/x", "-x", "a b"):
-        with pytest.raises(Refused, match="is no name of a remote"):
+        with pytest.raises(GitRefused, match="is no name of a remote"):
             room.call("push", remote=name)
 
 
 def test_a_branch_without_a_commit_cannot_be_pushed(room):
-    with pytest.raises(Refused, match="There is no branch nothing with a commit to push"):
+    with pytest.raises(GitRefused, match="There is no branch nothing with a commit to push"):
         room.call("push", branch="nothing")
 
 
 def test_a_remote_that_is_no_repository_is_refused(room, tmp_path):
     room.git("config", "remote.origin.url", str(tmp_path / "nothing"))
-    with pytest.raises(Refused, match="is no bare repository"):
+    with pytest.raises(GitRefused, match="is no bare repository"):
         room.call("push")
 
 
 def test_a_server_that_is_not_there_is_explained_without_the_password(room):
     room.git("config", "remote.origin.url", "https://ada:hunter2hunter2@127.0.0.1:1/x.git")
-    with pytest.raises(Failed, match=r"Nothing was pushed: https://127.0.0.1:1/x.git can't be reached") as caught:
+    with pytest.raises(GitFailed, match=r"Nothing was pushed: https://127.0.0.1:1/x.git can't be reached") as caught:
         room.call("push")
     assert "hunter2" not in str(caught.value)
 
 
 def test_without_git_outside_nothing_is_pushed(room, tmp_path):
     (tmp_path / "bin").mkdir()
-    outside = Outside(room.folder, {"PATH": f"{tmp_path}/bin:relative:"})
+    outside = HostPrograms(room.folder, {"PATH": f"{tmp_path}/bin:relative:"})
     with pytest.raises(NoGit, match="isn't installed outside"):
-        asyncio.run(push(Git(room.folder), outside, "treadle/work", "origin"))
+        asyncio.run(push_branch(SandboxedGit(room.folder), outside, "treadle/work", "origin"))
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,10 @@ def test_each_step_that_fails_is_told(step, words, said, room, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text(f"#!/bin/sh\n[ $1 != {step} ] || {{ echo '{words}'; exit 1; }}\n")
     (tmp_path / "bin" / "git").chmod(0o755)
-    with pytest.raises(Failed, match=said):
-        asyncio.run(push(Git(room.folder), Outside(room.folder, {"PATH": f"{tmp_path}/bin"}), "treadle/work", "origin"))
+    with pytest.raises(GitFailed, match=said):
+        asyncio.run(
+            push_branch(SandboxedGit(room.folder), HostPrograms(room.folder, {"PATH": f"{tmp_path}/bin"}), "treadle/work", "origin")
+        )
     assert [*(room.folder / ".git" / "treadle").glob("*")] == []
 
 
@@ -160,20 +162,20 @@ def test_each_step_that_fails_is_told(step, words, said, room, tmp_path):
 def test_a_program_outside_stands_apart_from_the_workspace(room, monkeypatch):
     monkeypatch.setenv("GIT_DIR", str(room.folder / ".git"))
     monkeypatch.setenv("GIT_SSH_COMMAND", "mine")
-    ran = asyncio.run(Outside(room.folder).run("/usr/bin/env", cwd=Path("/")))
+    ran = asyncio.run(HostPrograms(room.folder).run("/usr/bin/env", cwd=Path("/")))
     assert "GIT_DIR" not in ran.output
     assert "GIT_SSH_COMMAND=mine\n" in ran.output
     assert "GIT_TERMINAL_PROMPT=0\n" in ran.output
 
 
 def test_a_program_outside_that_takes_too_long_is_ended(room):
-    ran = asyncio.run(Outside(room.folder).run("/bin/sh", "-c", "echo on; sleep 600", cwd=Path("/"), seconds=0.3))
+    ran = asyncio.run(HostPrograms(room.folder).run("/bin/sh", "-c", "echo on; sleep 600", cwd=Path("/"), seconds=0.3))
     assert (ran.code, ran.output, ran.killed_for) == (None, "on\n", "time")
 
 
 def test_the_person_is_asked_for_outside_of_any_repository(room, person):
     room.git("config", "user.name", "Somebody Else")
-    assert asyncio.run(Outside(room.folder).identity()).name == "Ada Person"
-    assert asyncio.run(Outside(room.folder, {"HOME": str(person), "PATH": ""}).identity()).name == "Treadle"
+    assert asyncio.run(HostPrograms(room.folder).identity()).name == "Ada Person"
+    assert asyncio.run(HostPrograms(room.folder, {"HOME": str(person), "PATH": ""}).identity()).name == "Treadle"
     (person / ".gitconfig").unlink()
-    assert asyncio.run(Outside(room.folder).identity()).email == "treadle@localhost"
+    assert asyncio.run(HostPrograms(room.folder).identity()).email == "treadle@localhost"

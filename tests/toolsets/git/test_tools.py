@@ -8,11 +8,11 @@ import pytest
 
 from treadle import Agent, Scripted, allow
 from treadle.core.errors import ToolProblem
-from treadle.models.flat import flatten
+from treadle.models.calling.flat_tools import flatten_tools
 from treadle.models.scripted import calls
 from treadle.toolsets.git.commit import Identity
-from treadle.toolsets.git.inside import Git
-from treadle.toolsets.git.problems import Failed, NoGit, NoRepository, Refused
+from treadle.toolsets.git.problems import GitFailed, GitRefused, NoGit, NoRepository
+from treadle.toolsets.git.sandboxed import SandboxedGit
 from treadle.toolsets.git.tools import git_tools
 
 # The tools
@@ -47,7 +47,7 @@ def test_what_leaves_the_machine_says_so(tmp_path):
 
 
 def test_the_grouped_tool_can_be_offered_by_its_actions(tmp_path):
-    names = [spec.name for spec, _ in flatten([tool.spec for tool in git_tools(tmp_path).tools()])]
+    names = [spec.name for spec, _ in flatten_tools([tool.spec for tool in git_tools(tmp_path).tools()])]
     assert names[:5] == ["git_status", "git_diff", "git_log", "git_branch", "git_add"]
 
 
@@ -81,7 +81,7 @@ def test_an_agent_branches_commits_and_pushes_with_flat_tools(room, remote):
     [("commit", "message"), ("add", "files"), ("create_pr", "title"), ("checkout", "branch"), ("create_branch", "branch")],
 )
 def test_an_argument_that_an_action_needs_is_asked_for(action, missing, room):
-    with pytest.raises(Refused, match=f"The action {action} needs the argument {missing}"):
+    with pytest.raises(GitRefused, match=f"The action {action} needs the argument {missing}"):
         room.call(action)
 
 
@@ -166,7 +166,7 @@ def test_very_many_files_of_a_difference_are_counted(room):
 
 @pytest.mark.parametrize("name", ["nowhere", "--output=/tmp/x", "a b", "main..other", "-"])
 def test_a_commit_that_is_not_there_is_a_problem(name, room):
-    with pytest.raises(Refused, match=r"There is no branch or commit|names no commit"):
+    with pytest.raises(GitRefused, match=r"There is no branch or commit|names no commit"):
         room.call("diff", base=name)
 
 
@@ -237,9 +237,9 @@ def test_a_file_that_is_not_staged_is_named_with_the_reason_and_the_others_are_s
 
 def test_where_nothing_can_be_staged_it_is_a_problem(room):
     room.put(".env")
-    with pytest.raises(Refused, match=r"Nothing was staged\.\n\.env was not staged: files of this name hold secrets"):
+    with pytest.raises(GitRefused, match=r"Nothing was staged\.\n\.env was not staged: files of this name hold secrets"):
         room.call("add", files=[".env"])
-    with pytest.raises(Refused, match="Name the files that belong to your change"):
+    with pytest.raises(GitRefused, match="Name the files that belong to your change"):
         room.call("add", files=[])
 
 
@@ -252,14 +252,16 @@ def test_a_small_folder_is_staged_without_its_secrets_and_a_large_one_is_listed_
     assert told.splitlines()[1].startswith("src/.env was not staged")
     for number in range(30):
         room.put(f"many/{number:02}.py")
-    with pytest.raises(Refused, match=r"many was not staged: it is a folder with 30 changed files.*as of: many/00.py, many/01.py"):
+    with pytest.raises(
+        GitRefused, match=r"many was not staged: it is a folder with 30 changed files.*as of: many/00.py, many/01.py"
+    ):
         room.call("add", files=["many"])
 
 
 def test_a_file_with_a_token_in_it_is_refused_unless_it_was_there_before(room):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     room.put("settings.py", f"x = 1\nTOKEN = '{token}'\n")
-    with pytest.raises(Refused, match=r"settings.py was not staged: line 2 has what looks like a secret \(github token\)"):
+    with pytest.raises(GitRefused, match=r"settings.py was not staged: line 2 has what looks like a secret \(github token\)"):
         room.call("add", files=["settings.py"])
     room.git("add", "settings.py")
     room.git("commit", "-qm", "the person wanted it")
@@ -320,7 +322,7 @@ def test_a_link_is_staged_as_a_link_and_a_path_beyond_one_is_not(room, tmp_path)
     (room.folder / "link").symlink_to(tmp_path / "outside.txt")
     (room.folder / "away").symlink_to(tmp_path)
     assert room.call("add", files=["link"]) == "Staged: link."
-    with pytest.raises((Refused, Failed)):
+    with pytest.raises((GitRefused, GitFailed)):
         room.call("add", files=["away/outside.txt"])
     assert room.git("ls-files", "-s", "link").startswith("120000 ")
     assert room.git("diff", "--cached", "--name-only") == "link"
@@ -329,14 +331,14 @@ def test_a_link_is_staged_as_a_link_and_a_path_beyond_one_is_not(room, tmp_path)
 def test_a_repository_in_the_repository_is_not_staged(room):
     room.put("lib/x.txt")
     subprocess.run("git init -q && git add . && git commit -qm x", shell=True, cwd=room.folder / "lib", check=True)
-    with pytest.raises(Refused, match="it is a repository of its own"):
+    with pytest.raises(GitRefused, match="it is a repository of its own"):
         room.call("add", files=["lib"])
 
 
 def test_a_file_of_git_lfs_is_not_staged_raw(room):
     room.put(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
     room.put("big.bin")
-    with pytest.raises(Refused, match=r"big.bin was not staged: it is kept by the program lfs, which isn't set up here"):
+    with pytest.raises(GitRefused, match=r"big.bin was not staged: it is kept by the program lfs, which isn't set up here"):
         room.call("add", files=["big.bin"])
 
 
@@ -386,10 +388,10 @@ def test_who_commits_is_the_person_or_who_is_named_or_treadle(room, person):
 
 
 def test_nothing_staged_is_a_problem_that_says_what_is_changed(room):
-    with pytest.raises(Refused, match=r"Nothing is staged, so nothing was committed\. There are no changes either"):
+    with pytest.raises(GitRefused, match=r"Nothing is staged, so nothing was committed\. There are no changes either"):
         room.call("commit", message="x")
     room.put("a.txt", "two\n")
-    with pytest.raises(Refused, match=r"Add the files of your change first; changed are: a.txt"):
+    with pytest.raises(GitRefused, match=r"Add the files of your change first; changed are: a.txt"):
         room.call("commit", message="x")
     assert room.subjects() == ["first"]
 
@@ -398,14 +400,14 @@ def test_nothing_staged_is_a_problem_that_says_what_is_changed(room):
 def test_a_commit_needs_a_message(message, room):
     room.put("b.txt")
     room.call("add", files=["b.txt"])
-    with pytest.raises(Refused, match="needs a message"):
+    with pytest.raises(GitRefused, match="needs a message"):
         room.call("commit", message=message)
 
 
 def test_a_secret_that_was_staged_otherwise_is_not_committed(room):
     room.put(".env")
     room.git("add", ".env")
-    with pytest.raises(Refused, match=r"\.env is staged and may hold secrets"):
+    with pytest.raises(GitRefused, match=r"\.env is staged and may hold secrets"):
         room.call("commit", message="x")
 
 
@@ -414,7 +416,7 @@ def test_nothing_is_committed_while_something_is_under_way(what, room):
     room.put("b.txt")
     room.call("add", files=["b.txt"])
     (room.folder / ".git" / what).write_text(room.git("rev-parse", "HEAD") + "\n")
-    with pytest.raises(Refused, match=r"is under way in the repository.*finish or abort"):
+    with pytest.raises(GitRefused, match=r"is under way in the repository.*finish or abort"):
         room.call("commit", message="x")
 
 
@@ -427,7 +429,7 @@ def test_a_conflict_is_not_committed(room):
     room.git("switch", "-q", "treadle/work")
     room.git("merge", "main", check=False)
     assert "In conflict:\n  a.txt" in room.call("status")
-    with pytest.raises(Refused, match="A merge is under way"):
+    with pytest.raises(GitRefused, match="A merge is under way"):
         room.call("commit", message="x")
 
 
@@ -441,9 +443,9 @@ def test_a_protected_branch_is_neither_committed_on_nor_pushed_nor_created(room)
         ("push", {"branch": "main"}),
         ("create_pr", {"title": "x"}),
     ]:
-        with pytest.raises(Refused, match=r"The branch main is protected: .* Create a branch first"):
+        with pytest.raises(GitRefused, match=r"The branch main is protected: .* Create a branch first"):
             room.call(action, **arguments)
-    with pytest.raises(Refused, match="protected"):
+    with pytest.raises(GitRefused, match="protected"):
         room.with_(prefix="").call("create_branch", branch="main")
     room.with_(protected=("release",)).call("commit", message="on main")
     assert room.subjects() == ["on main", "first"]
@@ -471,7 +473,7 @@ def test_a_commit_without_a_branch_moves_only_the_head(room):
     assert room.subjects() == ["loose", "first"]
     assert room.git("rev-parse", "treadle/work") == before
     assert room.call("status").startswith("On no branch, at ")
-    with pytest.raises(Refused, match="No branch is checked out"):
+    with pytest.raises(GitRefused, match="No branch is checked out"):
         room.call("push")
 
 
@@ -532,7 +534,7 @@ def test_a_commit_that_no_longer_fits_is_not_guessed_at(room):
     room.call("commit", key="run:1", message="once")
     room.git("switch", "-q", "main")
     room.git("commit", "-q", "--allow-empty", "-m", "elsewhere")
-    with pytest.raises(Failed, match="was made, but isn't on this branch"):
+    with pytest.raises(GitFailed, match="was made, but isn't on this branch"):
         room.reconcile("commit", key="run:1", message="once")
 
 
@@ -551,7 +553,7 @@ def test_a_run_that_died_in_a_commit_goes_on_with_the_commit_it_made(room):
 def test_a_commit_whose_branch_is_held_by_another_leaves_nothing(room):
     staged(room)
     (room.folder / ".git" / "refs" / "heads" / "treadle" / "work.lock").touch()
-    with pytest.raises(Failed, match=r"git commit failed: .*work\.lock"):
+    with pytest.raises(GitFailed, match=r"git commit failed: .*work\.lock"):
         room.call("commit", key="run:1", message="x")
     assert room.git("for-each-ref", "refs/treadle") == ""
     assert room.reconcile("commit", key="run:1", message="x") is None
@@ -570,14 +572,14 @@ def test_a_branch_is_created_once_and_keeps_what_is_not_committed(room):
     assert "treadle/fix" in room.call("create_branch", branch="fix")  # died before it was switched to
     room.git("commit", "-qam", "more")
     room.git("switch", "-q", "main")
-    with pytest.raises(Refused, match="There is a branch treadle/fix already, with other commits"):
+    with pytest.raises(GitRefused, match="There is a branch treadle/fix already, with other commits"):
         room.call("create_branch", branch="fix")
 
 
 @pytest.mark.parametrize("name", ["a b", "-x", "a..b", "a.lock", "/a", "a/", "a~1", "a\nb", "@", "x@{1}", ".hidden", "a//b"])
 def test_a_name_git_would_not_take_is_a_problem(name, room):
     for action in ("create_branch", "checkout", "push"):
-        with pytest.raises(Refused, match="can't be the name of a branch"):
+        with pytest.raises(GitRefused, match="can't be the name of a branch"):
             room.call(action, branch=name)
 
 
@@ -588,7 +590,7 @@ def test_a_branch_is_switched_to_by_its_short_name_or_from_the_remote(room, remo
     room.git("push", "-q", "origin", "main:theirs")
     room.git("fetch", "-q")
     assert room.call("checkout", branch="theirs") == "On branch theirs."
-    with pytest.raises(Refused, match=r"There is no branch nowhere\. List the branches"):
+    with pytest.raises(GitRefused, match=r"There is no branch nowhere\. List the branches"):
         room.call("checkout", branch="nowhere")
 
 
@@ -597,7 +599,7 @@ def test_changes_that_would_be_lost_are_not(room):
     room.git("commit", "-qam", "theirs")
     room.git("switch", "-q", "main")
     room.put("a.txt", "mine\n")
-    with pytest.raises(Failed, match=r"git switch failed: .*would be overwritten[\s\S]*Commit what is changed first"):
+    with pytest.raises(GitFailed, match=r"git switch failed: .*would be overwritten[\s\S]*Commit what is changed first"):
         room.call("checkout", branch="treadle/work")
     assert (room.folder / "a.txt").read_text() == "mine\n"
 
@@ -617,18 +619,18 @@ def test_a_folder_in_a_repository_is_told_which_one_it_belongs_to(room):
     with pytest.raises(
         NoRepository, match=rf"is only a part of the repository {room.folder}, .* name {room.folder} as the workspace"
     ):
-        asyncio.run(Git(room.folder / "sub").read("status"))
+        asyncio.run(SandboxedGit(room.folder / "sub").read("status"))
 
 
 def test_a_worktree_whose_repository_lies_elsewhere_is_a_problem(room, tmp_path):
     room.git("worktree", "add", "-q", str(tmp_path / "tree"), "main")
     with pytest.raises(NoRepository, match="lies elsewhere"):
-        asyncio.run(Git(tmp_path / "tree").read("status"))
+        asyncio.run(SandboxedGit(tmp_path / "tree").read("status"))
 
 
 def test_without_git_it_is_a_problem(room):
     with pytest.raises(NoGit, match="Git isn't installed where commands run"):
-        asyncio.run(Git(room.folder, env={"PATH": "/nowhere"}).read("status"))
+        asyncio.run(SandboxedGit(room.folder, env={"PATH": "/nowhere"}).read("status"))
 
 
 def test_without_a_sandbox_git_does_not_run_unless_that_is_asked_for(room, tmp_path, monkeypatch):
@@ -651,5 +653,5 @@ def test_what_git_says_is_passed_on(room):
 def test_a_lock_that_was_left_is_explained(room):
     room.put("b.txt")
     (room.folder / ".git" / "index.lock").touch()
-    with pytest.raises(Failed, match=r"left its lock file in \.git"):
+    with pytest.raises(GitFailed, match=r"left its lock file in \.git"):
         room.call("add", files=["b.txt"])

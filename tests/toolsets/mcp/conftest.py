@@ -15,7 +15,7 @@ from cli.forkserver import Forked, launched
 from treadle import RunContext
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
-from treadle.toolsets.mcp import McpTools, Server
+from treadle.toolsets.mcp import McpServer, McpTools
 
 ODD = str(Path(__file__).with_name("odd.py"))
 PATIENCE = 60  # seconds that anything may take
@@ -32,10 +32,10 @@ class Odd:
         self.state = state
         self._serving: list[subprocess.Popen[str]] = []
 
-    def program(self, *words: str, **more: Any) -> Server:
+    def program(self, *words: str, **more: Any) -> McpServer:
         """As a program: forked off a process that has the SDK imported, or a new one where processes are what it is about."""
         start = new if {"new", "stubborn"} & {*words} else launched
-        return Server(**{"name": "odd", "command": start(ODD, *words, str(self.state)), "timeout": 30, **more})
+        return McpServer(**{"name": "odd", "command": start(ODD, *words, str(self.state)), "timeout": 30, **more})
 
     def serve(self, kind: str = "http") -> None:
         """Begin to serve over HTTP, at the port it had before if it had one."""
@@ -44,10 +44,10 @@ class Odd:
         assert serving.stdout is not None
         assert serving.stdout.readline() == "listening\n"
 
-    def address(self, path: str = "/mcp", **more: Any) -> Server:
+    def address(self, path: str = "/mcp", **more: Any) -> McpServer:
         """As one that is there already."""
         port = (self.state / "port").read_text()
-        return Server(**{"name": "odd", "url": f"http://127.0.0.1:{port}{path}", "timeout": 20, **more})
+        return McpServer(**{"name": "odd", "url": f"http://127.0.0.1:{port}{path}", "timeout": 20, **more})
 
     def stop(self) -> None:
         for serving in self._serving:

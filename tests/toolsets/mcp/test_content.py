@@ -3,7 +3,7 @@
 import pytest
 from mcp.types import CallToolResult, TextContent
 
-from treadle.toolsets.mcp.content import progress_text, shortened, text_of
+from treadle.toolsets.mcp.content import format_progress, result_to_text, shorten_middle
 
 
 def result(*texts, data=None):
@@ -26,12 +26,12 @@ def result(*texts, data=None):
     ],
 )
 def test_data_is_shown_unless_the_text_says_it_already(texts, data, shown):
-    assert text_of(result(*texts, data=data)) == shown
+    assert result_to_text(result(*texts, data=data)) == shown
 
 
 def test_what_is_too_long_keeps_head_and_tail():
-    assert shortened("abc", 3) == "abc"
-    assert shortened("a" * 5 + "b" * 5, 6) == "aaaa\n[… 4 of 10 characters left out]\nbb"
+    assert shorten_middle("abc", 3) == "abc"
+    assert shorten_middle("a" * 5 + "b" * 5, 6) == "aaaa\n[… 4 of 10 characters left out]\nbb"
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_what_is_too_long_keeps_head_and_tail():
     ],
 )
 def test_progress_is_a_line(news, shown):
-    assert progress_text(*news) == shown
+    assert format_progress(*news) == shown

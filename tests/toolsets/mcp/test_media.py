@@ -10,7 +10,7 @@ from attachments import png
 from treadle import Agent, Audio, Call, Document, Image, RunContext, Scripted, ToolResult, allow
 from treadle.models.scripted import calls
 from treadle.toolsets.mcp import mcp_tools
-from treadle.toolsets.mcp.content import text_of, value_of
+from treadle.toolsets.mcp.content import result_to_text, to_tool_result
 
 
 def test_what_a_server_shows_arrives_in_its_order(odd, within):
@@ -44,7 +44,7 @@ def test_an_image_of_a_server_is_shown_to_the_model_as_data(odd):
 
 
 def test_words_alone_are_text_as_ever():
-    assert value_of(CallToolResult(content=[TextContent(text="a"), TextContent(text="b")])) == ToolResult("a\n\nb")
+    assert to_tool_result(CallToolResult(content=[TextContent(text="a"), TextContent(text="b")])) == ToolResult("a\n\nb")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_words_alone_are_text_as_ever():
     ],
 )
 def test_structured_content_is_data_and_a_value_that_was_wrapped_is_itself(text, structured, data):
-    came = value_of(CallToolResult(content=[TextContent(text=text)], structured_content=structured))
+    came = to_tool_result(CallToolResult(content=[TextContent(text=text)], structured_content=structured))
     assert came.data == data
     assert str(came).startswith(text)
 
@@ -67,9 +67,9 @@ def test_what_is_no_image_is_named():
         content=[ImageContent(data="A" * 400, mime_type="image/png"), AudioContent(data="?", mime_type="audio/wav")]
     )
     named = "[image (image/png), about 300 bytes, not shown]\n\n[audio (audio/wav), about 0 bytes, not shown]"
-    assert str(value_of(result)) == text_of(result) == named
+    assert str(to_tool_result(result)) == result_to_text(result) == named
 
 
 def test_in_words_alone_an_image_has_its_label():
     image = ImageContent(data=b64encode(png()).decode(), mime_type="image/png")
-    assert text_of(CallToolResult(content=[TextContent(text="See:"), image])) == "See:\n\n[image image/png]"
+    assert result_to_text(CallToolResult(content=[TextContent(text="See:"), image])) == "See:\n\n[image image/png]"

@@ -3,8 +3,8 @@
 import pytest
 
 from treadle.core.errors import SettingsError, ToolProblem
-from treadle.toolsets.mcp import Server
-from treadle.toolsets.mcp.server import filled, filled_for_listing
+from treadle.toolsets.mcp import McpServer
+from treadle.toolsets.mcp.server import fill_for_listing, fill_server
 
 
 @pytest.mark.parametrize(
@@ -26,44 +26,44 @@ from treadle.toolsets.mcp.server import filled, filled_for_listing
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(wrong, words):
     with pytest.raises(SettingsError, match=words):
-        Server(**{"name": "s", **wrong})
+        McpServer(**{"name": "s", **wrong})
 
 
 def test_it_shows_no_secrets():
-    server = Server("s", url="http://x/?key=1", headers={"Authorization": "Bearer abcdefgh"})
+    server = McpServer("s", url="http://x/?key=1", headers={"Authorization": "Bearer abcdefgh"})
     assert repr(server) == "Server(name='s')"
-    assert "abc" not in repr(filled(server, {}, ""))
+    assert "abc" not in repr(fill_server(server, {}, ""))
 
 
 def test_credentials_fill_blanks_for_each_user():
-    server = Server("s", url="http://x", headers={"Authorization": "Bearer {token}", "X-App": "shop", "X-Both": "{a}-{token}"})
+    server = McpServer("s", url="http://x", headers={"Authorization": "Bearer {token}", "X-App": "shop", "X-Both": "{a}-{token}"})
     assert server.blanks == ("token", "a")
-    ann = filled(server, {"token": "t1", "a": "1", "other": "x"}, "ann")
+    ann = fill_server(server, {"token": "t1", "a": "1", "other": "x"}, "ann")
     assert dict(ann.headers) == {"Authorization": "Bearer t1", "X-App": "shop", "X-Both": "1-t1"}
-    assert ann == filled(server, {"token": "t1", "a": "1"}, "ann")
-    assert ann != filled(server, {"token": "t1", "a": "1"}, "bob")
+    assert ann == fill_server(server, {"token": "t1", "a": "1"}, "ann")
+    assert ann != fill_server(server, {"token": "t1", "a": "1"}, "bob")
     with pytest.raises(ToolProblem, match="needs the credential token and a of whoever"):
-        filled(server, {}, "ann")
+        fill_server(server, {}, "ann")
 
 
 def test_without_blanks_everybody_has_the_same():
-    server = Server("s", command=("x",), env={"MODE": "{not a blank}"})
-    assert filled(server, {"token": "x"}, "ann") == filled(server, {}, "bob")
+    server = McpServer("s", command=("x",), env={"MODE": "{not a blank}"})
+    assert fill_server(server, {"token": "x"}, "ann") == fill_server(server, {}, "bob")
 
 
 def test_for_listing_what_is_not_known_is_left_out():
-    server = Server("s", url="http://x", headers={"Authorization": "Bearer {token}", "X-App": "shop"})
-    assert dict(filled_for_listing(server, {}).headers) == {"X-App": "shop"}
-    assert dict(filled_for_listing(server, {"token": "t"}).headers)["Authorization"] == "Bearer t"
+    server = McpServer("s", url="http://x", headers={"Authorization": "Bearer {token}", "X-App": "shop"})
+    assert dict(fill_for_listing(server, {}).headers) == {"X-App": "shop"}
+    assert dict(fill_for_listing(server, {"token": "t"}).headers)["Authorization"] == "Bearer t"
 
 
 def test_a_value_that_cannot_be_sent_is_not_repeated():
-    server = Server("s", url="http://x", headers={"Authorization": "Bearer {token}"})
+    server = McpServer("s", url="http://x", headers={"Authorization": "Bearer {token}"})
     with pytest.raises(ToolProblem, match="The header Authorization") as raised:
-        filled(server, {"token": "one\r\nX-Evil: two"}, "ann")
+        fill_server(server, {"token": "one\r\nX-Evil: two"}, "ann")
     assert "Evil" not in str(raised.value)
 
 
 def test_secrets_are_whole_values_and_their_words():
-    server = Server("s", url="http://x", headers={"Authorization": "Bearer abcdefgh", "X-A": "1"})
-    assert set(filled(server, {}, "").secrets) == {"Bearer abcdefgh", "abcdefgh"}
+    server = McpServer("s", url="http://x", headers={"Authorization": "Bearer abcdefgh", "X-A": "1"})
+    assert set(fill_server(server, {}, "").secrets) == {"Bearer abcdefgh", "abcdefgh"}

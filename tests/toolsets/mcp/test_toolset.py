@@ -12,8 +12,8 @@ from treadle.core.calls import Call
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.models.scripted import calls
 from treadle.stores.journal import MemoryJournal
-from treadle.toolsets.mcp import Approved, Server, mcp_tools
-from treadle.toolsets.mcp.toolset import MOST_CONNECTIONS
+from treadle.toolsets.mcp import ApprovalStore, McpServer, mcp_tools
+from treadle.toolsets.mcp.toolset import MAX_CONNECTIONS
 
 BOTH = pytest.mark.parametrize("era", ["modern", "legacy"])  # servers of 2026, and those before
 
@@ -50,9 +50,9 @@ def test_nothing_of_the_server_reaches_the_terminal(odd):
 import asyncio
 from treadle import RunContext
 from treadle.core.calls import Call
-from treadle.toolsets.mcp import Server, mcp_tools
+from treadle.toolsets.mcp import McpServer, mcp_tools
 async def main():
-    async with mcp_tools(Server("odd", command={odd.program().command!r})) as toolset:
+    async with mcp_tools(McpServer("odd", command={odd.program().command!r})) as toolset:
         await toolset.call(Call("c", "odd_echo", {{"text": "x"}}), RunContext())
 asyncio.run(main())
 """
@@ -64,8 +64,8 @@ def test_the_sdk_is_imported_only_when_it_is_needed():
     code = """
 import sys
 from treadle import Agent, Scripted
-from treadle.toolsets.mcp import Server, mcp_tools
-agent = Agent(Scripted("x"), tools=[mcp_tools(Server("s", command=("x",)))])
+from treadle.toolsets.mcp import McpServer, mcp_tools
+agent = Agent(Scripted("x"), tools=[mcp_tools(McpServer("s", command=("x",)))])
 assert not {"mcp", "mcp_types", "pydantic", "httpx2"} & {*sys.modules}
 sys.modules["mcp"] = None
 agent.run_sync("x")
@@ -188,10 +188,10 @@ def test_a_program_that_ignores_its_end_is_killed(odd, within, call):
 @pytest.mark.parametrize(
     ("server", "words"),
     [
-        (Server("none", command=("/no/such/program",)), "can't be started: /no/such/program"),
-        (Server("none", url="http://127.0.0.1:9/mcp?key=hidden-key"), "can't be reached at http://127.0.0.1:9/mcp."),
-        (Server("none", command=(sys.executable, "-c", "print('{')")), "ended before it had answered"),
-        (Server("none", command=(sys.executable, "-c", "import time; time.sleep(60)"), starting=1), "within 1 seconds"),
+        (McpServer("none", command=("/no/such/program",)), "can't be started: /no/such/program"),
+        (McpServer("none", url="http://127.0.0.1:9/mcp?key=hidden-key"), "can't be reached at http://127.0.0.1:9/mcp."),
+        (McpServer("none", command=(sys.executable, "-c", "print('{')")), "ended before it had answered"),
+        (McpServer("none", command=(sys.executable, "-c", "import time; time.sleep(60)"), starting=1), "within 1 seconds"),
     ],
 )
 def test_a_server_that_cannot_be_had_is_a_sentence(server, words):
@@ -314,7 +314,7 @@ def test_a_run_that_is_cancelled_cancels_the_call(odd):
 
 @BOTH
 def test_a_changed_description_holds_a_tool_back_until_it_is_approved(odd, within, call, era):
-    approved = Approved(odd.state / "approved.json")
+    approved = ApprovalStore(odd.state / "approved.json")
     toolset = mcp_tools(odd.program(*(["legacy"] if era == "legacy" else [])), approved=approved)
 
     async def work():
@@ -334,7 +334,7 @@ def test_a_changed_description_holds_a_tool_back_until_it_is_approved(odd, withi
 
 
 def test_what_is_new_at_the_next_connection_is_not_offered_until_it_is_approved(odd, within, call):
-    approved = Approved(odd.state / "approved.json")
+    approved = ApprovalStore(odd.state / "approved.json")
 
     async def work(toolset, wanted, expected):
         assert ("odd_added" in names(toolset)) is wanted
@@ -380,7 +380,7 @@ def test_a_tool_that_is_gone_is_said_to_be(odd, within, call):
 def test_a_damaged_file_of_approvals_is_named_and_nothing_is_called(odd, within):
     (odd.state / "approved.json").write_text("{")
     with pytest.raises(SettingsError, match=r"approved\.json can't be read"):
-        within(mcp_tools(odd.program(), approved=Approved(odd.state / "approved.json")), lambda: asyncio.sleep(0))
+        within(mcp_tools(odd.program(), approved=ApprovalStore(odd.state / "approved.json")), lambda: asyncio.sleep(0))
 
 
 # users
@@ -411,10 +411,10 @@ def test_only_so_many_connections_are_kept(odd, within, call):
     toolset = mcp_tools(odd.address(headers={"Authorization": "Bearer {token}"}))
 
     async def work():
-        for number in range(MOST_CONNECTIONS + 2):
+        for number in range(MAX_CONNECTIONS + 2):
             said = await call(toolset, "odd_who", as_user(f"user {number}", token=f"token-{number}"))
             assert said.startswith(f"Bearer token-{number} ")
-        assert len(toolset._connections) == MOST_CONNECTIONS
+        assert len(toolset._connections) == MAX_CONNECTIONS
         assert (await call(toolset, "odd_who", as_user("user 0", token="token-0"))).startswith("Bearer token-0 ")
 
     within(toolset, work)

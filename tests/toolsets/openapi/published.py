@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from treadle.toolsets.openapi.document import from_bytes
+from treadle.toolsets.openapi.document import parse_document
 
 CACHE = Path(os.environ.get("TREADLE_TEST_CACHE") or Path(gettempdir()) / "treadle-tests")
 
@@ -96,7 +96,7 @@ def _archive(package: str) -> Path:
 
 def root_of(name: str) -> dict[str, Any]:
     """A document as a value, without security: that is tested by itself."""
-    root = from_bytes(published(name), name).root
+    root = parse_document(published(name), name).root
     root.pop("security", None)
     root.get("components", {}).pop("securitySchemes", None)
     for item in root["paths"].values():

@@ -97,7 +97,7 @@ def test_a_file_that_is_not_there_or_too_large_is_said(tmp_path):
     with pytest.raises(SettingsError, match="can't be read: There is no file"):
         openapi_tools(tmp_path / "nothing.yaml")
     with (tmp_path / "large").open("wb") as file:
-        file.truncate(reading.LARGEST + 1)
+        file.truncate(reading.MAX_DOCUMENT + 1)
     with pytest.raises(SettingsError, match="files up to 60 MB are read"):
         openapi_tools(tmp_path / "large")
 

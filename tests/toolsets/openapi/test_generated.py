@@ -12,7 +12,7 @@ from toolsets.openapi.judge import judging
 from toolsets.openapi.maker import Maker
 from treadle import RunContext
 from treadle.core.calls import Call
-from treadle.tools.validate import Valid, Validator
+from treadle.tools.validate import ValidArguments, Validator
 from treadle.toolsets.openapi import openapi_tools
 from treadle.web import Client
 
@@ -100,7 +100,7 @@ def test_every_call_that_fits_the_tool_fits_the_document(seed, more, odd):
         async with judging(ROOT) as judge, openapi_tools(ROOT, base_url=judge.host, private=True) as toolset:
             for tool in toolset.tools():
                 arguments = Maker(seed, tool.parameters, more=more, odd=odd).make(tool.parameters)
-                assert isinstance(Validator(tool.parameters).check(arguments), Valid)
+                assert isinstance(Validator(tool.parameters).check(arguments), ValidArguments)
                 await toolset.call(Call("c", tool.name, arguments), RunContext(key="k"))
             return judge
 

@@ -15,10 +15,10 @@ from treadle import Agent, RunContext, Scripted
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
 from treadle.models.scripted import calls
-from treadle.tools.validate import Valid, Validator
+from treadle.tools.validate import ValidArguments, Validator
 from treadle.toolsets.openapi import openapi_tools
-from treadle.toolsets.openapi.document import from_bytes
-from treadle.toolsets.openapi.shaping import LARGEST
+from treadle.toolsets.openapi.document import parse_document
+from treadle.toolsets.openapi.tool_schemas import MAX_SCHEMA
 
 METHODS = ("get", "head", "options", "trace", "post", "put", "patch", "delete")
 HERE = "https://api.example.com"
@@ -41,7 +41,7 @@ def several_arguments(tool, number: int) -> Iterator[dict[str, Any]]:
     for attempt in range(9):
         made = Maker(number * 10 + attempt, tool.parameters, more=(0.4, 0.2, 0.0)[attempt // 3]).make(tool.parameters)
         made.pop("pages", None)
-        if isinstance(validator.check(made), Valid):
+        if isinstance(validator.check(made), ValidArguments):
             yield made
 
 
@@ -60,7 +60,7 @@ async def sent(toolset, tool, number: int) -> str:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_operation_becomes_a_tool(name):
-    document = from_bytes(published(name), name)
+    document = parse_document(published(name), name)
     listed = [(method, path) for path, item in document.root["paths"].items() for method in item if method in METHODS]
     tools = openapi_tools(document.root, base_url=HERE).tools()
     assert len(tools) == len(listed) >= DOCUMENTS[name].operations
@@ -69,7 +69,7 @@ def test_every_operation_becomes_a_tool(name):
         assert tool.spec.description.strip()
         assert 1 <= len(tool.name) <= 64
         assert len(tool.spec.description) < 1500
-        assert len(msgspec.json.encode(tool.parameters)) < 2 * LARGEST
+        assert len(msgspec.json.encode(tool.parameters)) < 2 * MAX_SCHEMA
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -10,7 +10,7 @@ import pytest
 from toolsets.openapi.conftest import document
 from treadle import RunContext
 from treadle.core.errors import SettingsError
-from treadle.tools.validate import Invalid, Valid, Validator
+from treadle.tools.validate import InvalidArguments, ValidArguments, Validator
 from treadle.toolsets.openapi import openapi_tools
 
 HERE = "https://api.example.com"
@@ -506,8 +506,8 @@ def test_a_schema_that_contains_itself_keeps_its_name():
     found = fields({"$ref": "#/components/schemas/Tree"}, Tree=tree)
     assert found["properties"]["x"]["properties"]["children"]["items"] == {"$ref": "#/$defs/Tree"}
     check = Validator(found).check
-    assert isinstance(check({"x": {"children": [{"children": [{"name": "a"}]}]}}), Valid)
-    assert isinstance(check({"x": {"children": [{"children": [{"name": []}]}]}}), Invalid)
+    assert isinstance(check({"x": {"children": [{"children": [{"name": "a"}]}]}}), ValidArguments)
+    assert isinstance(check({"x": {"children": [{"children": [{"name": []}]}]}}), InvalidArguments)
 
 
 def test_a_schema_that_contains_itself_without_a_name_is_told_a_few_levels_deep():
@@ -553,10 +553,10 @@ def test_a_discriminator_says_which_branch_is_meant():
         "discriminator": {"propertyName": "kind", "mapping": {"cat": "#/components/schemas/Cat", "tom": "Cat"}},
     }
     check = Validator(fields(told, **schemas)).check
-    assert isinstance(check({"x": {"kind": "cat"}}), Valid)
-    assert isinstance(check({"x": {"kind": "tom", "lives": 9}}), Valid)
-    assert isinstance(check({"x": {"kind": "Dog"}}), Valid)
-    assert isinstance(check({"x": {"kind": "fish"}}), Invalid)
+    assert isinstance(check({"x": {"kind": "cat"}}), ValidArguments)
+    assert isinstance(check({"x": {"kind": "tom", "lives": 9}}), ValidArguments)
+    assert isinstance(check({"x": {"kind": "Dog"}}), ValidArguments)
+    assert isinstance(check({"x": {"kind": "fish"}}), InvalidArguments)
     alone = {"type": "object", "discriminator": {"propertyName": "kind"}, "properties": {"kind": {"type": "string"}}}
     assert fields(alone)["properties"]["x"] == {"type": "object", "properties": {"kind": {"type": "string"}}}
 

@@ -149,7 +149,7 @@ def test_text_is_text(call, kind):
 
 
 def test_very_long_text_is_cut(call):
-    made = call(root(), ("it", {}), answers=reply(b"x" * (results.LONGEST + 5), kind="text/plain"))
+    made = call(root(), ("it", {}), answers=reply(b"x" * (results.MAX_TEXT + 5), kind="text/plain"))
     assert made.result.endswith("x\n[… 5 more characters]")
 
 

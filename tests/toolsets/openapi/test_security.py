@@ -11,8 +11,8 @@ from toolsets.openapi.conftest import document, serving
 from treadle import Agent, RunContext, Scripted
 from treadle.models.scripted import calls
 from treadle.toolsets.openapi import openapi_tools
-from treadle.toolsets.openapi.requests import Request
-from treadle.toolsets.openapi.security import Attached
+from treadle.toolsets.openapi.requests import OpenApiRequest
+from treadle.toolsets.openapi.security import RequestCredentials
 
 SECRET = "s3cr3t-t0ken-of-ann"
 SCHEMES = {
@@ -162,8 +162,8 @@ def test_a_secret_that_a_server_repeats_is_masked(call, caplog, scheme, status, 
 
 
 def test_no_value_shows_a_credential():
-    assert SECRET not in repr(Attached(headers={"Authorization": SECRET}, secrets=(SECRET,)))
-    assert SECRET not in repr(Request("GET", f"https://api.example.com/?key={SECRET}", {"Authorization": SECRET}))
+    assert SECRET not in repr(RequestCredentials(headers={"Authorization": SECRET}, secrets=(SECRET,)))
+    assert SECRET not in repr(OpenApiRequest("GET", f"https://api.example.com/?key={SECRET}", {"Authorization": SECRET}))
 
 
 def test_no_model_sees_a_credential():

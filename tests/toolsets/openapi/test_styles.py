@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treadle.core.errors import ToolProblem
-from treadle.toolsets.openapi.styles import in_header, in_path, in_query, text_of
+from treadle.toolsets.openapi.styles import format_header_value, format_path_value, format_query_value, to_parameter_text
 
 LIST = ["blue", "black", "brown"]
 OBJECT = {"R": 100, "G": 200, "B": 150}
@@ -54,28 +54,28 @@ QUERIES = [
 
 @pytest.mark.parametrize(("style", "explode", "value", "written"), PATHS)
 def test_in_a_path(style, explode, value, written):
-    assert in_path("color", value, style, explode=explode) == written
+    assert format_path_value("color", value, style, explode=explode) == written
 
 
 @pytest.mark.parametrize("value", ["", ".", "..", None])
 def test_a_part_of_a_path_is_never_one_that_leads_elsewhere(value):
     with pytest.raises(ToolProblem, match="color"):
-        in_path("color", value, "simple", explode=False)
+        format_path_value("color", value, "simple", explode=False)
 
 
 @pytest.mark.parametrize(("style", "explode", "value", "written"), QUERIES)
 def test_in_a_query(style, explode, value, written):
-    pairs = in_query("color", value, style, explode=explode)
+    pairs = format_query_value("color", value, style, explode=explode)
     assert "&".join([f"{name}={inner}" for name, inner in pairs]) == written
 
 
 def test_reserved_letters_may_be_kept_but_for_those_that_end_a_value():
-    assert in_query("a", "b/c?d:e&f#g", "form", explode=True, reserved=True) == [("a", "b/c?d:e%26f%23g")]
+    assert format_query_value("a", "b/c?d:e&f#g", "form", explode=True, reserved=True) == [("a", "b/c?d:e%26f%23g")]
 
 
 def test_what_is_empty_inside_can_not_be_written():
     with pytest.raises(ToolProblem, match=r"color\.a"):
-        in_query("color", {"a": []}, "deepObject", explode=True)
+        format_query_value("color", {"a": []}, "deepObject", explode=True)
 
 
 @pytest.mark.parametrize(
@@ -89,16 +89,24 @@ def test_what_is_empty_inside_can_not_be_written():
     ],
 )
 def test_in_a_header(explode, value, written):
-    assert in_header(value, explode=explode) == written
+    assert format_header_value(value, explode=explode) == written
 
 
 def test_values_as_text():
-    assert [text_of(value) for value in (None, True, 1, 1.5, "a", [1], {"a": 1})] == ["", "true", "1", "1.5", "a", "[1]", '{"a":1}']
+    assert [to_parameter_text(value) for value in (None, True, 1, 1.5, "a", [1], {"a": 1})] == [
+        "",
+        "true",
+        "1",
+        "1.5",
+        "a",
+        "[1]",
+        '{"a":1}',
+    ]
 
 
 @given(st.text(min_size=1))
 def test_no_text_leaves_its_place(text):
     if text not in (".", ".."):
-        assert not set(in_path("p", text, "simple", explode=False)) & set("/?#&=;,")
-    ((_, written),) = in_query("p", text, "form", explode=True)
+        assert not set(format_path_value("p", text, "simple", explode=False)) & set("/?#&=;,")
+    ((_, written),) = format_query_value("p", text, "form", explode=True)
     assert not set(written) & set("&=#+ ")

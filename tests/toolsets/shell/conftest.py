@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from treadle.toolsets.sandbox.trial import level
+from treadle.sandbox.probe import check_sandbox
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def elsewhere(tmp_path, monkeypatch):
 def workspace(tmp_path):
     folder = tmp_path / "work"
     folder.mkdir()
-    here = asyncio.run(level(folder))
+    here = asyncio.run(check_sandbox(folder))
     if not here.sandboxed:
         pytest.skip(here.why)
     return folder

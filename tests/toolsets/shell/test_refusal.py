@@ -2,7 +2,7 @@
 
 import pytest
 
-from treadle.toolsets.shell.refusal import refusal
+from treadle.toolsets.shell.tools import explain_command_refusal
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from treadle.toolsets.shell.refusal import refusal
     ],
 )
 def test_a_command_that_makes_no_sense_is_named_with_what_to_do_instead(line, name, instead):
-    said = refusal(line, None)
+    said = explain_command_refusal(line, None)
     assert f"The command {name} makes no sense here." in said
     assert instead in said
 
@@ -38,30 +38,30 @@ def test_a_command_that_makes_no_sense_is_named_with_what_to_do_instead(line, na
     ],
 )
 def test_without_a_list_of_allowed_commands_the_sandbox_decides(line):
-    assert refusal(line, None) == ""
+    assert explain_command_refusal(line, None) == ""
 
 
 def test_what_a_person_forbids_is_refused():
-    assert "The command curl is forbidden here" in refusal("ls; curl x", None, {"curl"})
-    assert "The command /usr/bin/curl is forbidden" not in refusal("/usr/bin/curl x", None, {"wget"})
+    assert "The command curl is forbidden here" in explain_command_refusal("ls; curl x", None, {"curl"})
+    assert "The command /usr/bin/curl is forbidden" not in explain_command_refusal("/usr/bin/curl x", None, {"wget"})
 
 
 def test_only_allowed_commands_run_where_there_is_a_list():
-    assert refusal("ls -l | wc -l", {"ls", "wc"}) == ""
-    said = refusal("ls; rm -r x", {"ls", "wc"})
+    assert explain_command_refusal("ls -l | wc -l", {"ls", "wc"}) == ""
+    said = explain_command_refusal("ls; rm -r x", {"ls", "wc"})
     assert said.startswith("The command rm isn't among the allowed ones.")
     assert "Allowed are: ls, wc." in said
 
 
 def test_with_a_list_what_cannot_be_judged_is_refused():
-    assert "can't be judged" in refusal("$tool x", {"ls"})
+    assert "can't be judged" in explain_command_refusal("$tool x", {"ls"})
 
 
 def test_a_person_may_allow_what_makes_no_sense_to_us_but_not_what_they_forbid():
-    assert refusal("vim -es x", {"vim"}) == ""
-    assert "forbidden" in refusal("vim x", {"vim"}, {"vim"})
+    assert explain_command_refusal("vim -es x", {"vim"}) == ""
+    assert "forbidden" in explain_command_refusal("vim x", {"vim"}, {"vim"})
 
 
 def test_with_a_network_only_what_a_proxy_passes_on_may_be_tried():
-    assert refusal("curl https://example.org", None, network=True) == ""
-    assert "Only HTTP and HTTPS reach the network" in refusal("scp a b:", None, network=True)
+    assert explain_command_refusal("curl https://example.org", None, network=True) == ""
+    assert "Only HTTP and HTTPS reach the network" in explain_command_refusal("scp a b:", None, network=True)

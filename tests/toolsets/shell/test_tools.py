@@ -11,8 +11,8 @@ from treadle import Agent, RunContext, Scripted, allow
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
 from treadle.models.scripted import calls
-from treadle.toolsets.sandbox.values import Bounds
-from treadle.toolsets.shell.tools import Lines, shell_tools
+from treadle.sandbox.values import Bounds
+from treadle.toolsets.shell.tools import ProgressLines, shell_tools
 
 MIB = 1 << 20
 
@@ -126,7 +126,7 @@ def test_lines_are_told_while_they_come(room):
 
 def test_of_many_lines_at_once_only_the_last_are_told():
     told = []
-    lines = Lines(told.append)
+    lines = ProgressLines(told.append)
     lines.feed("\n".join(str(number) for number in range(1000)))
     lines.feed("x\n")
     assert told[0].split("\n") == [str(number) for number in range(979, 999)]

@@ -5,19 +5,19 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.toolsets.workspace.diff import diff
+from treadle.toolsets.workspace.diff import format_edit_diff
 from treadle.toolsets.workspace.edits import (
-    Ambiguous,
-    Edited,
-    NotFound,
-    OutOfRange,
-    append,
+    AmbiguousMatch,
+    EditedText,
+    LinesOutOfRange,
+    TextNotFound,
+    append_lines,
     delete_lines,
-    insert_at,
-    lines_of,
-    replace_every,
+    insert_lines,
+    replace_all,
     replace_lines,
     replace_text,
+    split_keeping_ends,
 )
 
 a_line = st.text(st.sampled_from("ab \tx\r\x0b\u2028é"), max_size=5).map(lambda line: line.rstrip("\r"))
@@ -33,7 +33,7 @@ def texts(draw, least=1):
 
 
 def bare(text):
-    return [line.removesuffix("\n").removesuffix("\r") for line in lines_of(text)]
+    return [line.removesuffix("\n").removesuffix("\r") for line in split_keeping_ends(text)]
 
 
 def patched(before, hunks):
@@ -55,51 +55,51 @@ def patched(before, hunks):
 
 @given(texts(), st.data())
 def test_replacing_lines_leaves_all_others_as_they_were(text, data):
-    count = len(lines_of(text))
+    count = len(split_keeping_ends(text))
     start = data.draw(st.integers(1, max(count, 1)))
     end = data.draw(st.integers(start, max(count, start)))
     new = data.draw(texts())
     match replace_lines(text, start, end, new):
-        case OutOfRange():
+        case LinesOutOfRange():
             assert not 1 <= start <= end <= count
         case edited:
             after = bare(edited.text)
             assert after == bare(text)[: start - 1] + bare(new) + bare(text)[end:]
-            assert edited.text.startswith("".join(lines_of(text)[: start - 1]).removesuffix("\n").removesuffix("\r"))
+            assert edited.text.startswith("".join(split_keeping_ends(text)[: start - 1]).removesuffix("\n").removesuffix("\r"))
             assert after[edited.start - 1 : edited.end] == bare(new)
             if end < count:
-                assert edited.text.endswith("".join(lines_of(text)[end:]))
+                assert edited.text.endswith("".join(split_keeping_ends(text)[end:]))
 
 
 @given(texts(), st.data())
 def test_inserting_and_deleting_again_gives_the_same_lines(text, data):
-    count = len(lines_of(text))
+    count = len(split_keeping_ends(text))
     line = data.draw(st.integers(1, count + 1))
-    new = data.draw(texts().filter(lambda text: bool(lines_of(text))))
-    inserted = insert_at(text, line, new)
+    new = data.draw(texts().filter(lambda text: bool(split_keeping_ends(text))))
+    inserted = insert_lines(text, line, new)
     assert bare(inserted.text) == bare(text)[: line - 1] + bare(new) + bare(text)[line - 1 :]
     assert bare(delete_lines(inserted.text, inserted.start, inserted.end).text) == bare(text)
 
 
 @given(texts(), texts())
 def test_a_diff_says_exactly_what_changed(before, after):
-    assert patched(before, diff(before, after, most=1000)) == bare(after)
+    assert patched(before, format_edit_diff(before, after, most=1000)) == bare(after)
 
 
 @given(texts(), st.data())
 def test_the_diff_of_an_edit_applied_to_the_old_text_gives_the_new(text, data):
-    count = len(lines_of(text))
+    count = len(split_keeping_ends(text))
     line = data.draw(st.integers(1, count + 1))
-    edited = insert_at(text, line, data.draw(texts()))
-    assert patched(text, diff(text, edited.text, most=1000)) == bare(edited.text)
+    edited = insert_lines(text, line, data.draw(texts()))
+    assert patched(text, format_edit_diff(text, edited.text, most=1000)) == bare(edited.text)
 
 
 @given(st.lists(st.text("ab ", max_size=4), min_size=1, max_size=8), st.booleans(), st.data())
 def test_windows_line_endings_stay(lines, closed, data):
     text = "\r\n".join(lines) + ("\r\n" if closed else "")
-    count = len(lines_of(text))
+    count = len(split_keeping_ends(text))
     new = data.draw(st.sampled_from(["x", "x\n", "x\ny", "x\r\ny\n"]))
-    edited = insert_at(text, data.draw(st.integers(1, count + 1)), new).text
+    edited = insert_lines(text, data.draw(st.integers(1, count + 1)), new).text
     if "\r\n" in text:
         assert edited.count("\n") == edited.count("\r\n")
     assert not text or edited.endswith("\n") == text.endswith("\n")
@@ -114,10 +114,10 @@ def test_replacing_a_text_changes_that_place_alone(text, data):
     line = data.draw(st.none() | st.integers(1, 9))
     places = [at for at in range(len(plain)) if old and plain.startswith(old, at)]
     match replace_text(text, old, new, line):
-        case Ambiguous() as ambiguous:
+        case AmbiguousMatch() as ambiguous:
             assert ambiguous.count == len(places) > 1
             assert [place.line for place in ambiguous.places] == [plain.count("\n", 0, at) + 1 for at in places][:20]
-        case NotFound():
+        case TextNotFound():
             assert old == ""
         case edited:
             made = [plain[:at] + new + plain[at + len(old) :] for at in places]
@@ -129,8 +129,8 @@ def test_replacing_a_text_changes_that_place_alone(text, data):
 @given(st.text("ab\n", max_size=30), st.text("ab\n", min_size=1, max_size=3), st.text("xy\n", max_size=3), endings)
 def test_replacing_everywhere_is_what_str_replace_does(plain, old, new, ending):
     text = plain.replace("\n", ending)
-    match replace_every(text, old, new):
-        case NotFound():
+    match replace_all(text, old, new):
+        case TextNotFound():
             assert old not in plain
         case edited:
             assert edited.text.replace("\r\n", "\n") == plain.replace(old, new)
@@ -139,17 +139,17 @@ def test_replacing_everywhere_is_what_str_replace_does(plain, old, new, ending):
 
 def test_a_hint_picks_one_of_several_matches():
     text = "a\nx\nb\nx\n"
-    assert replace_text(text, "x", "y", 4) == Edited("a\nx\nb\ny\n", 4, 4)
-    assert replace_text(text, "x", "y", 2) == Edited("a\ny\nb\nx\n", 2, 2)
+    assert replace_text(text, "x", "y", 4) == EditedText("a\nx\nb\ny\n", 4, 4)
+    assert replace_text(text, "x", "y", 2) == EditedText("a\ny\nb\nx\n", 2, 2)
 
 
 def test_a_hint_that_is_on_no_match_picks_none():
-    assert isinstance(replace_text("a\nx\nb\nx\n", "x", "y", 3), Ambiguous)
-    assert isinstance(replace_text("x x\n", "x", "y", 1), Ambiguous)
+    assert isinstance(replace_text("a\nx\nb\nx\n", "x", "y", 3), AmbiguousMatch)
+    assert isinstance(replace_text("x x\n", "x", "y", 1), AmbiguousMatch)
 
 
 def test_matches_that_overlap_are_several():
-    assert isinstance(replace_text("aaa", "aa", "b"), Ambiguous)
+    assert isinstance(replace_text("aaa", "aa", "b"), AmbiguousMatch)
 
 
 def test_ambiguous_matches_are_listed_with_the_lines_around_them():
@@ -181,7 +181,7 @@ def test_so_many_matches_are_not_all_counted():
 
 
 def test_a_shift_that_is_not_the_same_for_all_lines_is_no_match():
-    assert isinstance(replace_text("if a:\n  b\n", "  if a:\n  b\n", ""), NotFound)
+    assert isinstance(replace_text("if a:\n  b\n", "  if a:\n  b\n", ""), TextNotFound)
 
 
 def test_several_lines_alike_but_for_whitespace_are_ambiguous():
@@ -205,25 +205,25 @@ def test_what_is_there_already_is_said():
 
 
 def test_blank_text_is_not_looked_for_loosely():
-    assert isinstance(replace_text("a\nb\n", " \n ", "x"), NotFound)
+    assert isinstance(replace_text("a\nb\n", " \n ", "x"), TextNotFound)
 
 
 def test_line_numbers_that_are_not_there_are_said():
-    assert replace_lines("a\nb\n", 0, 1, "x") == OutOfRange(2)
-    assert replace_lines("a\nb\n", 2, 1, "x") == OutOfRange(2)
-    assert replace_lines("a\nb\n", 1, 3, "x") == OutOfRange(2)
-    assert insert_at("a\nb\n", 4, "x") == OutOfRange(2)
+    assert replace_lines("a\nb\n", 0, 1, "x") == LinesOutOfRange(2)
+    assert replace_lines("a\nb\n", 2, 1, "x") == LinesOutOfRange(2)
+    assert replace_lines("a\nb\n", 1, 3, "x") == LinesOutOfRange(2)
+    assert insert_lines("a\nb\n", 4, "x") == LinesOutOfRange(2)
 
 
 def test_inserting_into_nothing_keeps_the_end_as_written():
-    assert insert_at("", 1, "a").text == "a"
-    assert insert_at("", 1, "a\n").text == "a\n"
+    assert insert_lines("", 1, "a").text == "a"
+    assert insert_lines("", 1, "a\n").text == "a\n"
 
 
 def test_appending_closes_the_last_line_first():
-    assert append("a", "b").text == "a\nb"
-    assert append("a\r\n", "b\n") == Edited("a\r\nb\r\n", 2, 2)
-    assert append("", "b\n") == Edited("b\n", 1, 1)
+    assert append_lines("a", "b").text == "a\nb"
+    assert append_lines("a\r\n", "b\n") == EditedText("a\r\nb\r\n", 2, 2)
+    assert append_lines("", "b\n") == EditedText("b\n", 1, 1)
 
 
 def test_a_deleted_last_line_leaves_the_empty_one_before_it():
@@ -233,12 +233,12 @@ def test_a_deleted_last_line_leaves_the_empty_one_before_it():
 
 def test_a_long_diff_is_cut_and_a_huge_one_is_counted():
     text = "".join([f"{number}\n" for number in range(300)])
-    cut = diff(text, text.replace("0", "x"), most=10)
+    cut = format_edit_diff(text, text.replace("0", "x"), most=10)
     assert len(cut.split("\n")) == 11
     assert "more lines" in cut
-    assert diff("a\n" * 3000, "b\n" * 3000) == "[3000 lines became 3000 lines]"
+    assert format_edit_diff("a\n" * 3000, "b\n" * 3000) == "[3000 lines became 3000 lines]"
 
 
 def test_the_diff_of_a_small_edit_in_a_large_file_has_its_line_numbers():
     text = "".join([f"{number}\n" for number in range(50_000)])
-    assert diff(text, text.replace("\n40000\n", "\nhere\n")).startswith("@@ -39998,7 +39998,7 @@")
+    assert format_edit_diff(text, text.replace("\n40000\n", "\nhere\n")).startswith("@@ -39998,7 +39998,7 @@")

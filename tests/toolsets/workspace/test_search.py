@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from treadle.files.problems import BadSearch, Outside, Secret
+from treadle.files.problems import BadSearch, OutsideWorkspace, SecretFile
 from treadle.files.workspace import Workspace
-from treadle.toolsets.workspace.search import Search, ripgrep
+from treadle.toolsets.workspace.search import Search, find_ripgrep
 
 
 @pytest.fixture(params=["ripgrep", "scan"])
 def search(request, tmp_path):
-    if request.param == "ripgrep" and ripgrep() is None:
+    if request.param == "ripgrep" and find_ripgrep() is None:
         pytest.skip("ripgrep is not installed")
     (tmp_path / "src" / "node_modules").mkdir(parents=True)
     (tmp_path / "src" / "a.py").write_text("def total(items):\n    return sum(items)\n")
@@ -94,7 +94,7 @@ def test_secrets_are_not_found_whatever_is_asked_for(search):
     (folder(search) / "server.pem").write_text("needle\n")
     assert hits(grep(search, "needle")) == []
     assert hits(grep(search, "needle", ".", [".env", "*.pem"])) == []
-    with pytest.raises(Secret):
+    with pytest.raises(SecretFile):
         asyncio.run(search.find_in_file("needle", ".env"))
 
 
@@ -106,7 +106,7 @@ def test_links_that_lead_out_are_not_searched(search):
     (folder(search) / "file.txt").symlink_to(outside / "x.txt")
     assert hits(grep(search, "needle")) == []
     for where in ("link", "../", str(outside)):
-        with pytest.raises(Outside):
+        with pytest.raises(OutsideWorkspace):
             grep(search, "needle", where)
 
 
@@ -173,7 +173,7 @@ def test_a_cancelled_search_leaves_no_process(tmp_path):
 
 
 def test_what_git_ignores_is_not_searched(tmp_path):
-    if ripgrep() is None:
+    if find_ripgrep() is None:
         pytest.skip("ripgrep is not installed")
     (tmp_path / ".gitignore").write_text("made.txt\n")
     (tmp_path / "made.txt").write_text("needle\n")
@@ -182,7 +182,7 @@ def test_what_git_ignores_is_not_searched(tmp_path):
 
 
 def test_a_configuration_of_ripgrep_changes_nothing(tmp_path, monkeypatch):
-    if ripgrep() is None:
+    if find_ripgrep() is None:
         pytest.skip("ripgrep is not installed")
     (tmp_path / "config").write_text("--invert-match\n")
     (tmp_path / "a.txt").write_text("x\ny\n")

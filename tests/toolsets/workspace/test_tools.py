@@ -8,9 +8,18 @@ import pytest
 from treadle import Agent, RunContext, Scripted, allow
 from treadle.core.calls import Call
 from treadle.core.errors import ToolProblem
-from treadle.files.problems import BadEdit, BadSearch, Binary, Changed, Guarded, NotRead, Outside, Secret
+from treadle.files.problems import (
+    BadEdit,
+    BadSearch,
+    BinaryFile,
+    FileChanged,
+    FileNotRead,
+    GuardedPath,
+    OutsideWorkspace,
+    SecretFile,
+)
 from treadle.files.workspace import Workspace
-from treadle.models.flat import flatten
+from treadle.models.calling.flat_tools import flatten_tools
 from treadle.models.scripted import calls
 from treadle.toolsets.workspace.finder import Finder
 from treadle.toolsets.workspace.search import Search
@@ -62,7 +71,7 @@ def test_a_change_that_runs_again_in_another_process_changes_nothing_twice(tmp_p
     before.call("read_file", path="a.txt")
     before.call(name, **CHANGES[name])
     changed = before.get("a.txt")
-    with pytest.raises(NotRead, match="Read it first"):
+    with pytest.raises(FileNotRead, match="Read it first"):
         Room(tmp_path, flat=True).call(name, **CHANGES[name])
     assert before.get("a.txt") == changed != "one\ntwo\nthree\n"
 
@@ -118,7 +127,7 @@ def test_a_tool_as_such_has_the_effect_of_its_most_dangerous_action(flat, groupe
 
 
 def test_grouped_tools_can_be_offered_flat_by_their_actions(grouped):
-    names = [spec.name for spec, _ in flatten([tool.spec for tool in grouped.toolset.tools()])]
+    names = [spec.name for spec, _ in flatten_tools([tool.spec for tool in grouped.toolset.tools()])]
     assert names[:5] == ["file_read", "file_write", "file_replace", "file_append", "file_delete"]
     assert len(names) == 18
 
@@ -170,9 +179,9 @@ def test_lines_that_are_not_there_are_a_problem(flat):
 
 def test_a_binary_file_is_said_to_be_binary_and_may_be_replaced(flat):
     flat.put("a.png", b"\x89PNG\0\0")
-    with pytest.raises(Binary, match="binary file of 6 bytes"):
+    with pytest.raises(BinaryFile, match="binary file of 6 bytes"):
         flat.call("read_file", path="a.png")
-    with pytest.raises(Binary):
+    with pytest.raises(BinaryFile):
         flat.call("insert_lines", path="a.png", line_number=1, content="x")
     flat.call("write_file", path="a.png", content="text\n")
     assert flat.get("a.png") == "text\n"
@@ -189,9 +198,9 @@ def test_bytes_that_are_not_utf8_survive_an_edit(flat):
 
 def test_secrets_are_refused_unless_allowed(flat):
     flat.put(".env", "KEY=1\n")
-    with pytest.raises(Secret):
+    with pytest.raises(SecretFile):
         flat.call("read_file", path=".env")
-    with pytest.raises(Secret):
+    with pytest.raises(SecretFile):
         flat.call("write_file", path=".env", content="KEY=2\n")
     assert Room(flat.folder, flat=True, secrets=True).call("read_file", path=".env") == "1|KEY=1"
 
@@ -224,10 +233,10 @@ EDITS = {
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_of_a_file_that_was_not_read_is_refused(flat, name):
     flat.put("a.txt", "one\ntwo\n")
-    with pytest.raises(NotRead, match="Read it first"):
+    with pytest.raises(FileNotRead, match="Read it first"):
         flat.call(name, path="a.txt", **EDITS[name])
     flat.call("read_file", run="another", path="a.txt")
-    with pytest.raises(NotRead):
+    with pytest.raises(FileNotRead):
         flat.call(name, path="a.txt", **EDITS[name])
     assert flat.get("a.txt") == "one\ntwo\n"
 
@@ -237,7 +246,7 @@ def test_an_edit_of_a_file_that_somebody_changed_is_refused(flat, name):
     flat.put("a.txt", "one\ntwo\n")
     flat.call("read_file", path="a.txt")
     flat.put("a.txt", "one\nTWO\n")
-    with pytest.raises(Changed, match="Read it again"):
+    with pytest.raises(FileChanged, match="Read it again"):
         flat.call(name, path="a.txt", **EDITS[name])
     assert flat.get("a.txt") == "one\nTWO\n"
     flat.call("read_file", path="a.txt")
@@ -293,9 +302,9 @@ def test_what_cannot_be_written_is_said(flat):
         flat.call("write_file", path="a.txt", content="\ud800")
     with pytest.raises(ToolProblem, match="at most"):
         flat.call("write_file", path="a.txt", content="x" * 10_000_001)
-    with pytest.raises(Guarded):
+    with pytest.raises(GuardedPath):
         flat.call("write_file", path=".git/hooks/pre-commit", content="x")
-    with pytest.raises(Outside):
+    with pytest.raises(OutsideWorkspace):
         flat.call("write_file", path="../a.txt", content="x")
     assert list(flat.folder.iterdir()) == []
 
@@ -305,7 +314,7 @@ def test_a_deleted_file_is_gone_and_was_never_read(flat):
     flat.call("read_file", path="a.txt")
     assert flat.call("delete_file", path="a.txt") == "Deleted a.txt.\nModified files: a.txt"
     flat.put("a.txt", "x\n")
-    with pytest.raises(NotRead):
+    with pytest.raises(FileNotRead):
         flat.call("write_file", path="a.txt", content="y\n")
 
 
@@ -424,7 +433,7 @@ def test_a_file_of_no_known_language_has_no_outline(grouped):
     for action in ("get_file_outline", "find_imports"):
         with pytest.raises(BadSearch, match="Read the file instead"):
             grouped.call("navigate", action=action, path="a.xyz")
-        with pytest.raises(Binary):
+        with pytest.raises(BinaryFile):
             grouped.call("navigate", action=action, path="a.py")
 
 
@@ -443,7 +452,7 @@ def test_the_actions_of_navigate(grouped):
     )
     assert call("navigate", action="find_imports", path="src/deep/a.py") == "1:import os\n2:from re import (\n7:    import sys"
     assert call("navigate", action="get_file_outline", path="src/deep/a.py") == "6:def f():"
-    with pytest.raises(Outside):
+    with pytest.raises(OutsideWorkspace):
         call("navigate", action="get_tree", directory="..")
 
 
@@ -514,7 +523,7 @@ def test_reading_has_nothing_to_show_and_does_not_count_as_read_before_it_is_don
     grouped.put("a.txt", "one\n")
     assert previewed(grouped, "file", action="read", path="a.txt").text == ""
     assert previewed(grouped, "code_edit", action="get_lines", path="a.txt").text == ""
-    with pytest.raises(NotRead):
+    with pytest.raises(FileNotRead):
         previewed(grouped, "file", action="write", path="a.txt", content="two\n")
 
 
@@ -540,7 +549,7 @@ def test_a_file_that_changed_since_the_approval_stays_as_it_is(grouped, before):
         grouped.call("file", action="read", path="a.txt")
     shown = previewed(grouped, "file", action="write", path="a.txt", content="two\n")
     grouped.put("a.txt", "somebody else's\n")
-    with pytest.raises(Changed, match="since this change was approved"):
+    with pytest.raises(FileChanged, match="since this change was approved"):
         call_as_shown(grouped, shown, "file", action="write", path="a.txt", content="two\n")
     assert grouped.get("a.txt") == "somebody else's\n"
 
@@ -550,7 +559,7 @@ def test_a_file_that_is_gone_since_the_approval_is_not_made_anew(grouped):
     grouped.call("file", action="read", path="a.txt")
     shown = previewed(grouped, "file", action="write", path="a.txt", content="two\n")
     (grouped.folder / "a.txt").unlink()
-    with pytest.raises(Changed):
+    with pytest.raises(FileChanged):
         call_as_shown(grouped, shown, "file", action="write", path="a.txt", content="two\n")
     assert not (grouped.folder / "a.txt").exists()
 
@@ -559,7 +568,7 @@ def test_what_another_run_has_read_may_be_shown_to_a_person_and_not_changed_with
     grouped.put("a.txt", "one\n")
     grouped.call("file", run="first", action="read", path="a.txt")
     shown = previewed(grouped, "file", run="second", action="write", path="a.txt", content="two\n")
-    with pytest.raises(NotRead):
+    with pytest.raises(FileNotRead):
         grouped.call("file", run="second", action="write", path="a.txt", content="two\n")
     call_as_shown(grouped, shown, "file", run="second", action="write", path="a.txt", content="two\n")
     assert grouped.get("a.txt") == "two\n"

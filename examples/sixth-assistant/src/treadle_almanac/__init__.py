@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from treadle import Assistant, Command, Functions, Host, Limits, Panel, later, tool
+from treadle import Assistant, Command, FunctionToolset, Host, Limits, Panel, lazy_import, tool
 from treadle_almanac.sky import GREENWICH, moon_of, sun_of
 
 
@@ -74,11 +74,11 @@ ALMANAC = Assistant(
     title="Almanac",
     summary="Knows how full the moon is and when the sun rises and sets.",
     instructions="You are an almanac. Look days up with your tools; never guess. Say in which time zone a time is.",
-    toolsets=lambda host: [Functions([moon, sun], name="almanac")],
+    toolsets=lambda host: [FunctionToolset([moon, sun], name="almanac")],
     limits=Limits(rounds=5),
     questions=("How full is the moon on 2026-03-20?", "When does the sun rise in Oslo on 2026-06-21?"),
     commands=(Command("almanac", "print the moon and the sun of a day", _run, _arguments),),
-    routes=later("treadle_almanac.routes:routes"),
+    routes=lazy_import("treadle_almanac.routes:routes"),
     panel=Panel("Almanac", Path(__file__).parent / "panel"),
     settings=AlmanacSettings,
 )

@@ -1,4 +1,4 @@
-"""`treadle build`, `debug`, `review` and `triage`: what can be typed, the job that is made of it, and what is shown of it."""
+"""`treadle build`, `debug`, `review` and `triage`: their options, the job made from them, and its output."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -7,28 +7,36 @@ from pathlib import Path
 
 import msgspec
 
-from treadle import Host, Job, Jobs, SettingsError, Terminal, Work, carry_out, settings_of, spec_of
-from treadle.assistants.coding import show
-from treadle.assistants.coding.given import Build, Debug, Given, Review, Triage, is_enough, title_of
+from treadle import Host, Job, JobKind, Jobs, SettingsError, Terminal, execute_job, model_spec, settings_for
+from treadle.assistants.coding import job_report
+from treadle.assistants.coding.inputs import (
+    BuildInputs,
+    DebugInputs,
+    JobInputs,
+    ReviewInputs,
+    TriageInputs,
+    find_missing_input,
+    job_title,
+)
 from treadle.files import check_workspace, read_named
 
 NAME = "coding"
-MOST_BYTES = 10_000_000  # of a file that is named
-_FILE = "; @FILE reads it from a file, - from stdin"
-_LOG = "; the name of a file, or the text itself, - for stdin"
+MAX_BYTES = 10_000_000  # of a file that is named
+_FILE_HELP = "; @FILE reads it from a file, - from stdin"
+_LOG_HELP = "; the name of a file, or the text itself, - for stdin"
 
 
-def _words(parser: ArgumentParser, name: str, what: str) -> None:
+def _words_arguments(parser: ArgumentParser, name: str, what: str) -> None:
     parser.add_argument("words", nargs="*", metavar=name, help=what)
-    parser.add_argument("-d", "--description", "--symptoms", metavar="TEXT", default="", help=f"the same{_FILE}")
+    parser.add_argument("-d", "--description", "--symptoms", metavar="TEXT", default="", help=f"the same{_FILE_HELP}")
 
 
-def _common(parser: ArgumentParser) -> None:
+def _common_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-C", "--workspace", metavar="FOLDER", default=".", help="where to work (default: here)")
-    _running(parser)
+    _run_arguments(parser)
 
 
-def _running(parser: ArgumentParser) -> None:
+def _run_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--keep-context", action="store_true", help="write what the model was asked and said into the job's folder")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--direct", action="store_true", help="work in this process, as it does anyway")
@@ -36,139 +44,149 @@ def _running(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the job as JSON at the end")
 
 
-def _leaving(parser: ArgumentParser) -> None:
+def _publish_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--push", action="store_true", help="push the branch at the end")
     parser.add_argument("--pr", action="store_true", help="push it and open a pull request, or write its description")
     parser.add_argument("--free", action="store_true", help="let a small model choose its tools itself")
 
 
-def _changing(parser: ArgumentParser) -> None:
-    _leaving(parser)
-    _common(parser)
+def _change_arguments(parser: ArgumentParser) -> None:
+    _publish_arguments(parser)
+    _common_arguments(parser)
 
 
-def _evidence(parser: ArgumentParser) -> None:
-    parser.add_argument("--error-log", "--error-logs", metavar="LOG", default="", help=f"an error log{_LOG}")
-    parser.add_argument("--stack-trace", metavar="LOG", default="", help=f"a stack trace{_LOG}")
-    parser.add_argument("--reproduction-steps", "--steps", metavar="TEXT", default="", help=f"how to make it happen{_FILE}")
+def _evidence_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--error-log", "--error-logs", metavar="LOG", default="", help=f"an error log{_LOG_HELP}")
+    parser.add_argument("--stack-trace", metavar="LOG", default="", help=f"a stack trace{_LOG_HELP}")
+    parser.add_argument("--reproduction-steps", "--steps", metavar="TEXT", default="", help=f"how to make it happen{_FILE_HELP}")
 
 
-def build_arguments(parser: ArgumentParser) -> None:
-    """What can be typed after `treadle build`."""
-    _words(parser, "DESCRIPTION", "what to build")
-    parser.add_argument("--issue", metavar="TEXT", default="", help=f"the issue it is about{_FILE}")
+def add_build_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `treadle build`."""
+    _words_arguments(parser, "DESCRIPTION", "what to build")
+    parser.add_argument("--issue", metavar="TEXT", default="", help=f"the issue it is about{_FILE_HELP}")
     parser.add_argument("--criterion", action="append", default=[], metavar="TEXT", help="when it is done; repeatable")
-    _changing(parser)
+    _change_arguments(parser)
 
 
-def debug_arguments(parser: ArgumentParser) -> None:
-    """What can be typed after `treadle debug`."""
-    _words(parser, "SYMPTOMS", "what goes wrong (default: tests fail)")
+def add_debug_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `treadle debug`."""
+    _words_arguments(parser, "SYMPTOMS", "what goes wrong (default: tests fail)")
     parser.add_argument("--failing-test", metavar="NAME", default="", help="a test that shows it")
-    parser.add_argument("--logs", metavar="LOG", default="", help=f"the same as --error-log{_LOG}")
-    _evidence(parser)
-    _changing(parser)
+    parser.add_argument("--logs", metavar="LOG", default="", help=f"the same as --error-log{_LOG_HELP}")
+    _evidence_arguments(parser)
+    _change_arguments(parser)
 
 
-def review_arguments(parser: ArgumentParser) -> None:
-    """What can be typed after `treadle review`."""
+def add_review_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `treadle review`."""
     parser.add_argument("branch", nargs="?", default="", metavar="BRANCH", help="the branch (default: what isn't committed yet)")
     parser.add_argument("-b", "--branch", dest="named", default="", metavar="BRANCH", help="the same")
     parser.add_argument(
         "--base", default="", metavar="BRANCH", help="what it is compared with (default: the repository's main one)"
     )
-    parser.add_argument("--diff", default="", metavar="TEXT", help=f"a diff instead{_FILE}")
+    parser.add_argument("--diff", default="", metavar="TEXT", help=f"a diff instead{_FILE_HELP}")
     parser.add_argument("-d", "--description", default="", metavar="TEXT", help="what the change is for")
-    _common(parser)
+    _common_arguments(parser)
 
 
-def triage_arguments(parser: ArgumentParser) -> None:
-    """What can be typed after `treadle triage`."""
-    _words(parser, "SYMPTOMS", "what goes wrong")
-    parser.add_argument("--logs", metavar="LOG", default="", help=f"logs{_LOG}")
-    _evidence(parser)
-    _common(parser)
+def add_triage_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `treadle triage`."""
+    _words_arguments(parser, "SYMPTOMS", "what goes wrong")
+    parser.add_argument("--logs", metavar="LOG", default="", help=f"logs{_LOG_HELP}")
+    _evidence_arguments(parser)
+    _common_arguments(parser)
 
 
 def follow_up_arguments(parser: ArgumentParser) -> None:
-    """What can be typed after `treadle follow-up`."""
+    """Add the arguments of `treadle follow-up`."""
     parser.add_argument("job", metavar="JOB", help="the id of the job that it goes on from")
-    _words(parser, "DESCRIPTION", "what is still to be done")
-    _leaving(parser)
-    _running(parser)
+    _words_arguments(parser, "DESCRIPTION", "what is still to be done")
+    _publish_arguments(parser)
+    _run_arguments(parser)
 
 
-def build_given(args: Namespace) -> Build:
-    """What was typed, as the work takes it."""
-    return Build(
-        _description(args), _text(args.issue), tuple(args.criterion), args.push, args.pr, args.free, keep_context=args.keep_context
+def build_inputs(args: Namespace) -> BuildInputs:
+    """Return the job's inputs from the arguments."""
+    return BuildInputs(
+        _join_description(args),
+        _read_text(args.issue),
+        tuple(args.criterion),
+        args.push,
+        args.pr,
+        args.free,
+        keep_context=args.keep_context,
     )
 
 
-def debug_given(args: Namespace) -> Debug:
-    """What was typed, as the work takes it."""
-    log = "\n".join(filter(None, [_log(args.error_log), _log(args.logs)]))
-    steps, trace = _text(args.reproduction_steps), _log(args.stack_trace)
-    return Debug(
-        _description(args), log, trace, args.failing_test, steps, args.push, args.pr, args.free, keep_context=args.keep_context
+def debug_inputs(args: Namespace) -> DebugInputs:
+    """Return the job's inputs from the arguments."""
+    log = "\n".join(filter(None, [_read_log(args.error_log), _read_log(args.logs)]))
+    steps, trace = _read_text(args.reproduction_steps), _read_log(args.stack_trace)
+    return DebugInputs(
+        _join_description(args), log, trace, args.failing_test, steps, args.push, args.pr, args.free, keep_context=args.keep_context
     )
 
 
-def follow_up_given(args: Namespace, kind: str, follows: str) -> Build | Debug:
-    """What was typed, as the work of this kind takes it."""
-    make = Debug if kind == "debug" else Build
-    return make(_description(args), push=args.push, pr=args.pr, free=args.free, keep_context=args.keep_context, follows=follows)
+def follow_up_inputs(args: Namespace, kind: str, follows: str) -> BuildInputs | DebugInputs:
+    """Return the inputs of a job of this kind from the arguments."""
+    make = DebugInputs if kind == "debug" else BuildInputs
+    return make(
+        _join_description(args), push=args.push, pr=args.pr, free=args.free, keep_context=args.keep_context, follows=follows
+    )
 
 
-def review_given(args: Namespace) -> Review:
-    """What was typed, as the work takes it."""
-    return Review(args.named or args.branch, args.base, _text(args.diff), _text(args.description), args.keep_context)
+def review_inputs(args: Namespace) -> ReviewInputs:
+    """Return the job's inputs from the arguments."""
+    return ReviewInputs(
+        args.named or args.branch, args.base, _read_text(args.diff), _read_text(args.description), args.keep_context
+    )
 
 
-def triage_given(args: Namespace) -> Triage:
-    """What was typed, as the work takes it."""
-    log, trace, logs = _log(args.error_log), _log(args.stack_trace), _log(args.logs)
-    return Triage(_description(args), log, trace, logs, _text(args.reproduction_steps), args.keep_context)
+def triage_inputs(args: Namespace) -> TriageInputs:
+    """Return the job's inputs from the arguments."""
+    log, trace, logs = _read_log(args.error_log), _read_log(args.stack_trace), _read_log(args.logs)
+    return TriageInputs(_join_description(args), log, trace, logs, _read_text(args.reproduction_steps), args.keep_context)
 
 
-def _description(args: Namespace) -> str:
-    return " ".join(filter(None, [_text(" ".join(args.words)), _text(args.description)]))
+def _join_description(args: Namespace) -> str:
+    return " ".join(filter(None, [_read_text(" ".join(args.words)), _read_text(args.description)]))
 
 
-def _text(given: str) -> str:
-    """What was typed, or what is in the file that was named."""
+def _read_text(given: str) -> str:
+    """Return the typed text, or the contents of the named file."""
     if given == "-":
         return sys.stdin.read()
     if not given.startswith("@"):
         return given
-    return read_named(given[1:], MOST_BYTES, pipes=True).decode("utf-8", errors="replace")
+    return read_named(given[1:], MAX_BYTES, pipes=True).decode("utf-8", errors="replace")
 
 
-def _log(given: str) -> str:
-    """A log as it was typed, or the file by that name. A single word that looks like a file has to be one."""
+def _read_log(given: str) -> str:
+    """Return a log as typed, or the file of that name. A single word that looks like a file name has to be a file."""
     if not given or given[:1] in ("@", "-") or len(given.split()) != 1:
-        return _text(given)
+        return _read_text(given)
     path = Path(given).expanduser()
-    return _text(f"@{given}") if path.is_file() or path.suffix in (".log", ".txt", ".out") else given
+    return _read_text(f"@{given}") if path.is_file() or path.suffix in (".log", ".txt", ".out") else given
 
 
-async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
-    """Make a job of it, and carry it out here or in the background."""
-    missing = is_enough(given)
+async def run(args: Namespace, host: Host, work: JobKind, given: JobInputs) -> int:
+    """Create a job, and run it here or in the background."""
+    missing = find_missing_input(given)
     if missing:
         raise SettingsError(missing)
-    folder = _folder(args.workspace)
-    notes = settings_of(folder).notes  # what is wrong with them is said before there is a job
+    folder = _check_folder(args.workspace)
+    notes = settings_for(folder).notes  # what is wrong with them is said before there is a job
     model = await host.model()  # one that can't be had is said before there is a job
     jobs = Jobs(host.home.folder)
     job = jobs.create(
         NAME,
         work.name,
-        title_of(given),
+        job_title(given),
         given=msgspec.to_builtins(given),
         workspace=str(folder),
         user=host.user,
-        origin={**host.origin, "model": spec_of(model)},
+        origin={**host.origin, "model": model_spec(model)},
     )
     terminal = host.shown_at
     if args.detach:
@@ -180,24 +198,24 @@ async def run(args: Namespace, host: Host, work: Work, given: Given) -> int:
         terminal.note(note, "yellow")
     terminal.note(f"Job {job.id}: {work.name} in {folder}")
     try:
-        done = await carry_out(job.id, work, host)
+        done = await execute_job(job.id, work, host)
     except CancelledError:
         terminal.tell(f"Stopped. To go on: treadle jobs resume {job.id}   To drop it: treadle jobs cancel {job.id}", "yellow")
         raise
-    return finished(done, terminal, as_json=args.json)
+    return print_finished_job(done, terminal, as_json=args.json)
 
 
-def _folder(named: str) -> Path:
+def _check_folder(named: str) -> Path:
     folder = check_workspace(named)
     if not folder.is_dir():
         raise SettingsError(f"There is no folder {named}.")
     return folder
 
 
-def finished(job: Job, terminal: Terminal, *, as_json: bool = False) -> int:
-    """What came of a job, and the exit code that says so."""
+def print_finished_job(job: Job, terminal: Terminal, *, as_json: bool = False) -> int:
+    """Print the result of a job, and return its exit code."""
     if as_json:
         terminal.line(msgspec.json.format(msgspec.json.encode(job)).decode())
     else:
-        show.show(job, terminal)
-    return show.code_of(job)
+        job_report.print_coding_job(job, terminal)
+    return job_report.coding_exit_code(job)

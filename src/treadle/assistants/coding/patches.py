@@ -1,4 +1,4 @@
-"""A unified diff of git's as a page shows it: file by file, counted, and of a bounded size. Pure."""
+"""Parse git's unified diffs for the web page: file by file, with counts, and of bounded size. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -6,21 +6,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-MOST_FILES = 200
-MOST_LINES = 1_500  # of one file
-MOST_CHARACTERS = 400_000  # of all files
-LONGEST = 2_000  # characters of a line
+MAX_FILES = 200
+MAX_LINES = 1_500  # of one file
+MAX_CHARACTERS = 400_000  # of all files
+MAX_LINE_LENGTH = 2_000  # characters of a line
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
-Kind = Literal["added", "modified", "deleted", "renamed"]
+ChangeKind = Literal["added", "modified", "deleted", "renamed"]
 
 
 class FilePatch(Struct, frozen=True):
-    """What changed in a file. `lines` are its hunks as git writes them; `left_out` counts those that were too many to show."""
+    """The changes of a file. `lines` are its hunks as git writes them; `left_out` counts those that were too many to show."""
 
     path: str
-    kind: Kind = "modified"
+    kind: ChangeKind = "modified"
     was: str = ""
     added: int = 0
     removed: int = 0
@@ -29,28 +29,28 @@ class FilePatch(Struct, frozen=True):
     is_binary: bool = False
 
 
-class Patch(Struct, frozen=True):
-    """What changed. `left_out` counts the files that were too many to show."""
+class ParsedPatch(Struct, frozen=True):
+    """The changed files. `left_out` counts the files that were too many to show."""
 
     files: tuple[FilePatch, ...] = ()
     left_out: int = 0
 
 
-def patch_in(diff: str) -> Patch:
-    """The files of a diff."""
+def parse_patch(diff: str) -> ParsedPatch:
+    """Parse the files of a diff."""
     files: list[FilePatch] = []
-    room, more = MOST_CHARACTERS, 0
-    for section in _sections(diff):
-        if len(files) == MOST_FILES:
+    room, more = MAX_CHARACTERS, 0
+    for section in _split_files(diff):
+        if len(files) == MAX_FILES:
             more += 1
             continue
-        files.append(_file(section, room))
+        files.append(_parse_file(section, room))
         room -= sum(map(len, files[-1].lines))
-    return Patch(tuple(files), more)
+    return ParsedPatch(tuple(files), more)
 
 
-def _sections(diff: str) -> Iterator[list[str]]:
-    """The lines of each file. Lines of a hunk begin with a sign of their own, so none of them is taken for a heading."""
+def _split_files(diff: str) -> Iterator[list[str]]:
+    """Yield the lines of each file. Lines of a hunk begin with their own sign, so none of them is taken for a heading."""
     section: list[str] = []
     for line in diff.split("\n"):
         if line.startswith("diff --git "):
@@ -63,13 +63,13 @@ def _sections(diff: str) -> Iterator[list[str]]:
         yield section
 
 
-def _file(section: list[str], room: int) -> FilePatch:
+def _parse_file(section: list[str], room: int) -> FilePatch:
     start = next((at for at, line in enumerate(section) if line.startswith("@@")), len(section))
     heading, hunks = section[:start], section[start:]
     if hunks and not hunks[-1]:
         hunks.pop()  # after the last line's end
-    shown = _bounded(hunks, room)
-    kind, path, was = _named(heading)
+    shown = _truncate_hunks(hunks, room)
+    kind, path, was = _parse_heading(heading)
     return FilePatch(
         path,
         kind,
@@ -82,10 +82,10 @@ def _file(section: list[str], room: int) -> FilePatch:
     )
 
 
-def _bounded(hunks: list[str], room: int) -> tuple[str, ...]:
+def _truncate_hunks(hunks: list[str], room: int) -> tuple[str, ...]:
     shown: list[str] = []
-    for line in hunks[:MOST_LINES]:
-        short = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    for line in hunks[:MAX_LINES]:
+        short = line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…"
         room -= len(short)
         if room < 0:
             break
@@ -93,12 +93,12 @@ def _bounded(hunks: list[str], room: int) -> tuple[str, ...]:
     return tuple(shown)
 
 
-def _named(heading: list[str]) -> tuple[Kind, str, str]:
-    """What happened to the file, its path, and the path it had before where that was another."""
-    said = {name: path for line in heading for name, path in [_said(line)]}
+def _parse_heading(heading: list[str]) -> tuple[ChangeKind, str, str]:
+    """Return the kind of change, the file's path, and its earlier path if that differs."""
+    said = {name: path for line in heading for name, path in [_parse_heading_line(line)]}
     if "rename to" in said:
         return "renamed", said["rename to"], said["rename from"]
-    path = said.get("+++", said.get("---", "")) or _twice(heading[0])
+    path = said.get("+++", said.get("---", "")) or _path_from_git_line(heading[0])
     if any(line.startswith("new file mode") for line in heading):
         return "added", path, ""
     if any(line.startswith("deleted file mode") for line in heading):
@@ -106,23 +106,23 @@ def _named(heading: list[str]) -> tuple[Kind, str, str]:
     return "modified", path, ""
 
 
-def _said(line: str) -> tuple[str, str]:
+def _parse_heading_line(line: str) -> tuple[str, str]:
     for name, prefix in (("+++", "b/"), ("---", "a/"), ("rename to", ""), ("rename from", "")):
         if line.startswith(f"{name} "):
-            path = unquoted(line.removeprefix(f"{name} ").removesuffix("\t"))
+            path = unquote_diff_path(line.removeprefix(f"{name} ").removesuffix("\t"))
             return name, "" if path == "/dev/null" else path.removeprefix(prefix)
     return "", ""
 
 
-def _twice(line: str) -> str:
-    """The path of a heading that names it twice, `diff --git a/x b/x`: all there is of a file that is binary or empty."""
+def _path_from_git_line(line: str) -> str:
+    """Return the path of a heading that names it twice, `diff --git a/x b/x`: all there is for a binary or empty file."""
     both = line.removeprefix("diff --git ")
     first = both[: len(both) // 2]
-    return unquoted(first).removeprefix("a/")
+    return unquote_diff_path(first).removeprefix("a/")
 
 
-def unquoted(path: str) -> str:
-    """A path as it is, of one that git has written in quotes."""
+def unquote_diff_path(path: str) -> str:
+    """Unquote a path that git has written in quotes."""
     if len(path) < 2 or not (path.startswith('"') and path.endswith('"')):
         return path
 

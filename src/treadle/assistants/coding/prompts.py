@@ -1,4 +1,4 @@
-"""What the models of the four kinds of work are told. Short: a small model reads them at a few dozen words a second."""
+"""Prompts of the four job kinds. Short: a small model reads them at a few dozen words a second."""
 
 _COMMON = """\
 You work in one folder, through your tools; nothing outside of it can be read or changed, and there is no network.
@@ -39,16 +39,19 @@ Mend that and run the tests again; or, if you can't, say so with done = false.""
 ONCE_MORE = "You gave up, and are asked to try once more. Look at it afresh, and run the tests after your last change."
 
 
-def review_of(about: str, diff: str, branch: str, current: str | None) -> str:
-    """The change to review. Files can only be read as they are in the folder, which may be another branch's."""
+def format_review_prompt(about: str, diff: str, branch: str, current: str | None) -> str:
+    """Return the prompt with the change to review.
+
+    Files can only be read as they are in the folder, which may be on another branch.
+    """
     parts = [about.strip(), "Review this change:", f"```diff\n{diff}\n```"]
     if branch and branch != current:
         parts.append(f"The folder itself is on {current or 'another commit'}: files that you read there are without this change.")
     return "\n\n".join(filter(None, parts))
 
 
-def facts_of(facts: tuple[str, ...], instructions: str, guide: str) -> str:
-    """What the project says of itself, for the end of the instructions."""
+def format_project_facts(facts: tuple[str, ...], instructions: str, guide: str) -> str:
+    """Return the project's own facts and instructions, for the end of the system prompt."""
     parts: list[str] = []
     if facts:
         parts.append("About this project:\n" + "\n".join(f"- {fact}" for fact in facts))

@@ -1,4 +1,4 @@
-"""A small project to try the assistant on: a cart that forgets its first price, and tests that say so. A repository of git's."""
+"""A small sample project: a cart that forgets its first price, and tests that fail for it. A git repository."""
 
 import asyncio
 import os
@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from treadle import SettingsError
 
-MOST = 50  # samples of one person
-WHAT = "The total of a cart is too low: it looks as if the first price was left out."
-FILES = {
+MAX_SAMPLES = 50  # samples of one person
+SAMPLE_TASK = "The total of a cart is too low: it looks as if the first price was left out."
+SAMPLE_FILES = {
     "cart.py": '''"""The cart of a small shop."""
 
 
@@ -54,40 +54,40 @@ if __name__ == "__main__":
 }
 
 
-class Sample(Struct, frozen=True):
-    """A sample, and what one could ask for in it."""
+class CodingSample(Struct, frozen=True):
+    """A sample, and a task to try in it."""
 
     workspace: str
     kind: str = "debug"
-    what: str = WHAT
+    what: str = SAMPLE_TASK
 
 
-async def make_sample(folder: Path, taken: set[str]) -> Sample:
-    """A sample below a folder in which nobody has worked yet; `taken` are the folders in which somebody has."""
-    for number in range(1, MOST + 1):
+async def make_coding_sample(folder: Path, taken: set[str]) -> CodingSample:
+    """Create a sample below a folder, in a place that isn't used yet; `taken` are the folders that jobs have used."""
+    for number in range(1, MAX_SAMPLES + 1):
         place = folder / ("cart" if number == 1 else f"cart-{number}")
         if not place.exists():
-            await _written(place)
-            return Sample(str(place.resolve()))
+            await _write_sample(place)
+            return CodingSample(str(place.resolve()))
         if str(place.resolve()) not in taken:
-            return Sample(str(place.resolve()))
-    raise SettingsError(f"There are {MOST} samples in {folder} already; remove some of them.")
+            return CodingSample(str(place.resolve()))
+    raise SettingsError(f"There are {MAX_SAMPLES} samples in {folder} already; remove some of them.")
 
 
-async def _written(place: Path) -> None:
-    """All of it, or nothing: a place that is there is complete."""
+async def _write_sample(place: Path) -> None:
+    """Write all of it, or nothing: a sample that exists is complete."""
     fresh = place.with_name(f".{place.name}.{os.getpid()}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True, mode=0o700)
-    for name, text in FILES.items():
+    for name, text in SAMPLE_FILES.items():
         (fresh / name).write_text(text, "utf-8")
     for words in (("init", "--quiet", "--initial-branch=main", "--template="), ("add", "."), ("commit", "--quiet", "-m", "A cart")):
-        await _git(fresh, *words)
+        await _run_git(fresh, *words)
     fresh.replace(place)
 
 
-async def _git(folder: Path, *words: str) -> None:
-    """Git, by its own rules: nobody's settings and hooks count."""
+async def _run_git(folder: Path, *words: str) -> None:
+    """Run git with its own configuration: no user's settings and hooks apply."""
     program = shutil.which("git")
     if program is None:
         raise SettingsError("There is no git here, which samples need. Install it, and try again.")

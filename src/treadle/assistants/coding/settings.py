@@ -1,6 +1,6 @@
-"""What a person settles for the coding assistant: the folders in which its page may work.
+"""Settings of the coding assistant: the folders in which its page may work.
 
-Under `[assistants.coding]` in `treadle.toml`. Commands work wherever they are typed.
+Under `[assistants.coding]` in `treadle.toml`. Commands work wherever they are run.
 """
 
 from typing import Annotated
@@ -9,9 +9,9 @@ from msgspec import Meta, Struct
 
 
 class CodingSettings(Struct, frozen=True):
-    """What can be settled.
+    """Settings of the coding assistant.
 
-    workspaces  folders that jobs begun on the page may work in; on a server with users, the only ones
+    workspaces  folders that jobs started on the page may work in; on a server with users, the only ones
     """
 
     workspaces: Annotated[tuple[str, ...], Meta(description="a list of folders")] = ()

@@ -1,4 +1,4 @@
-"""The tools of each kind of work, and its policy: review and triage read, build and debug change what can be undone."""
+"""The tools of each job kind, and its policy: review and triage read, build and debug make changes that can be undone."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from treadle import Settings, Toolset, allow, ask, deny
-from treadle.assistants.coding.outlines import outlines
+from treadle import Settings, ToolProblem, Toolset, TreadleError, allow, ask, deny
 from treadle.workspace import (
     Bounds,
+    CheckOutcome,
     Checkpoints,
-    Outcome,
-    Together,
-    Wanted,
+    CheckSelection,
+    CombinedToolset,
+    Outline,
     check_tools,
     checkpointed,
     git_tools,
@@ -22,17 +22,47 @@ from treadle.workspace import (
     workspace_tools,
 )
 
-Kind = Literal["build", "debug", "review", "triage"]
 
-READING = ("read_file", "grep", "find_files", "find_definition", "list_folder", "outline_file", "git_status", "git_diff", "git_log")
+def find_outliner() -> Outline | None:
+    """Return the outline function; None if there are no grammars, so that lines that look like definitions are used instead."""
+    from importlib.util import find_spec
+
+    return _outline_file if find_spec("tree_sitter") else None
+
+
+async def _outline_file(name: str, content: bytes) -> str:
+    from treadle.assistants.reading.outline.formatter import format_outline
+    from treadle.assistants.reading.outline.outliner import Outliner
+    from treadle.assistants.reading.source_files import outline_source
+
+    try:
+        async with Outliner() as outliner:
+            return format_outline((await outline_source(content, name, "", outliner)).outline)
+    except TreadleError as error:
+        raise ToolProblem(f"{error} Read the file instead.") from error
+
+
+CodingJobName = Literal["build", "debug", "review", "triage"]
+
+READ_TOOLS = (
+    "read_file",
+    "grep",
+    "find_files",
+    "find_definition",
+    "list_folder",
+    "outline_file",
+    "git_status",
+    "git_diff",
+    "git_log",
+)
 TOOLSETS = ("workspace", "checks", "checks-unsandboxed", "shell", "git")
 _MIB = 1 << 20
-_LEAVES = "This sends what it changed to another machine."
+_PUBLISH_REASON = "This sends what it changed to another machine."
 _LEAST_SECONDS, _SLOWER = 10.0, 20
 
 
-def toolset(
-    kind: Kind,
+def make_coding_toolset(
+    kind: CodingJobName,
     folder: Path,
     settings: Settings,
     *,
@@ -42,20 +72,20 @@ def toolset(
     tests: Bounds | None = None,
     project: Path | None = None,
 ) -> Toolset:
-    """The tools of one kind of work in a folder.
+    """Return the tools of one job kind in a folder.
 
     checkpoints  taken before and after every change
-    touched      hears which files each change has touched
-    tests        what tests may use
-    project      the person's folder, where this one is a private copy of it
+    touched      called with the files that each change has touched
+    tests        the bounds of tests
+    project      the user's folder, if this one is a private copy of it
     """
     commands, git = settings.commands, settings.git
     bounds, unsafe = bounds_of(settings), not commands.sandbox
     if kind in ("review", "triage"):
-        files = workspace_tools(folder, flat=True, outline=outlines())
-        return only(Together(files, git_tools(folder, flat=True, unsafe=unsafe)), *READING)
-    together = Together(
-        workspace_tools(folder, flat=flat, outline=outlines(), project=project),
+        files = workspace_tools(folder, flat=True, outline=find_outliner())
+        return only(CombinedToolset(files, git_tools(folder, flat=True, unsafe=unsafe)), *READ_TOOLS)
+    together = CombinedToolset(
+        workspace_tools(folder, flat=flat, outline=find_outliner(), project=project),
         check_tools(folder, flat=flat, usual=usual_tests(settings), bounds=tests or bounds, project=project, unsafe=unsafe),
         shell_tools(
             folder,
@@ -82,30 +112,30 @@ def toolset(
 
 
 def bounds_of(settings: Settings) -> Bounds:
-    """How much a command may use."""
+    """Return how much a command may use."""
     commands = settings.commands
     return Bounds(seconds=commands.seconds, memory=commands.memory_mb * _MIB, disk=commands.disk_mb * _MIB)
 
 
-def bounds_of_tests(settings: Settings, before: Outcome | None) -> Bounds:
-    """What tests may use: where they ran to their end before, taking many times as long means that something is broken."""
+def bounds_of_tests(settings: Settings, before: CheckOutcome | None) -> Bounds:
+    """Return what tests may use: if they completed before, taking many times as long means that something is broken."""
     bounds = bounds_of(settings)
     if before is None or before.state not in ("passed", "failed"):
         return bounds
     return replace(bounds, seconds=min(bounds.seconds, max(_LEAST_SECONDS, before.seconds * _SLOWER)))
 
 
-def usual_tests(settings: Settings) -> Wanted:
-    """What is run to check everything."""
-    return Wanted(settings.tests.runner, command=settings.tests.command)
+def usual_tests(settings: Settings) -> CheckSelection:
+    """Return the test run that checks everything."""
+    return CheckSelection(settings.tests.runner, command=settings.tests.command)
 
 
-def rules(kind: Kind, *, leaves: bool) -> Sequence[Any]:
-    """What may happen. Everything a workspace tool does is contained and can be undone; only what leaves the machine can't."""
+def coding_rules(kind: CodingJobName, *, leaves: bool) -> Sequence[Any]:
+    """Return the policy. Everything a workspace tool does is contained and can be undone; only what leaves the machine can't."""
     if kind in ("review", "triage"):
         return (allow(effect="read"), deny(effect=("write", "destroy"), reason="This work only reads; say what should be changed."))
     contained = tuple([allow(toolset=name, untrusted=True) for name in TOOLSETS])
     if leaves:
         return contained
-    leaving = ask("git", where={"action": ["push", "create_pr"]}, reason=_LEAVES)
-    return (*contained, ask("git_push", reason=_LEAVES), ask("create_pr", reason=_LEAVES), leaving)
+    leaving = ask("git", where={"action": ["push", "create_pr"]}, reason=_PUBLISH_REASON)
+    return (*contained, ask("git_push", reason=_PUBLISH_REASON), ask("create_pr", reason=_PUBLISH_REASON), leaving)

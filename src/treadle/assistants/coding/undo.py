@@ -1,40 +1,40 @@
-"""`treadle diff` and `treadle undo`: what a job changed and nothing else, and how to take it back, step by step or all of it."""
+"""`treadle diff` and `treadle undo`: show what a job changed and nothing else, and undo it, step by step or all of it."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from treadle import Host, Job, Jobs, SettingsError
-from treadle.assistants.coding.changes import checkpoints_of, patch_of, span_of, take_back
+from treadle.assistants.coding.changes import checkpoints_of, patch_of, span_of, undo_changes
 from treadle.assistants.coding.command import NAME
 from treadle.workspace import ChangedSince
 
-BACK = {"added": "Brought back", "modified": "Put back", "deleted": "Removed again", "renamed": "Named as before"}
+UNDO_VERBS = {"added": "Brought back", "modified": "Put back", "deleted": "Removed again", "renamed": "Named as before"}
 
 
 def diff_arguments(parser: ArgumentParser) -> None:
-    """What can be typed after `treadle diff`."""
-    job_argument(parser)
+    """Add the arguments of `treadle diff`."""
+    add_job_argument(parser)
     parser.add_argument("--stat", action="store_true", help="only which files")
 
 
 def undo_arguments(parser: ArgumentParser) -> None:
-    """What can be typed after `treadle undo`."""
-    job_argument(parser)
+    """Add the arguments of `treadle undo`."""
+    add_job_argument(parser)
     much = parser.add_mutually_exclusive_group()
     much.add_argument("--all", action="store_true", help="everything the job changed (default: its last change)")
     much.add_argument("--steps", type=int, default=1, metavar="N", help="its last N changes")
     parser.add_argument("--force", action="store_true", help="also where you have changed the same files since")
 
 
-def job_argument(parser: ArgumentParser) -> None:
-    """Which job is meant."""
+def add_job_argument(parser: ArgumentParser) -> None:
+    """Add the argument that names the job."""
     parser.add_argument("job", nargs="?", default="", metavar="JOB", help="the job's id (default: the last one in this folder)")
 
 
 async def diff(args: Namespace, host: Host) -> int:
     """Show what a job changed."""
     terminal, jobs = host.shown_at, Jobs(host.home.folder)
-    job = job_meant(args.job, jobs)
+    job = find_job(args.job, jobs)
     checkpoints = checkpoints_of(job, jobs)
     if args.stat:
         states = (await span_of(job, checkpoints)).states
@@ -43,31 +43,31 @@ async def diff(args: Namespace, host: Host) -> int:
                 terminal.line(f"{change.kind:9} {change.path}")
     else:
         for line in (await patch_of(job, checkpoints)).splitlines():
-            terminal.line(line, _style(line))
+            terminal.line(line, _line_style(line))
     return 0
 
 
-def _style(line: str) -> str:
+def _line_style(line: str) -> str:
     if line.startswith(("+++", "---", "diff ", "index ")):
         return "bold"
     return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
 
 
 async def undo(args: Namespace, host: Host) -> int:
-    """Put the files back as they were before."""
+    """Restore the files as they were before."""
     terminal, jobs = host.shown_at, Jobs(host.home.folder)
-    job = job_meant(args.job, jobs)
+    job = find_job(args.job, jobs)
     if args.steps < 1:
         raise SettingsError("--steps takes a number from 1 up.")
     try:
-        taken = await take_back(job.id, jobs, steps=None if args.all else args.steps, force=args.force)
+        taken = await undo_changes(job.id, jobs, steps=None if args.all else args.steps, force=args.force)
     except ChangedSince as changed:
         terminal.tell(
             f"These files were changed after the job: {', '.join(changed.paths)}. --force takes that back as well.", "red"
         )
         return 1
     for change in taken.changes:
-        terminal.line(f"{BACK[change.kind]}: {change.path}")
+        terminal.line(f"{UNDO_VERBS[change.kind]}: {change.path}")
     if not taken.changes:
         terminal.tell("There was nothing to take back.")
     if taken.words:
@@ -75,14 +75,14 @@ async def undo(args: Namespace, host: Host) -> int:
     return 0
 
 
-def job_meant(job_id: str, jobs: Jobs) -> Job:
-    """The job by this id, or the last one in this folder. Raises a sentence where it has changed nothing."""
-    job = jobs.get(job_id) if job_id else _last(jobs)
+def find_job(job_id: str, jobs: Jobs) -> Job:
+    """Return the job of this id, or the last one in this folder. Raises if it has changed nothing."""
+    job = jobs.get(job_id) if job_id else _last_job(jobs)
     checkpoints_of(job, jobs)
     return job
 
 
-def _last(jobs: Jobs) -> Job:
+def _last_job(jobs: Jobs) -> Job:
     here = Path.cwd().resolve()
     for job in jobs.all():
         if job.assistant == NAME and "before" in job.facts and Path(job.workspace) in (here, *here.parents):

@@ -1,4 +1,4 @@
-"""The courses there are, put together from what each file says of its own: titles, links, lessons in order. Pure."""
+"""The course catalogue, assembled from what each file says about its course: titles, links, lessons in order. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,16 +8,16 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from treadle.assistants.courses.material.tidy import title_of
-from treadle.assistants.courses.material.values import CourseFile, Lesson
-from treadle.assistants.courses.names import called, match, mentioned
+from treadle.assistants.courses.material.course_types import CourseFileInfo, Lesson
+from treadle.assistants.courses.material.text_cleanup import clean_title
+from treadle.assistants.courses.title_matching import find_course_phrases, find_mentioned_title, match_titles
 from treadle.passages import Passage
 
-LONGEST = 200  # characters of a lesson's title
+MAX_LESSON_TITLE = 200  # characters of a lesson's title
 
 
 class Course(Struct, frozen=True):
-    """A course. `name` is its title, or the title and where it lies, where several have that title."""
+    """A course. `name` is its title, or the title and its folder if several courses share the title."""
 
     key: str
     title: str
@@ -28,7 +28,7 @@ class Course(Struct, frozen=True):
     sources: tuple[str, ...] = ()
 
     def lesson(self, number: int | None) -> Lesson | None:
-        """The lesson by its number; None where there is none."""
+        """Return the lesson with a number; None if there is none."""
         return next((each for each in self.lessons if each.number == number and number is not None), None)
 
     @property
@@ -43,49 +43,49 @@ class Catalogue(Struct, frozen=True):
     courses: tuple[Course, ...] = ()
 
     def match(self, name: str) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
-        """The courses that a name stands for; and where it stands for none, near ones."""
+        """Return the courses that a name matches; if there are none, similar ones."""
         exactly = tuple([course for course in self.courses if course.name.casefold() == name.casefold().strip()])
         if exactly:
             return exactly, ()
-        found = match(name, [course.title for course in self.courses])
-        return self._at(found.meant), self._at(found.near)
+        found = match_titles(name, [course.title for course in self.courses])
+        return self._courses_at(found.meant), self._courses_at(found.near)
 
     def mentioned(self, text: str) -> Course | None:
-        """The course that a text names."""
-        place = mentioned(text, [course.name for course in self.courses])
+        """Return the course that a text mentions."""
+        place = find_mentioned_title(text, [course.name for course in self.courses])
         if place is not None:
             return self.courses[place]
-        fitting = [match(phrase, [course.title for course in self.courses]).meant for phrase in called(text)]
+        fitting = [match_titles(phrase, [course.title for course in self.courses]).meant for phrase in find_course_phrases(text)]
         return next((self.courses[places[0]] for places in fitting if len(places) == 1), None)
 
     def within(self, key: str) -> "Catalogue":
-        """The one course of this key; all of them where there is no key."""
+        """Restrict the catalogue to the course of a key; all of it without a key."""
         return Catalogue(tuple([course for course in self.courses if course.key == key])) if key else self
 
     def by_key(self, key: str) -> Course | None:
-        """The course by its key."""
+        """Return the course with a key."""
         return next((course for course in self.courses if course.key == key), None)
 
     def name_of(self, passage: Passage) -> str:
-        """What the course of a passage is called."""
+        """Return the name of a passage's course."""
         course = self.by_key(str(passage.tags.get("course", "")))
         return course.name if course is not None else passage.title
 
-    def _at(self, places: tuple[int, ...]) -> tuple[Course, ...]:
+    def _courses_at(self, places: tuple[int, ...]) -> tuple[Course, ...]:
         return tuple([self.courses[place] for place in places])
 
 
-def catalogue_of(abouts: Mapping[str, Mapping[str, Any]]) -> Catalogue:
-    """The courses of these files, each by its source."""
-    files: dict[str, list[tuple[str, CourseFile]]] = {}
+def build_catalogue(abouts: Mapping[str, Mapping[str, Any]]) -> Catalogue:
+    """Build the catalogue of these files, each given by its source."""
+    files: dict[str, list[tuple[str, CourseFileInfo]]] = {}
     for source, about in abouts.items():
-        file = msgspec.convert(about, CourseFile)
+        file = msgspec.convert(about, CourseFileInfo)
         files.setdefault(file.course, []).append((source, file))
-    courses = [_course(key, each) for key, each in files.items()]
-    return Catalogue(tuple(sorted(_told_apart(courses), key=lambda course: course.name.casefold())))
+    courses = [_build_course(key, each) for key, each in files.items()]
+    return Catalogue(tuple(sorted(_make_names_unique(courses), key=lambda course: course.name.casefold())))
 
 
-def _course(key: str, files: list[tuple[str, CourseFile]]) -> Course:
+def _build_course(key: str, files: list[tuple[str, CourseFileInfo]]) -> Course:
     told = [file for _, file in files]
     return Course(
         key,
@@ -93,30 +93,30 @@ def _course(key: str, files: list[tuple[str, CourseFile]]) -> Course:
         told[0].title,
         next((file.link for file in told if file.link), ""),
         next((file.instructor for file in told if file.instructor), ""),
-        _lessons([lesson for file in told for lesson in file.lessons]),
+        _merge_lessons([lesson for file in told for lesson in file.lessons]),
         tuple([source for source, _ in files]),
     )
 
 
-def _lessons(lessons: list[Lesson]) -> tuple[Lesson, ...]:
-    """In order, those without a number last. What comes in several files, such as a text and its subtitles, is one lesson."""
+def _merge_lessons(lessons: list[Lesson]) -> tuple[Lesson, ...]:
+    """Sort lessons, those without a number last. Files of one lesson, such as a text and its subtitles, are merged."""
     numbered: dict[int, Lesson] = {}
     for lesson in lessons:
         if lesson.number is not None:
             before = numbered.get(lesson.number)
-            title = lesson.title if before is None or not before.title else _both(before.title, lesson.title)
+            title = lesson.title if before is None or not before.title else _join_titles(before.title, lesson.title)
             numbered[lesson.number] = Lesson(lesson.number, title, (before.link if before else "") or lesson.link)
     return (*[numbered[number] for number in sorted(numbered)], *[each for each in lessons if each.number is None])
 
 
-def _both(one: str, other: str) -> str:
-    return one if not other or other.casefold() in one.casefold() else f"{one} / {other}"[:LONGEST]
+def _join_titles(one: str, other: str) -> str:
+    return one if not other or other.casefold() in one.casefold() else f"{one} / {other}"[:MAX_LESSON_TITLE]
 
 
-def _told_apart(courses: list[Course]) -> list[Course]:
-    """With a name of its own for each: those of one title have where they lie in it."""
+def _make_names_unique(courses: list[Course]) -> list[Course]:
+    """Give each course a unique name: those that share a title get their folder added."""
     often = Counter([course.title.casefold() for course in courses])
     return [
-        course if often[course.title.casefold()] == 1 else replace(course, name=f"{course.title} ({title_of(course.key)})")
+        course if often[course.title.casefold()] == 1 else replace(course, name=f"{course.title} ({clean_title(course.key)})")
         for course in courses
     ]

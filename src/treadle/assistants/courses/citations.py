@@ -1,7 +1,7 @@
-"""Numbered citations: which passages an answer names by the numbers that its model read them under. Pure.
+"""Numbered citations: which passages an answer cites by the numbers that the model saw. Pure.
 
-The numbers are part of the data of each search's result. A number that no passage has is dropped from the answer; what stands in
-code is left alone.
+The numbers are part of the data of each search result. A number without a passage is dropped from the answer; code is
+left alone.
 """
 
 import re
@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from treadle import CallRecord
-from treadle.assistants.courses.sources import FoundPassage, lookup_of
+from treadle.assistants.courses.sources import FoundPassage, lookup_from_result
 
 _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
 _MARK = re.compile(r"([ \t]?)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?![(\[:])")
 
 
 class Citation(Struct, frozen=True):
-    """A passage that an answer names: `[number]` in its words. `text` and `url` are those of its source."""
+    """A passage that an answer cites: `[number]` in its text. `text` and `url` are those of its source."""
 
     number: int
     id: str
@@ -26,14 +26,14 @@ class Citation(Struct, frozen=True):
     url: str | None = None
 
 
-def found_by(calls: Iterable[CallRecord]) -> dict[int, FoundPassage]:
+def collect_passages(calls: Iterable[CallRecord]) -> dict[int, FoundPassage]:
     """Return the passages that a run's searches found, by their numbers."""
-    lookups = [lookup for record in calls if (lookup := lookup_of(record.result)) is not None]
+    lookups = [lookup for record in calls if (lookup := lookup_from_result(record.result)) is not None]
     return {each.number: each for lookup in lookups for each in lookup.passages if each.number}
 
 
-def cite(answer: str, found: Mapping[int, FoundPassage]) -> tuple[str, tuple[Citation, ...]]:
-    """Return the answer without numbers that no passage has, and the citations in it, in the order of their numbers."""
+def resolve_citations(answer: str, found: Mapping[int, FoundPassage]) -> tuple[str, tuple[Citation, ...]]:
+    """Return the answer without numbers that have no passage, and its citations in the order of their numbers."""
     if not found:
         return answer, ()
     named: set[int] = set()
@@ -45,9 +45,9 @@ def cite(answer: str, found: Mapping[int, FoundPassage]) -> tuple[str, tuple[Cit
         return mark[1] + "".join([f"[{number}]" for number in there]) if there else ""
 
     pieces = [piece if at % 2 else _MARK.sub(keep, piece) for at, piece in enumerate(_CODE.split(answer))]
-    return "".join(pieces), tuple([_citation(number, found[number]) for number in sorted(named)])
+    return "".join(pieces), tuple([_build_citation(number, found[number]) for number in sorted(named)])
 
 
-def _citation(number: int, found: FoundPassage) -> Citation:
+def _build_citation(number: int, found: FoundPassage) -> Citation:
     passage = found.source.passages[0]
     return Citation(number, passage.id, found.source.text, passage.place, found.source.url)

@@ -1,4 +1,4 @@
-"""`treadle courses`: material added, listed, searched and asked about at a terminal."""
+"""`treadle courses`: add, list and search material and ask about it at a terminal."""
 
 import time
 from argparse import ArgumentParser, Namespace
@@ -8,27 +8,27 @@ from typing import Any
 
 import msgspec
 
-from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Terminal, exit_code, typed
+from treadle import AssistantSession, Host, RunResult, SettingsError, SlashCommand, Terminal, exit_code, prompt_from_words
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
-from treadle.assistants.courses.library import Library, open_library
-from treadle.assistants.courses.material.opened import LARGEST
-from treadle.assistants.courses.session import citation_lines, find_scope, reply_of, source_lines
-from treadle.assistants.courses.sessions import Sessions
-from treadle.assistants.courses.shelf import is_there
-from treadle.assistants.courses.tools import nothing, outline
-from treadle.assistants.courses.uploads import ARCHIVE, fetch
+from treadle.assistants.courses.course_folders import path_exists
+from treadle.assistants.courses.library import CourseLibrary, open_library
+from treadle.assistants.courses.material.format_registry import MAX_MATERIAL_BYTES
+from treadle.assistants.courses.session import find_scope, format_citations, format_sources, to_course_reply
+from treadle.assistants.courses.session_store import CourseSessionStore
+from treadle.assistants.courses.tools import format_course_outline, format_no_results
+from treadle.assistants.courses.uploads import ARCHIVE, fetch_upload
 from treadle.files import check_workspace, read_named
-from treadle.passages import Progress, Report
+from treadle.passages import IndexProgress, IndexReport
 
 SAMPLE = Path(__file__).parent / "sample"
-NONE = "There are no courses yet: `treadle courses add FOLDER` adds yours, `treadle courses demo` some to try it with."
-SECOND = 1.0  # between two lines of progress
-EXCERPT = 300  # characters of a passage that is listed
+NO_COURSES = "There are no courses yet: `treadle courses add FOLDER` adds yours, `treadle courses demo` some to try it with."
+PROGRESS_INTERVAL = 1.0  # between two lines of progress
+EXCERPT_CHARS = 300  # characters of a passage that is listed
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to add courses."""
+    """Add the arguments of `add`."""
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="folders of courses, files, zip archives or URLs; none looks for changes only"
     )
@@ -36,85 +36,85 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def remove_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to take courses off."""
+    """Add the arguments of `remove`."""
     parser.add_argument("paths", nargs="+", metavar="PATH", help="what was added")
 
 
 def delete_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to delete a course."""
+    """Add the arguments of `delete`."""
     parser.add_argument("course", metavar="COURSE", help="the course; part of its title is enough")
     parser.add_argument("--file", default="", metavar="NAME", help="delete this file of it only, as `list --files` names it")
 
 
 def listed_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to list courses."""
+    """Add the arguments of `list`."""
     parser.add_argument("course", nargs="*", metavar="COURSE", help="show the lessons of this one; part of its title is enough")
     parser.add_argument("--files", action="store_true", help="list the documents of the courses")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _where(parser: ArgumentParser) -> None:
+def _add_filter_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-c", "--course", default="", metavar="COURSE", help="look in this course only")
     parser.add_argument("-l", "--lesson", type=int, default=None, metavar="NUMBER", help="look in this lesson only")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def search_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to search."""
+    """Add the arguments of `search`."""
     parser.add_argument("words", nargs="*", metavar="WORDS", help="what to look for; none reads the lesson that -c and -l name")
-    _where(parser)
+    _add_filter_arguments(parser)
 
 
-def _scope(parser: ArgumentParser) -> None:
+def _add_scope_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("-c", "--course", default="", metavar="COURSE", help="answer from this course only")
     parser.add_argument("--document", default="", metavar="NAME", help="answer from this document only, as `list --files` names it")
 
 
 def ask_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to ask."""
-    _scope(parser)
+    """Add the arguments of `ask`."""
+    _add_scope_arguments(parser)
     parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask, or - to read it from a pipe")
     parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def chat_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to talk."""
-    _scope(parser)
+    """Add the arguments of `chat`."""
+    _add_scope_arguments(parser)
     parser.add_argument("--session", default="", metavar="ID", help="go on with this conversation")
 
 
 def demo_arguments(parser: ArgumentParser) -> None:
-    """What can be typed about the sample."""
+    """Add the arguments of `demo`."""
     parser.add_argument("--remove", action="store_true", help="take them off again")
 
 
 async def add(args: Namespace, host: Host) -> int:
-    """Add courses, and index what is new. Archives and what is at a URL are copied; folders and files stay where they are."""
+    """Add courses, and index what is new. Archives and files at a URL are copied; folders and files stay where they are."""
     copied = [each for each in args.paths if _is_url(each) or each.lower().endswith(ARCHIVE)]
-    paths = [_path(each) for each in args.paths if each not in copied]
+    paths = [_parse_path(each) for each in args.paths if each not in copied]
     if args.title and not (len(paths) == 1 and paths[0].is_dir()):
         raise SettingsError("--title is the title of one course: name the one folder that it is in.")
     async with open_library(host) as library:
-        _require(paths)
+        _require_paths(paths)
         for each in copied:
-            await _copy(library, host, each)
+            await _copy_upload(library, host, each)
         for path in paths:
             library.add(path, args.title)
-        return await _refreshed(library, host, paths)
+        return await _refresh_library(library, host, paths)
 
 
 async def remove(args: Namespace, host: Host) -> int:
-    """Take courses off."""
-    paths = [_path(each) for each in args.paths]
+    """Remove courses that were added."""
+    paths = [_parse_path(each) for each in args.paths]
     async with open_library(host) as library:
         added = {each.path for each in library.shelf.places()}
         for path in paths:
             if str(path.resolve()) not in added:
-                raise _not_added(path, library)
+                raise _not_added_error(path, library)
         for path in paths:
             library.shelf.remove(path)
-        return await _refreshed(library, host)
+        return await _refresh_library(library, host)
 
 
 async def delete(args: Namespace, host: Host) -> int:
@@ -122,7 +122,7 @@ async def delete(args: Namespace, host: Host) -> int:
     async with open_library(host) as library:
         courses, near = await library.match(args.course)
         if len(courses) != 1:
-            raise _not_there(args.course, courses or near or (await library.catalogue()).courses)
+            raise _unknown_course_error(args.course, courses or near or (await library.catalogue()).courses)
         if args.file and args.file not in courses[0].sources:
             raise SettingsError(f"There is no {args.file} in it. There is: {', '.join(courses[0].sources)}.")
         await (library.delete(args.file) if args.file else library.delete_course(courses[0]))
@@ -131,19 +131,19 @@ async def delete(args: Namespace, host: Host) -> int:
 
 
 async def demo(args: Namespace, host: Host) -> int:
-    """Add the sample courses, or take them off."""
+    """Add the sample courses, or remove them."""
     async with open_library(host) as library:
         if args.remove:
             library.shelf.remove(SAMPLE)
-            return await _refreshed(library, host)
+            return await _refresh_library(library, host)
         library.add(SAMPLE)
-        code = await _refreshed(library, host)
+        code = await _refresh_library(library, host)
         host.shown_at.note('Ask them something: treadle courses ask "Why does bread dough need salt?"')
         return code
 
 
 async def listed(args: Namespace, host: Host) -> int:
-    """List them, or show the lessons of one."""
+    """List the courses, or show the lessons of one."""
     async with open_library(host) as library:
         await library.look()
         catalogue = await library.catalogue()
@@ -151,8 +151,8 @@ async def listed(args: Namespace, host: Host) -> int:
         if args.course:
             courses, near = await library.match(" ".join(args.course))
             if not courses:
-                raise _not_there(" ".join(args.course), near or catalogue.courses)
-        _list(args, host, courses)
+                raise _unknown_course_error(" ".join(args.course), near or catalogue.courses)
+        _print_courses(args, host, courses)
         if not args.json and not args.course:
             for place in library.places():
                 host.shown_at.note(f"From {place.path}" + (f", as {place.title!r}" if place.title else ""))
@@ -168,28 +168,28 @@ async def search(args: Namespace, host: Host) -> int:
         searched = await library.search(" ".join(args.words), args.course, args.lesson)
         catalogue = await library.catalogue()
         if searched.unknown:
-            raise _not_there(args.course, searched.near or catalogue.courses)
+            raise _unknown_course_error(args.course, searched.near or catalogue.courses)
         if args.json:
             host.show([{"score": round(each.score, 3), **msgspec.to_builtins(each.passage)} for each in searched.found])
             return 0
         for each in searched.found:
             host.shown_at.line(f"{catalogue.name_of(each.passage)}, {each.passage.place}  ({each.score:.2f})", "bold")
-            host.shown_at.line(_shortened(each.passage.text) if args.words else each.passage.text)
+            host.shown_at.line(_shorten(each.passage.text) if args.words else each.passage.text)
             host.shown_at.line()
         if searched.left_out:
             host.shown_at.note(f"{searched.left_out} more passages of this lesson were left out; search in it with words.")
         if not searched.found:
-            host.shown_at.tell(nothing(searched, args.lesson) if catalogue.courses else NONE)
+            host.shown_at.tell(format_no_results(searched, args.lesson) if catalogue.courses else NO_COURSES)
     return 0
 
 
 async def ask(args: Namespace, host: Host) -> int:
-    """One question."""
-    question = typed(args.words)
-    session = await _session(args, host, args.session)
+    """Ask one question."""
+    question = prompt_from_words(args.words)
+    session = await _open_session(args, host, args.session)
     if args.json:
         reply = await session.run(question)
-        host.show(reply_of(reply))
+        host.show(to_course_reply(reply))
         return 1 if reply.result.stopped == "failed" else 0
     result = await host.talking(session, session.agent(await host.model())).ask(question)
     await _show_sources(session, result)
@@ -198,12 +198,12 @@ async def ask(args: Namespace, host: Host) -> int:
 
 
 async def chat(args: Namespace, host: Host) -> int:
-    """A conversation, which is kept."""
-    session = await _session(args, host, args.session)
+    """Hold a conversation, which is stored."""
+    session = await _open_session(args, host, args.session)
 
     async def anew(_: str) -> None:
         nonlocal session
-        session = await _session(args, host, "")
+        session = await _open_session(args, host, "")
         talk.start_afresh(session.host.about)
         host.shown_at.tell(f"A new conversation: {session.host.about['session_id']}")
 
@@ -212,17 +212,17 @@ async def chat(args: Namespace, host: Host) -> int:
 
     talk = host.talking(session, session.agent(await host.model()))
     host.shown_at.note(f"Conversation {session.host.about['session_id']}. /help lists what can be typed.")
-    fresh = Slash("begin another conversation", anew)
+    fresh = SlashCommand("begin another conversation", anew)
     return await talk.converse({"/new": fresh, "/clear": fresh}, after)
 
 
-async def _session(args: Namespace, host: Host, wanted: str) -> AssistantSession:
-    """The assistant, in the session that is wanted or in a new one."""
+async def _open_session(args: Namespace, host: Host, wanted: str) -> AssistantSession:
+    """Open the assistant in the requested session or in a new one."""
     async with open_library(host) as library:
         await library.look()
         if not (await library.catalogue()).courses:
-            host.shown_at.tell(NONE)
-    sessions = Sessions(host.home.folder)
+            host.shown_at.tell(NO_COURSES)
+    sessions = CourseSessionStore(host.home.folder)
     if wanted and not await sessions.has(host.user, wanted):
         raise SettingsError(f"There is no conversation {wanted} of yours; leave --session out to begin one.")
     scope = await find_scope(host, args.course, args.document)
@@ -231,9 +231,9 @@ async def _session(args: Namespace, host: Host, wanted: str) -> AssistantSession
 
 async def _show_sources(session: AssistantSession, result: RunResult[Any]) -> None:
     data = await session.reply(result)
-    for each in citation_lines(data["citations"]):
+    for each in format_citations(data["citations"]):
         session.host.shown_at.note(each)
-    for each in source_lines(data["sources"]):
+    for each in format_sources(data["sources"]):
         session.host.shown_at.note(f"Source: {each}")
 
 
@@ -241,47 +241,47 @@ def _is_url(typed: str) -> bool:
     return typed.startswith(("https://", "http://"))
 
 
-async def _copy(library: Library, host: Host, typed: str) -> None:
-    """Copy an archive's files, or what is at a URL, into the folder of uploads."""
+async def _copy_upload(library: CourseLibrary, host: Host, typed: str) -> None:
+    """Copy an archive's files, or the file at a URL, into the upload folder."""
     if _is_url(typed):
-        name, data = await fetch(typed, private=library.settings.private_urls)
+        name, data = await fetch_upload(typed, private=library.settings.private_urls)
     else:
-        name, data = Path(typed).name, read_named(_path(typed), LARGEST)
+        name, data = Path(typed).name, read_named(_parse_path(typed), MAX_MATERIAL_BYTES)
     for each in library.uploads.add(name, data).skipped:
         host.shown_at.tell(f"{each.source} was left out: {each.reason}", "yellow")
 
 
-def _path(typed: str) -> Path:
+def _parse_path(typed: str) -> Path:
     try:
         return Path(typed).expanduser()
     except RuntimeError as error:
         raise SettingsError(f"There is no {typed}; name a folder of courses, or a file.") from error
 
 
-def _require(paths: Sequence[Path]) -> None:
-    """All of them are there, before anything is done."""
+def _require_paths(paths: Sequence[Path]) -> None:
+    """Raise if a path doesn't exist, before anything is done."""
     for path in paths:
-        if not is_there(path):
+        if not path_exists(path):
             raise SettingsError(f"There is no {path}; name a folder of courses, or a file.")
         check_workspace(path)
 
 
-def _not_added(path: Path, library: Library) -> SettingsError:
+def _not_added_error(path: Path, library: CourseLibrary) -> SettingsError:
     if str(path.resolve()) in {each.path for each in library.places()}:
         return SettingsError(f"{path} is named in `folders` under [assistants.courses] in treadle.toml; take it out there.")
     listed = ", ".join([each.path for each in library.shelf.places()]) or "nothing"
     return SettingsError(f"{path} wasn't added. There is: {listed}.")
 
 
-def _not_there(name: str, others: Sequence[Course]) -> SettingsError:
+def _unknown_course_error(name: str, others: Sequence[Course]) -> SettingsError:
     offered = ", ".join([course.name for course in others[:10]])
-    return SettingsError(f"There is no course {name!r}. There are: {offered}." if offered else NONE)
+    return SettingsError(f"There is no course {name!r}. There are: {offered}." if offered else NO_COURSES)
 
 
-async def _refreshed(library: Library, host: Host, added: Sequence[Path] = ()) -> int:
-    """Index what has changed, and tell of it. What can't be read is named; what was added and brought nothing isn't kept."""
+async def _refresh_library(library: CourseLibrary, host: Host, added: Sequence[Path] = ()) -> int:
+    """Index what has changed, and print a report. Unreadable files are named; an added path without any content isn't retained."""
     terminal = host.shown_at
-    report = await library.refresh(_progress(terminal))
+    report = await library.refresh(_progress_printer(terminal))
     for each in report.skipped:
         terminal.tell(f"{each.source} was left out: {each.reason}", "yellow")
     brought = [path for path in added if await library.has_any(path)]
@@ -289,17 +289,17 @@ async def _refreshed(library: Library, host: Host, added: Sequence[Path] = ()) -
         if path not in brought:
             library.shelf.remove(path)
             terminal.tell(f"There is no course in {path} that could be read, so it wasn't added.", "red")
-    terminal.line(_sentence(report, len((await library.catalogue()).courses)))
+    terminal.line(_format_report(report, len((await library.catalogue()).courses)))
     return 0 if len(brought) == len(added) else 1
 
 
-def _progress(terminal: Terminal) -> Callable[[Progress], None]:
-    """Tells how far it is, once a second."""
+def _progress_printer(terminal: Terminal) -> Callable[[IndexProgress], None]:
+    """Return a callback that prints the progress once a second."""
     told = time.monotonic()
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: IndexProgress) -> None:
         nonlocal told
-        if progress.name or time.monotonic() - told >= SECOND:
+        if progress.name or time.monotonic() - told >= PROGRESS_INTERVAL:
             told = time.monotonic()
             now = f": {progress.name}" if progress.name else ""
             terminal.note(f"{progress.done:,} of {progress.total:,} {progress.what}{now}")
@@ -307,13 +307,13 @@ def _progress(terminal: Terminal) -> Callable[[Progress], None]:
     return tell
 
 
-def _sentence(report: Report, courses: int) -> str:
+def _format_report(report: IndexReport, courses: int) -> str:
     counted = {"added": report.added, "changed": report.changed, "unchanged": report.unchanged, "removed": report.removed}
     done = ", ".join([f"{number:,} {what}" for what, number in counted.items() if number]) or "none"
     return f"Files: {done}. There {'is 1 course' if courses == 1 else f'are {courses:,} courses'} now."
 
 
-def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
+def _print_courses(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
     if args.json:
         host.show(courses)
     elif args.files:
@@ -322,9 +322,9 @@ def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
             for source in course.sources:
                 host.shown_at.line(f"  {source}")
     elif args.course:
-        host.shown_at.line("\n\n".join([outline(course) for course in courses]))
+        host.shown_at.line("\n\n".join([format_course_outline(course) for course in courses]))
     elif not courses:
-        host.shown_at.tell(NONE)
+        host.shown_at.tell(NO_COURSES)
     else:
         width = max(len(course.name) for course in courses)
         for course in courses:
@@ -332,6 +332,6 @@ def _list(args: Namespace, host: Host, courses: tuple[Course, ...]) -> None:
             host.shown_at.line(f"{course.name:<{width}}  {lessons:>11}  {course.instructor}".rstrip())
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     words = " ".join(text.split())
-    return words if len(words) <= EXCERPT else f"{words[: EXCERPT - 1]}…"
+    return words if len(words) <= EXCERPT_CHARS else f"{words[: EXCERPT_CHARS - 1]}…"

@@ -1,20 +1,20 @@
-"""How a small model is led: code finds course, lesson and tool; the model says what a message is about, and words the answer.
+"""Guided plan for small models: code finds course, lesson and tool; the model classifies the message and words the answer.
 
-Pure. Which model is led says `app.assistants`.
+Pure. Which model is guided is decided by `app.assistants`.
 """
 
 import re
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, cast
 
-from treadle import Move, Options, Question, Request, Result, json_in
+from treadle import Options, PlanQuestion, PlanStep, Request, Result, extract_json
 from treadle.assistants.courses.catalogue import Catalogue
-from treadle.assistants.courses.names import unbracketed, words_of
-from treadle.assistants.courses.sources import FoundPassage, lookup_of
-from treadle.assistants.courses.tools import block, outline_markdown
-from treadle.leading import Choice, turn_of
+from treadle.assistants.courses.sources import FoundPassage, lookup_from_result
+from treadle.assistants.courses.title_matching import replace_brackets, significant_words
+from treadle.assistants.courses.tools import course_to_markdown, format_passage_block
+from treadle.plans import IntentClassifier, last_turn
 
-Plan = Generator[Question, str, Move]
+Plan = Generator[PlanQuestion, str, PlanStep]
 
 ABOUT = {
     "content": "what the material says about something: facts, reasons, steps, terms",
@@ -39,7 +39,7 @@ _EXAMPLES = (
     ("Hello!", "talk"),
     ("Write a poem about spring", "talk"),
 )
-CHOICE = Choice("Messages to an assistant that knows course material. Say what each is about.", ABOUT, _EXAMPLES)
+CHOICE = IntentClassifier("Messages to an assistant that knows course material. Say what each is about.", ABOUT, _EXAMPLES)
 ANSWER = (
     "You are a teacher. A student asks something, and you have the pages of the course that fit best. Answer the question in a few "
     "short sentences with what stands on these pages: its reasons, numbers and names. Don't speak of the pages themselves. "
@@ -54,7 +54,7 @@ SHAPE = {
 }
 NOTHING = "The courses don't say anything about that."
 TALK = "Answer briefly. You are an assistant for students; about their courses make nothing up."
-MOST = 3  # passages that it reads: the best of them, and soon read
+MAX_BLOCKS = 3  # passages that it reads: the best of them, and soon read
 
 _NUMBER = re.compile(r"\b(?:lesson|chapter|unit|module|week|lecture|part)s?\s+(?:no\.?\s*|number\s+|#)?(\d{1,4})\b", re.IGNORECASE)
 _NAMED = re.compile(  # "the lessons of Chess for All?", "lesson 3 of Chess", "who teaches Chess?"
@@ -71,54 +71,54 @@ _GOES_ON = re.compile(  # begins where the last question ended, or speaks of wha
 )
 
 
-def plan_of(catalogue: Catalogue) -> Callable[[Request], Plan]:
-    """The plan for these courses."""
+def build_course_plan(catalogue: Catalogue) -> Callable[[Request], Plan]:
+    """Build the plan for these courses."""
 
     def plan(request: Request) -> Plan:
-        message, results = turn_of(request.history)
-        asked = _with_before(message, request)
-        following = _following(message, results) if len(results) == 1 and request.tools else None
+        message, results = last_turn(request.history)
+        asked = _with_previous_question(message, request)
+        following = _next_step(message, results) if len(results) == 1 and request.tools else None
         if following is not None:
             return following
         if results:
-            return (yield from _answer(asked, results))
+            return (yield from _build_answer(asked, results))
         about = CHOICE.read((yield CHOICE.question(message)))
-        return (yield from _first(about, asked, catalogue))
+        return (yield from _first_step(about, asked, catalogue))
 
     return plan
 
 
-def _with_before(message: str, request: Request) -> str:
-    """What was said, after the question before it where it can't be understood without: "and what steers it?"."""
+def _with_previous_question(message: str, request: Request) -> str:
+    """Return the message, after the previous question if it can't be understood without it: "and what steers it?"."""
     said = [each.text for each in request.history if each.role == "person"]
     if len(said) < 2 or not _GOES_ON.search(message):
         return message
     return f"{said[-2]}\n{message}"
 
 
-def _first(about: str, message: str, catalogue: Catalogue) -> Plan:
-    """What a message begins with: a look, or an answer that needs none."""
-    name, number = _name_in(message, catalogue), number_in(message)
+def _first_step(about: str, message: str, catalogue: Catalogue) -> Plan:
+    """Return the first step for a message: a search, or an answer that needs none."""
+    name, number = _find_course_name(message, catalogue), find_lesson_number(message)
     if name and number is None and _OF_ITSELF.search(message):
         about = "outline"
     match about:
         case "courses" if not name:
-            return Move(text=_courses(catalogue))
+            return PlanStep(text=_format_courses(catalogue))
         case "outline" | "courses" if name and number is None:
-            return Move((("get_course_outline", {"course_name": name}),))
+            return PlanStep((("get_course_outline", {"course_name": name}),))
         case "alike" if name and number is not None:
-            return Move((("get_course_outline", {"course_name": name}),))
+            return PlanStep((("get_course_outline", {"course_name": name}),))
         case "talk" if not name:
-            words = yield Question(message, TALK, Options(temperature=0, max_tokens=300))
-            return Move(text=words.strip() or "I don't know.")
+            words = yield PlanQuestion(message, TALK, Options(temperature=0, max_tokens=300))
+            return PlanStep(text=words.strip() or "I don't know.")
         case _:
             where = {"course_name": name} if name else {}
             lesson = {"lesson_number": number} if number is not None else {}
-            return Move((("search_course_content", {"query": message[:2000], **where, **lesson}),))
+            return PlanStep((("search_course_content", {"query": message[:2000], **where, **lesson}),))
 
 
-def _name_in(message: str, catalogue: Catalogue) -> str:
-    """The course that a message names; one that isn't there, as it is named, where it is clear that it is one."""
+def _find_course_name(message: str, catalogue: Catalogue) -> str:
+    """Return the course that a message names; an unknown one as written, if it is clearly meant as one."""
     course = catalogue.mentioned(message)
     if course is not None:
         return course.name
@@ -126,71 +126,73 @@ def _name_in(message: str, catalogue: Catalogue) -> str:
     return found[1].strip() if found else ""
 
 
-def _following(message: str, results: list[Result]) -> Move | None:
-    """After the outline that a lesson's title was wanted from: the search for it, in all courses."""
-    outline, number = lookup_of(results[0]), number_in(message)
+def _next_step(message: str, results: list[Result]) -> PlanStep | None:
+    """Return the search in all courses that follows the outline a lesson's title was needed from."""
+    outline, number = lookup_from_result(results[0]), find_lesson_number(message)
     if results[0].name != "get_course_outline" or outline is None or number is None:
         return None
     titles = {lesson.number: lesson.title for course in outline.courses for lesson in course.lessons if lesson.title}
-    return Move((("search_course_content", {"query": titles[number]}),)) if number in titles else None
+    return PlanStep((("search_course_content", {"query": titles[number]}),)) if number in titles else None
 
 
-def _answer(message: str, results: list[Result]) -> Plan:
-    """What was found, in words; an outline, and what isn't there, as it is."""
-    last, lookup = results[-1], lookup_of(results[-1])
+def _build_answer(message: str, results: list[Result]) -> Plan:
+    """Word what was found; an outline, and what isn't there, are returned as they are."""
+    last, lookup = results[-1], lookup_from_result(results[-1])
     if lookup is not None and lookup.status == "nothing":
-        return Move(text=NOTHING)
+        return PlanStep(text=NOTHING)
     if lookup is not None and lookup.status != "found":
-        return Move(text=lookup.message)
+        return PlanStep(text=lookup.message)
     if last.problem is not None:
-        return Move(text=last.content)
+        return PlanStep(text=last.content)
     if lookup is not None and lookup.courses:
-        return Move(text="\n\n".join(map(outline_markdown, lookup.courses)))
-    first = lookup_of(results[0])
+        return PlanStep(text="\n\n".join(map(course_to_markdown, lookup.courses)))
+    first = lookup_from_result(results[0])
     if lookup is not None and first is not None and first.courses:
-        return Move(text=_alike(first.courses[0].name, lookup.passages))
-    found = "\n\n".join(_fitting(message, list(map(block, lookup.passages)))) if lookup is not None else last.content
-    words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=300), SHAPE)
-    return Move(text=_worded(words) or found)
+        return PlanStep(text=_list_other_courses(first.courses[0].name, lookup.passages))
+    found = (
+        "\n\n".join(_best_blocks(message, list(map(format_passage_block, lookup.passages)))) if lookup is not None else last.content
+    )
+    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=300), SHAPE)
+    return PlanStep(text=_extract_answer(words) or found)
 
 
-def _fitting(message: str, blocks: list[str]) -> list[str]:
-    """The few that it reads: those that have most of the question's words first."""
-    asked = set(words_of(message))
-    return sorted(blocks, key=lambda each: -len(asked & set(words_of(each))))[:MOST]
+def _best_blocks(message: str, blocks: list[str]) -> list[str]:
+    """Return the few blocks that the model reads: those with most of the question's words first."""
+    asked = set(significant_words(message))
+    return sorted(blocks, key=lambda each: -len(asked & set(significant_words(each))))[:MAX_BLOCKS]
 
 
-def _worded(said: str) -> str:
-    """The answer in what a model wrote, which may have been cut off, or be no JSON at all."""
-    value = json_in(said)
+def _extract_answer(said: str) -> str:
+    """Extract the answer from a model's output, which may be truncated or no JSON at all."""
+    value = extract_json(said)
     if not isinstance(value, dict):
         return said.strip()
     told = cast("dict[str, Any]", value)
     return NOTHING if told.get("on_these_pages") is False else str(told.get("answer") or "").strip()
 
 
-def _alike(course: str, found: Sequence[FoundPassage]) -> str:
-    """Which other courses have what was found, by what each passage stands under."""
-    own = unbracketed(course)
+def _list_other_courses(course: str, found: Sequence[FoundPassage]) -> str:
+    """Return which other courses have what was found, by each passage's heading."""
+    own = replace_brackets(course)
     under = dict.fromkeys([each.heading for each in found])
     others = [each for each in under if each != own and not each.startswith(f"{own} - ")]
     if not others:
         return f"No, only {own} is about that."
-    return "Yes:\n\n" + "\n".join([f"- {each}" for each in others[:MOST]])
+    return "Yes:\n\n" + "\n".join([f"- {each}" for each in others[:MAX_BLOCKS]])
 
 
-def _courses(catalogue: Catalogue) -> str:
+def _format_courses(catalogue: Catalogue) -> str:
     if not catalogue.courses:
         return "There are no courses yet."
-    listed = "\n".join([f"- {course.name}, {_counted(len(course.lessons))}" for course in catalogue.courses])
+    listed = "\n".join([f"- {course.name}, {_format_lesson_count(len(course.lessons))}" for course in catalogue.courses])
     return f"There are these courses:\n\n{listed}"
 
 
-def _counted(lessons: int) -> str:
+def _format_lesson_count(lessons: int) -> str:
     return "1 lesson" if lessons == 1 else f"{lessons} lessons"
 
 
-def number_in(message: str) -> int | None:
-    """The lesson that a message names by its number."""
+def find_lesson_number(message: str) -> int | None:
+    """Return the lesson number in a message."""
     found = _NUMBER.search(message)
     return int(found[1]) if found else None

@@ -1,4 +1,4 @@
-"""The course assistant over HTTP: `/api/query` and `/api/courses` as clients of the original know them, and the panel's own."""
+"""HTTP API of the course assistant: `/api/query` and `/api/courses` compatible with the original, and the panel's own routes."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -13,19 +13,19 @@ from treadle import AssistantSession, ContextNotFound, Host, Runs
 from treadle.assistants.courses import assistant
 from treadle.assistants.courses.catalogue import Course
 from treadle.assistants.courses.citations import Citation
-from treadle.assistants.courses.library import Library, open_library
-from treadle.assistants.courses.session import exchanges, find_scope, reply_of
-from treadle.assistants.courses.sessions import Exchange, Session, Sessions
-from treadle.assistants.courses.sources import Source, source_of
-from treadle.assistants.courses.uploads import Stored, UploadRefused, fetch
-from treadle.passages import Passage, Progress, Skipped
+from treadle.assistants.courses.library import CourseLibrary, open_library
+from treadle.assistants.courses.session import find_scope, load_exchanges, to_course_reply
+from treadle.assistants.courses.session_store import CourseExchange, CourseSession, CourseSessionStore
+from treadle.assistants.courses.sources import AnswerSource, source_from_passage
+from treadle.assistants.courses.uploads import StoredUpload, UploadRefused, fetch_upload
+from treadle.passages import IndexProgress, Passage, SkippedFile
 from treadle.routes import Accepted, Created, delete, get, post, routes_of
 
-LONGEST = 20_000  # characters of a question
-MOST_BODY = 64_000_000  # bytes of an upload
+MAX_QUESTION_CHARS = 20_000  # characters of a question
+MAX_BODY_BYTES = 64_000_000  # bytes of an upload
 UNFIT = 422  # as clients of the original know it
 MISFIT = {422: "something is missing, or isn't what it has to be"}
-LONG = {413: f"more than {LONGEST:,} characters, or than is taken at once"}
+LONG = {413: f"more than {MAX_QUESTION_CHARS:,} characters, or than is taken at once"}
 NO_SESSION = {404: "there is no such conversation of theirs"}
 
 # What is sent
@@ -33,8 +33,8 @@ NO_SESSION = {404: "there is no such conversation of theirs"}
 Number = Annotated[int, Meta(ge=0, le=1_000_000)] | Literal[""]  # of a lesson; nothing is none of them
 
 
-class QueryAsked(Struct, frozen=True):
-    """A question, as clients of the original send it; perhaps about one course, by its key or name, or one document of it only."""
+class CourseQueryRequest(Struct, frozen=True):
+    """A question, as clients of the original send it; optionally about one course, by key or name, or one document of it."""
 
     query: Annotated[str, Meta(examples=["What is a keel?"])]
     session_id: str | None = None
@@ -42,42 +42,42 @@ class QueryAsked(Struct, frozen=True):
     document: str = ""
 
 
-class SearchAsked(Struct, frozen=True):
-    """Words to look for, perhaps in one course or lesson only."""
+class CourseSearchQuery(Struct, frozen=True):
+    """Search words, optionally for one course or lesson only."""
 
     q: Annotated[str, Meta(examples=["keel"])]
     course: str = ""
     lesson: Number = ""
 
 
-class FileSent(Struct, frozen=True):
-    """A file of course material, or a zip archive of some; `content` is base64."""
+class FilePayload(Struct, frozen=True):
+    """A file of course material, or a zip archive; `content` is base64."""
 
     name: Annotated[str, Meta(examples=["bread/01-flour.md"])]
     content: bytes
 
 
-class FilesSent(Struct, frozen=True):
+class UploadRequest(Struct, frozen=True):
     """Files to add, or the URL of one."""
 
-    files: tuple[FileSent, ...] = ()
+    files: tuple[FilePayload, ...] = ()
     url: str = ""
 
 
-class CourseAsked(Struct, frozen=True):
+class CourseKeyQuery(Struct, frozen=True):
     """A course by its key."""
 
     course: str
 
 
-class PassageAsked(Struct, frozen=True):
+class CoursePassageQuery(Struct, frozen=True):
     """A passage by its id."""
 
     id: str = ""
 
 
-class LessonAsked(Struct, frozen=True):
-    """A lesson of a course; what belongs to none, where none is named."""
+class LessonQuery(Struct, frozen=True):
+    """A lesson of a course; without a number, what belongs to no lesson."""
 
     course: str = ""
     lesson: Number = ""
@@ -86,11 +86,11 @@ class LessonAsked(Struct, frozen=True):
 # What comes back
 
 
-class QueryAnswered(Struct, frozen=True):
-    """An answer, with where it is from."""
+class CourseQueryResponse(Struct, frozen=True):
+    """An answer with its sources."""
 
     answer: str
-    sources: tuple[Source, ...]
+    sources: tuple[AnswerSource, ...]
     citations: tuple[Citation, ...]
     session_id: str
     run_id: str
@@ -98,16 +98,16 @@ class QueryAnswered(Struct, frozen=True):
     tokens_used: int
 
 
-class CoursesListed(Struct, frozen=True):
-    """The courses: their names, as clients of the original know them, and all that is known of them."""
+class CourseList(Struct, frozen=True):
+    """The courses: their names, as in the original API, and their details."""
 
     total_courses: int
     course_titles: list[str]
     courses: list[Course]
 
 
-class CourseFile(Struct, frozen=True):
-    """An uploaded file with its source, by which courses name it, and the courses that are in it; none until it is indexed."""
+class UploadedCourseFile(Struct, frozen=True):
+    """An uploaded file with its source, by which courses refer to it, and its courses; none until it is indexed."""
 
     name: str
     source: str
@@ -115,16 +115,16 @@ class CourseFile(Struct, frozen=True):
     courses: list[str]
 
 
-class FilesListed(Struct, frozen=True):
-    """The uploaded files, those that couldn't be read, and how far indexing is."""
+class CourseFileList(Struct, frozen=True):
+    """The uploaded files, the unreadable ones, and the progress of indexing."""
 
-    files: list[CourseFile]
-    skipped: tuple[Skipped, ...]
-    indexing: Progress | None
+    files: list[UploadedCourseFile]
+    skipped: tuple[SkippedFile, ...]
+    indexing: IndexProgress | None
 
 
-class PassageTold(Struct, frozen=True):
-    """A passage, and what it is from."""
+class PassageView(Struct, frozen=True):
+    """A passage and its source."""
 
     id: str
     place: str
@@ -136,65 +136,65 @@ class PassageTold(Struct, frozen=True):
     lesson: int | None
 
 
-class PassageFound(PassageTold, frozen=True, kw_only=True):
-    """A passage that fits, the better the higher its score."""
+class CoursePassageHit(PassageView, frozen=True, kw_only=True):
+    """A passage that matches; a higher score is better."""
 
     score: float
 
 
-class PassageShown(PassageTold, frozen=True, kw_only=True):
-    """A passage, with the ids of those around it."""
+class PassageDetail(PassageView, frozen=True, kw_only=True):
+    """A passage with the ids of its neighbours."""
 
     before: str | None
     after: str | None
 
 
-class PassagesFound(Struct, frozen=True):
-    """The passages that fit, the best first."""
+class CoursePassageHits(Struct, frozen=True):
+    """The matching passages, the best first."""
 
-    found: list[PassageFound]
+    found: list[CoursePassageHit]
 
 
-class LessonShown(Struct, frozen=True):
+class LessonView(Struct, frozen=True):
     """The passages of a lesson, in order."""
 
     course: str
-    passages: list[PassageTold]
+    passages: list[PassageView]
 
 
-class SessionsListed(Struct, frozen=True):
+class CourseSessionList(Struct, frozen=True):
     """Conversations, the newest first."""
 
-    sessions: list[Session]
+    sessions: list[CourseSession]
 
 
-class SessionBegun(Struct, frozen=True):
+class CourseSessionCreated(Struct, frozen=True):
     """A new conversation."""
 
     session_id: str
 
 
-class SessionShown(Struct, frozen=True):
-    """What was said in a conversation."""
+class CourseSessionView(Struct, frozen=True):
+    """The exchanges of a conversation."""
 
-    exchanges: list[Exchange]
+    exchanges: list[CourseExchange]
 
 
 # The handlers
 
 
-class Service:
-    """The handlers."""
+class CoursesApi:
+    """HTTP handlers of the course assistant."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._sessions = Sessions(host.home.folder)
+        self._sessions = CourseSessionStore(host.home.folder)
         self._opened = AsyncExitStack()
-        self._found: Library | None = None
+        self._found: CourseLibrary | None = None
         host.at_end(self._opened.aclose)
 
-    async def _library(self) -> Library:
-        """The material, which stays open for as long as the server runs."""
+    async def _library(self) -> CourseLibrary:
+        """Return the library, which stays open for as long as the server runs."""
         if self._found is None:
             self._found = await self._opened.enter_async_context(open_library(self._host))
         return self._found
@@ -211,60 +211,62 @@ class Service:
         runs=True,
         unfit=UNFIT,
     )
-    async def query(self, body: QueryAsked) -> QueryAnswered:
+    async def query(self, body: CourseQueryRequest) -> CourseQueryResponse:
         """Ask about the courses."""
-        question = _question(body.query, "query")
+        question = _require_question(body.query, "query")
         await self._library()
         try:
             scope = await find_scope(self._host, body.course, body.document)
         except ContextNotFound as error:
             raise HTTPException(404, str(error)) from error
         context = {"session_id": await self._sessions.begin(self._host.user, body.session_id or ""), **scope.context}
-        reply = reply_of(await AssistantSession(assistant, self._host, context).run(question))
+        reply = to_course_reply(await AssistantSession(assistant, self._host, context).run(question))
         if reply.stopped == "failed":
             raise HTTPException(502, reply.message)
         told = (reply.session_id, reply.run_id, reply.stopped, reply.tokens_used)
-        return QueryAnswered(reply.message, reply.sources, reply.citations, *told)
+        return CourseQueryResponse(reply.message, reply.sources, reply.citations, *told)
 
     @get("/api/courses")
-    async def courses(self) -> CoursesListed:
-        """The courses there are."""
+    async def courses(self) -> CourseList:
+        """List the courses."""
         library = await self._library()
         await library.keep_fresh()
         courses = (await library.catalogue()).courses
-        return CoursesListed(len(courses), [course.name for course in courses], list(courses))
+        return CourseList(len(courses), [course.name for course in courses], list(courses))
 
     @delete(
         "/api/courses",
         errors={404: "there is no such course", 409: "it is in a folder that wasn't uploaded"},
         returns="it is deleted",
     )
-    async def delete_course(self, query: CourseAsked) -> None:
+    async def delete_course(self, query: CourseKeyQuery) -> None:
         """Delete a course with all of its uploaded files."""
         library = await self._library()
         course = (await library.catalogue()).by_key(query.course)
         if course is None:
             raise HTTPException(404, "There is no such course.")
-        await _deleted(library.delete_course(course))
+        await _delete_or_conflict(library.delete_course(course))
 
     @get("/api/courses/files")
-    async def files(self) -> FilesListed:
-        """The files that the person uploaded."""
+    async def files(self) -> CourseFileList:
+        """List the user's uploaded files."""
         library = await self._library()
         uploads, courses = await library.uploaded(), (await library.catalogue()).courses
-        files = [CourseFile(upload.name, source, upload.size, _courses_in(courses, source)) for upload, source in uploads.items()]
-        return FilesListed(files, library.skipped, library.progress if library.is_indexing else None)
+        files = [
+            UploadedCourseFile(upload.name, source, upload.size, _courses_in(courses, source)) for upload, source in uploads.items()
+        ]
+        return CourseFileList(files, library.skipped, library.progress if library.is_indexing else None)
 
-    @post("/api/courses/files", errors={**LONG, 422: "a file that isn't taken, with why"}, unfit=UNFIT, most=MOST_BODY)
-    async def upload(self, body: FilesSent) -> Accepted[Stored]:
-        """Add files, the files of an archive, or what is at a URL. They are indexed in the background."""
-        library, stored = await self._library(), Stored()
+    @post("/api/courses/files", errors={**LONG, 422: "a file that isn't taken, with why"}, unfit=UNFIT, most=MAX_BODY_BYTES)
+    async def upload(self, body: UploadRequest) -> Accepted[StoredUpload]:
+        """Add files, the files of an archive, or the file at a URL. They are indexed in the background."""
+        library, stored = await self._library(), StoredUpload()
         try:
             sent = [(each.name, each.content) for each in body.files]
-            sent += [await fetch(body.url, private=library.settings.private_urls)] if body.url.strip() else []
+            sent += [await fetch_upload(body.url, private=library.settings.private_urls)] if body.url.strip() else []
             for name, content in sent:
                 added = await asyncio.to_thread(library.uploads.add, name, content)
-                stored = Stored((*stored.files, *added.files), (*stored.skipped, *added.skipped))
+                stored = StoredUpload((*stored.files, *added.files), (*stored.skipped, *added.skipped))
         except UploadRefused as refused:
             raise HTTPException(422, str(refused)) from refused
         finally:
@@ -280,55 +282,57 @@ class Service:
         source = next((source for upload, source in (await library.uploaded()).items() if upload.name == name), "")
         if not source:
             raise HTTPException(404, "There is no such file among your uploads.")
-        await _deleted(library.delete(source))
+        await _delete_or_conflict(library.delete(source))
 
     @get("/api/courses/search", errors={404: "there is no such course", **LONG, **MISFIT}, unfit=UNFIT)
-    async def search(self, query: SearchAsked) -> PassagesFound:
-        """Passages that fit words, without a model."""
-        searched = await (await self._library()).search(_question(query.q, "q"), query.course, _number(query.lesson))
+    async def search(self, query: CourseSearchQuery) -> CoursePassageHits:
+        """Search passages without a model."""
+        searched = await (await self._library()).search(_require_question(query.q, "q"), query.course, _lesson_number(query.lesson))
         if searched.unknown:
             raise HTTPException(404, f"There is no course {query.course[:200]!r}.")
-        return PassagesFound([PassageFound(**await self._shown(each.passage), score=each.score) for each in searched.found])
+        return CoursePassageHits(
+            [CoursePassageHit(**await self._to_view(each.passage), score=each.score) for each in searched.found]
+        )
 
     @get("/api/courses/passage", errors={404: "there is no such passage any more", **MISFIT}, unfit=UNFIT)
-    async def passage(self, query: PassageAsked) -> PassageShown:
-        """A passage."""
+    async def passage(self, query: CoursePassageQuery) -> PassageDetail:
+        """Return a passage."""
         passage = await (await self._library()).passage(query.id)
         if passage is None:
             raise HTTPException(404, "There is no such passage any more: its document has changed.")
         before, after = await (await self._library()).around(passage)
-        shown = await self._shown(passage)
-        return PassageShown(**shown, before=before.id if before else None, after=after.id if after else None)
+        shown = await self._to_view(passage)
+        return PassageDetail(**shown, before=before.id if before else None, after=after.id if after else None)
 
     @get("/api/courses/lesson", errors={404: "there is no such lesson", **MISFIT}, unfit=UNFIT)
-    async def lesson(self, query: LessonAsked) -> LessonShown:
-        """The passages of a lesson."""
-        course, number = (await (await self._library()).catalogue()).by_key(query.course), _number(query.lesson)
+    async def lesson(self, query: LessonQuery) -> LessonView:
+        """Return the passages of a lesson."""
+        course, number = (await (await self._library()).catalogue()).by_key(query.course), _lesson_number(query.lesson)
         if course is None or (number is not None and course.lesson(number) is None):
             raise HTTPException(404, "There is no such lesson.")
         passages = await (await self._library()).lesson(course, number)
-        return LessonShown(course.name, [PassageTold(**await self._shown(each)) for each in passages])
+        return LessonView(course.name, [PassageView(**await self._to_view(each)) for each in passages])
 
-    async def _shown(self, passage: Passage) -> dict[str, Any]:
-        source = source_of(passage, (await (await self._library()).catalogue()).name_of(passage))
+    async def _to_view(self, passage: Passage) -> dict[str, Any]:
+        source = source_from_passage(passage, (await (await self._library()).catalogue()).name_of(passage))
         told = {"text": passage.text, "source": source.text, "url": source.url, "course": source.course, "lesson": source.lesson}
         return {"id": passage.id, "place": passage.place, "headings": passage.headings, **told}
 
     @get("/api/courses/sessions")
-    async def sessions(self) -> SessionsListed:
-        """The person's conversations about courses."""
-        return SessionsListed(await self._sessions.listed(self._host.user))
+    async def sessions(self) -> CourseSessionList:
+        """List the user's conversations about courses."""
+        return CourseSessionList(await self._sessions.listed(self._host.user))
 
     @get("/api/courses/sessions/{session_id}", errors=NO_SESSION)
-    async def session(self, session_id: str) -> SessionShown:
-        """What was said in one."""
+    async def session(self, session_id: str) -> CourseSessionView:
+        """Return the exchanges of a conversation."""
         if not await self._sessions.has(self._host.user, session_id):
             raise HTTPException(404, "There is no such conversation of yours.")
-        return SessionShown(await exchanges(self._host, session_id))
+        return CourseSessionView(await load_exchanges(self._host, session_id))
 
     @delete("/api/courses/sessions/{session_id}", errors=NO_SESSION, returns="it is gone")
     async def forget(self, session_id: str) -> None:
-        """Delete one, with its runs."""
+        """Delete a conversation with its runs."""
         user = self._host.user
         runs = [exchange.run_id for exchange in await self._sessions.exchanges(user, session_id) if exchange.run_id]
         if not await self._sessions.remove(user, session_id):
@@ -337,20 +341,20 @@ class Service:
             await Runs(self._host.home).delete(*runs, by=user, force=True)
 
     @post("/api/courses/sessions")
-    async def begin_session(self) -> Created[SessionBegun]:
-        """Begin a conversation. What is asked in it is asked at `POST /api/runs`, with `{"session_id": …}` as its context."""
-        return SessionBegun(await self._sessions.begin(self._host.user))
+    async def begin_session(self) -> Created[CourseSessionCreated]:
+        """Begin a conversation. Questions in it are sent to `POST /api/runs`, with `{"session_id": …}` as context."""
+        return CourseSessionCreated(await self._sessions.begin(self._host.user))
 
 
-def _question(text: str, field: str) -> str:
+def _require_question(text: str, field: str) -> str:
     if not text.strip():
         raise HTTPException(422, f"Ask something in `{field}`.")
-    if len(text) > LONGEST:
-        raise HTTPException(413, f"A question may have {LONGEST:,} characters at most; this one has {len(text):,}.")
+    if len(text) > MAX_QUESTION_CHARS:
+        raise HTTPException(413, f"A question may have {MAX_QUESTION_CHARS:,} characters at most; this one has {len(text):,}.")
     return text
 
 
-async def _deleted(deletion: Awaitable[None]) -> None:
+async def _delete_or_conflict(deletion: Awaitable[None]) -> None:
     try:
         await deletion
     except UploadRefused as refused:
@@ -361,10 +365,10 @@ def _courses_in(courses: Sequence[Course], source: str) -> list[str]:
     return [course.name for course in courses if source in course.sources]
 
 
-def _number(lesson: Number) -> int | None:
+def _lesson_number(lesson: Number) -> int | None:
     return None if lesson == "" else lesson
 
 
 def routes(host: Host) -> list[BaseRoute]:
-    """The routes."""
-    return routes_of(Service(host))
+    """Build the routes."""
+    return routes_of(CoursesApi(host))

@@ -9,30 +9,30 @@ from treadle import ContextNotFound
 from treadle.assistants.courses.catalogue import Catalogue
 
 
-class Scope(Struct, frozen=True):
-    """What is looked in: a course by its key, and a document of it by its source; empty is all of them."""
+class CourseScope(Struct, frozen=True):
+    """Search scope: a course by its key, and a document of it by its source; empty means all."""
 
     course: str = ""
     document: str = ""
 
     @property
     def context(self) -> dict[str, str]:
-        """It as part of a conversation's context."""
+        """Return the scope as part of a conversation's context."""
         return {key: value for key, value in (("course", self.course), ("document", self.document)) if value}
 
 
-def scope_in(context: Mapping[str, Any]) -> Scope:
-    """Return the scope that a context has."""
-    return Scope(str(context.get("course", "")), str(context.get("document", "")))
+def scope_from_context(context: Mapping[str, Any]) -> CourseScope:
+    """Return the scope in a context."""
+    return CourseScope(str(context.get("course", "")), str(context.get("document", "")))
 
 
-def resolve(catalogue: Catalogue, course: str, document: str) -> Scope:
+def resolve_scope(catalogue: Catalogue, course: str, document: str) -> CourseScope:
     """Return the scope for a course, by its key or name, and a document, by its source or the end of it.
 
-    Raises `ContextNotFound` where there is none, or several.
+    Raises `ContextNotFound` if there is no match, or several.
     """
     if not course and not document:
-        return Scope()
+        return CourseScope()
     exact = catalogue.by_key(course)
     courses = ((exact,) if exact else catalogue.match(course)[0]) if course else catalogue.courses
     if course and len(courses) != 1:
@@ -40,7 +40,7 @@ def resolve(catalogue: Catalogue, course: str, document: str) -> Scope:
             f"There is no course {course[:200]!r}." if not courses else f"{course[:200]!r} is the name of several courses."
         )
     if not document:
-        return Scope(courses[0].key)
+        return CourseScope(courses[0].key)
     found = [
         (each.key, source) for each in courses for source in each.sources if source == document or source.endswith(f"/{document}")
     ]
@@ -48,4 +48,4 @@ def resolve(catalogue: Catalogue, course: str, document: str) -> Scope:
         raise ContextNotFound(
             f"There is no document {document[:200]!r}." if not found else f"There are several documents {document[:200]!r}."
         )
-    return Scope(*found[0])
+    return CourseScope(*found[0])

@@ -1,7 +1,7 @@
-"""The course assistant as every face has it: its agent, on the person's own material, and its conversations with their sources.
+"""Session hooks of the course assistant: its agent on the user's material, and its conversations with their sources.
 
-The context of a conversation is `{"session_id": ID}`; without one nothing is remembered. `course` and
-`document` in it are its scope.
+The context of a conversation is `{"session_id": ID}`; without one nothing is remembered. `course` and `document` in
+it are its scope.
 """
 
 import time
@@ -17,7 +17,7 @@ from treadle import (
     ContextNotFound,
     Home,
     Host,
-    LateTools,
+    LazyToolset,
     Message,
     Request,
     RunContext,
@@ -28,23 +28,23 @@ from treadle import (
     TreadleError,
 )
 from treadle.assistants.courses import assistant
-from treadle.assistants.courses.citations import Citation, cite, found_by
+from treadle.assistants.courses.citations import Citation, collect_passages, resolve_citations
 from treadle.assistants.courses.library import open_library
 from treadle.assistants.courses.plan import Plan as Steps
-from treadle.assistants.courses.plan import plan_of
-from treadle.assistants.courses.prompts import INSTRUCTIONS, notes, told
-from treadle.assistants.courses.scope import Scope, resolve, scope_in
-from treadle.assistants.courses.sessions import Exchange, Sessions
+from treadle.assistants.courses.plan import build_course_plan
+from treadle.assistants.courses.prompts import INSTRUCTIONS, build_course_instructions, build_round_notes
+from treadle.assistants.courses.scope import CourseScope, resolve_scope, scope_from_context
+from treadle.assistants.courses.session_store import CourseExchange, CourseSessionStore
 from treadle.assistants.courses.settings import CoursesSettings
-from treadle.assistants.courses.sources import Source, sources_of
-from treadle.assistants.courses.tools import course_tools
+from treadle.assistants.courses.sources import AnswerSource, collect_sources
+from treadle.assistants.courses.tools import build_course_tools
 
 
-class Reply(Struct, frozen=True):
-    """An answer, with where it is from."""
+class CourseReply(Struct, frozen=True):
+    """An answer with its sources."""
 
     message: str
-    sources: tuple[Source, ...]
+    sources: tuple[AnswerSource, ...]
     citations: tuple[Citation, ...]
     session_id: str
     run_id: str
@@ -52,115 +52,115 @@ class Reply(Struct, frozen=True):
     tokens_used: int
 
 
-def reply_of(reply: SessionReply) -> Reply:
-    """What programs are told of a turn that ended."""
+def to_course_reply(reply: SessionReply) -> CourseReply:
+    """Convert a finished turn to the reply that API clients get."""
     result, data = reply.result, reply.data
     is_answer = result.stopped in ("answered", "limit")
     words = data["answer"] if is_answer else result.reason or result.text
     tokens = result.usage.total_tokens
-    return Reply(words, data["sources"], data["citations"], data["session_id"], result.run_id, result.stopped, tokens)
+    return CourseReply(words, data["sources"], data["citations"], data["session_id"], result.run_id, result.stopped, tokens)
 
 
 def configure(host: Host) -> Mapping[str, Any]:
-    """What depends on the person: which courses they have, and how often may be looked for one question."""
+    """Return the user-specific configuration: their courses, and how many searches one question may use."""
 
     async def instructions(_: RunContext[Any]) -> str:
         try:
             async with open_library(host) as library:
-                courses = (await library.catalogue()).within(scope_in(host.about).course).courses
-                return told([course.name for course in courses])
+                courses = (await library.catalogue()).within(scope_from_context(host.about).course).courses
+                return build_course_instructions([course.name for course in courses])
         except TreadleError:
             return INSTRUCTIONS  # the tools will say what is wrong; an answer without them is better than none
 
-    rounds = _settings(host).rounds
-    return {"instructions": instructions, "limits": replace(assistant.limits, rounds=rounds), "notes": notes(rounds)}
+    rounds = _load_settings(host).rounds
+    return {"instructions": instructions, "limits": replace(assistant.limits, rounds=rounds), "notes": build_round_notes(rounds)}
 
 
 def toolsets(host: Host) -> Sequence[Toolset]:
-    """The tools, on what this person has added, which is brought up to date before they are used."""
+    """Return the tools on this user's material, which is refreshed before they are used."""
 
     @asynccontextmanager
     async def tools() -> AsyncGenerator[Toolset]:
         async with open_library(host) as library:
             await library.keep_fresh()
-            yield course_tools(library, scope_in(host.about))
+            yield build_course_tools(library, scope_from_context(host.about))
 
-    return (LateTools(tools),)
+    return (LazyToolset(tools),)
 
 
 def plan(host: Host) -> Callable[[Request], Awaitable[Steps]]:
-    """How a small model is led through what this person has added."""
+    """Return the guided plan for small models on this user's material."""
 
     async def steps(request: Request) -> Steps:
         async with open_library(host) as library:
-            return plan_of((await library.catalogue()).within(scope_in(host.about).course))(request)
+            return build_course_plan((await library.catalogue()).within(scope_from_context(host.about).course))(request)
 
     return steps
 
 
 async def begin(host: Host, run_id: str, question: str) -> Sequence[Message]:
-    """Keep a question in its session, and give the last exchanges. What was looked up for them isn't among it."""
-    await find_scope(host, **scope_in(host.about).context)
+    """Store a question in its session, and return the last exchanges, without the passages looked up for them."""
+    await find_scope(host, **scope_from_context(host.about).context)
     session = host.about.get("session_id", "")
     if not session:
         return ()
-    sessions, most = Sessions(host.home.folder), _settings(host).exchanges
+    sessions, most = CourseSessionStore(host.home.folder), _load_settings(host).exchanges
     if not await sessions.has(host.user, session):
         raise ContextNotFound(f"There is no conversation {session} of yours; leave it out to begin one.")
     before = [each for each in await sessions.exchanges(host.user, session) if each.answer]
-    await sessions.keep(session, Exchange(question, "", run_id=run_id, at=time.time()))
-    return [message for each in before[max(0, len(before) - most) :] for message in _messages(each)] if most else ()
+    await sessions.keep(session, CourseExchange(question, "", run_id=run_id, at=time.time()))
+    return [message for each in before[max(0, len(before) - most) :] for message in _to_messages(each)] if most else ()
 
 
 async def reply(host: Host, result: RunResult[Any]) -> dict[str, Any]:
-    """The answer with its citations, and where it is from. It is kept in its session."""
-    sources, session = sources_of(result.calls), host.about.get("session_id", "")
-    answer, citations = cite(result.text, found_by(result.calls))
+    """Return the answer with its citations and sources, and store it in its session."""
+    sources, session = collect_sources(result.calls), host.about.get("session_id", "")
+    answer, citations = resolve_citations(result.text, collect_passages(result.calls))
     if session and result.stopped in ("answered", "limit"):
-        await Sessions(host.home.folder).answer(result.run_id, answer, sources, citations)
+        await CourseSessionStore(host.home.folder).answer(result.run_id, answer, sources, citations)
     return {"answer": answer, "sources": sources, "citations": citations, "session_id": session}
 
 
-async def find_scope(host: Host, course: str = "", document: str = "") -> Scope:
-    """Return the scope for a course and a document of it, as people name them; `ContextNotFound` where there is none."""
+async def find_scope(host: Host, course: str = "", document: str = "") -> CourseScope:
+    """Return the scope for a course and a document as users name them; raises `ContextNotFound` if there is none."""
     if not course and not document:
-        return Scope()
+        return CourseScope()
     async with open_library(host) as library:
-        return resolve(await library.catalogue(), course, document)
+        return resolve_scope(await library.catalogue(), course, document)
 
 
-async def exchanges(host: Host, session: str) -> list[Exchange]:
-    """What was said in a session. An answer whose process was killed before it was kept is in the journal, and kept now."""
-    sessions, mine = Sessions(host.home.folder), AssistantSession(assistant, host, {"session_id": session})
+async def load_exchanges(host: Host, session: str) -> list[CourseExchange]:
+    """Return the exchanges of a session. An answer whose process was killed before it was stored is recovered from the journal."""
+    sessions, mine = CourseSessionStore(host.home.folder), AssistantSession(assistant, host, {"session_id": session})
     for each in await sessions.exchanges(host.user, session):
         if not each.answer:
             await mine.replies(each.run_id, await host.home.journal.read(each.run_id))
     return await sessions.exchanges(host.user, session)
 
 
-def _settings(host: Host) -> CoursesSettings:
+def _load_settings(host: Host) -> CoursesSettings:
     return host.settings.assistant("courses")
 
 
-def _messages(exchange: Exchange) -> Sequence[Message]:
+def _to_messages(exchange: CourseExchange) -> Sequence[Message]:
     return (Message("person", (Text(exchange.question),)), Message("model", (Text(exchange.answer),)))
 
 
-def citation_lines(citations: Sequence[Citation]) -> list[str]:
-    """Citations, for reading."""
+def format_citations(citations: Sequence[Citation]) -> list[str]:
+    """Format citations for display."""
     return [" ".join([f"[{each.number}]", each.text, f"({each.place})", *([each.url] if each.url else [])]) for each in citations]
 
 
-def source_lines(sources: Sequence[Source]) -> list[str]:
-    """Sources, for reading."""
-    return [_line(each) for each in sources]
+def format_sources(sources: Sequence[AnswerSource]) -> list[str]:
+    """Format sources for display."""
+    return [_format_source(each) for each in sources]
 
 
-def _line(source: Source) -> str:
+def _format_source(source: AnswerSource) -> str:
     places = "; ".join([each.place.rpartition(", ")[2] for each in source.passages[:3]])
     return " ".join([source.text, *([f"({places})"] if places else []), *([source.url] if source.url else [])])
 
 
 async def erase(home: Home, run_ids: Collection[str]) -> None:
-    """Delete the questions and answers of runs that are deleted."""
-    await Sessions(home.folder).erase(run_ids)
+    """Delete the questions and answers of deleted runs."""
+    await CourseSessionStore(home.folder).erase(run_ids)

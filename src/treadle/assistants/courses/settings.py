@@ -1,4 +1,4 @@
-"""What a person settles for the course assistant: how material is cut and found, and how much of a conversation is remembered.
+"""Settings of the course assistant: how material is split and searched, and how much of a conversation is remembered.
 
 Under `[assistants.courses]` in `treadle.toml`.
 """
@@ -11,14 +11,14 @@ Some = Annotated[int, Meta(ge=1, le=50, description="a whole number from 1 to 50
 
 
 class CoursesSettings(Struct, frozen=True):
-    """What can be settled.
+    """The keys.
 
     folders     folders of courses, besides those that were added
     size        characters of a passage, at most
     overlap     characters at most that it repeats of the one before
     embeddings  `auto`, `builtin`, `openai:MODEL` or `none`
-    results     passages that a search gives
-    floor       the score below which a passage isn't given
+    results     passages that a search returns
+    floor       the score below which a passage isn't returned
     rounds      how often the model may look things up for one question
     exchanges   questions with their answers that are remembered in a conversation
     private_urls  whether a file may be fetched from a private address of this network

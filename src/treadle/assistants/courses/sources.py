@@ -1,6 +1,6 @@
-"""Where an answer is from: the lessons that a run's calls found, each once, with its link and its passages. Pure.
+"""Sources of an answer: the lessons that a run's calls found, each once, with its link and passages. Pure.
 
-The sources are part of the data of each call's result, so whoever has a run's calls has its sources.
+The sources are part of the data of each call's result, so a run's calls are enough to get its sources.
 """
 
 from collections.abc import Iterable
@@ -16,36 +16,36 @@ from treadle.passages import Passage
 Status = Literal["found", "nothing", "no query", "no such lesson", "no such course", "no courses"]
 
 
-class Cited(Struct, frozen=True):
-    """A passage that was looked at."""
+class CitedPassage(Struct, frozen=True):
+    """A passage that was looked up."""
 
     id: str
     place: str
 
 
-class Source(Struct, frozen=True):
-    """A lesson, or a course, that an answer is from. `text` and `url` are what clients of the original know."""
+class AnswerSource(Struct, frozen=True):
+    """A lesson or a course that an answer is based on. `text` and `url` are the fields of the original API."""
 
     text: str
     url: str | None = None
     course: str = ""
     lesson: int | None = None
-    passages: tuple[Cited, ...] = ()
+    passages: tuple[CitedPassage, ...] = ()
 
 
 class FoundPassage(Struct, frozen=True):
-    """A passage that a search found, under the heading that the model reads above it, and the number that it may cite it by."""
+    """A passage found by a search, under the heading that the model sees above it, and its citation number."""
 
     heading: str
     text: str
-    source: Source
+    source: AnswerSource
     number: int = 0
 
 
-class Lookup(Struct, frozen=True, omit_defaults=True):
-    """The data of a result of either tool: the passages that were found, or the courses whose outline was asked for.
+class LookupResult(Struct, frozen=True, omit_defaults=True):
+    """Data of a result of either tool: the passages found, or the courses whose outline was requested.
 
-    `message` says what isn't there, where nothing was found; `left_out` is how many passages of a lesson didn't fit.
+    `message` says what doesn't exist, if nothing was found; `left_out` is how many passages of a lesson didn't fit.
     """
 
     status: Status
@@ -55,44 +55,46 @@ class Lookup(Struct, frozen=True, omit_defaults=True):
     message: str = ""
 
     @property
-    def sources(self) -> tuple[Source, ...]:
-        """Where it is from."""
-        return (*[each.source for each in self.passages], *[source_of_course(course) for course in self.courses])
+    def sources(self) -> tuple[AnswerSource, ...]:
+        """Its sources."""
+        return (*[each.source for each in self.passages], *[source_from_course(course) for course in self.courses])
 
 
-def lookup_of(result: Result | None) -> Lookup | None:
-    """Return the data of a result; None where it has none: of a call that failed, or of one that a limit cut."""
+def lookup_from_result(result: Result | None) -> LookupResult | None:
+    """Return the data of a result; None if it has none: a failed call, or one cut by a limit."""
     try:
-        return None if result is None or result.data is None else msgspec.convert(result.data, Lookup)
+        return None if result is None or result.data is None else msgspec.convert(result.data, LookupResult)
     except msgspec.ValidationError:
         return None
 
 
-def sources_of(calls: Iterable[CallRecord]) -> tuple[Source, ...]:
-    """Return where the answer of a run is from, by what its calls found, in their order."""
-    found = [lookup for record in calls if (lookup := lookup_of(record.result)) is not None]
-    return merged([source for lookup in found for source in lookup.sources])
+def collect_sources(calls: Iterable[CallRecord]) -> tuple[AnswerSource, ...]:
+    """Return the sources of a run's answer, by what its calls found, in order."""
+    found = [lookup for record in calls if (lookup := lookup_from_result(record.result)) is not None]
+    return merge_sources([source for lookup in found for source in lookup.sources])
 
 
-def merged(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """Each lesson once, in the order they were found first, with all of its passages."""
-    found: dict[tuple[str, str], Source] = {}
+def merge_sources(sources: Iterable[AnswerSource]) -> tuple[AnswerSource, ...]:
+    """Return each lesson once, in the order of first occurrence, with all of its passages."""
+    found: dict[tuple[str, str], AnswerSource] = {}
     for each in sources:
         before = found.get((each.course, each.text), each)
         passages = tuple(dict.fromkeys((*before.passages, *each.passages)))
-        found[each.course, each.text] = Source(each.text, before.url or each.url, each.course, each.lesson, passages)
+        found[each.course, each.text] = AnswerSource(each.text, before.url or each.url, each.course, each.lesson, passages)
     return tuple(found.values())
 
 
-def source_of(passage: Passage, name: str) -> Source:
-    """A passage as a source; `name` is what its course is called."""
+def source_from_passage(passage: Passage, name: str) -> AnswerSource:
+    """Build the source of a passage; `name` is its course's name."""
     number = passage.tags.get("lesson")
     lesson = number if isinstance(number, int) else None
     under = f"Lesson {lesson}" if lesson is not None else "".join(passage.headings[:1])
     text = f"{name} - {under}" if under and under != name else name
-    return Source(text, passage.link or None, str(passage.tags.get("course", "")), lesson, (Cited(passage.id, passage.place),))
+    return AnswerSource(
+        text, passage.link or None, str(passage.tags.get("course", "")), lesson, (CitedPassage(passage.id, passage.place),)
+    )
 
 
-def source_of_course(course: Course) -> Source:
-    """A course whose outline was looked at."""
-    return Source(course.name, course.link or None, course.key)
+def source_from_course(course: Course) -> AnswerSource:
+    """Build the source of a course whose outline was looked up."""
+    return AnswerSource(course.name, course.link or None, course.key)

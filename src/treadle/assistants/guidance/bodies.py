@@ -1,43 +1,43 @@
-"""The bodies of requests and responses of the guidance assistant. What the original has, has its shape."""
+"""Request and response bodies of the guidance assistant. Bodies that the original API has keep its shape."""
 
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-from treadle.assistants.guidance.session import MESSAGES
-from treadle.assistants.guidance.stages import Progress, Stage
+from treadle.assistants.guidance.session import HISTORY_MESSAGES
+from treadle.assistants.guidance.stages import Stage, WorkflowProgress
 from treadle.assistants.guidance.store.values import (
     Constraint,
     Count,
-    Entry,
     Mode,
-    Moment,
     Resolution,
     Role,
     SessionMode,
+    Timestamp,
+    WorldEntry,
 )
 
 # What is sent
 
 
 class NewProject(Struct, frozen=True):
-    """A project to begin."""
+    """A project to create."""
 
     title: Annotated[str, Meta(examples=["Fewer queues"])]
     description: str = ""
 
 
-class Renamed(Struct, frozen=True):
-    """What a project is called from now on; `version` is what was seen."""
+class ProjectUpdate(Struct, frozen=True):
+    """A project's new title and description; `version` is the version that was seen."""
 
     version: Count
     title: str | None = None
     description: str | None = None
 
 
-class PutSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A problem spec in place of the version that was seen; what isn't there stays as it is."""
+class ProblemSpecUpdate(Struct, frozen=True, forbid_unknown_fields=True):
+    """A problem spec that replaces the version that was seen; missing fields stay as they are."""
 
     version: Count
     constraints: tuple[Constraint, ...] | msgspec.UnsetType = msgspec.UNSET
@@ -47,67 +47,67 @@ class PutSpec(Struct, frozen=True, forbid_unknown_fields=True):
     updated_at: Any = None
 
 
-class PutWorld(Struct, frozen=True, forbid_unknown_fields=True):
+class WorldModelUpdate(Struct, frozen=True, forbid_unknown_fields=True):
     """A world model, likewise."""
 
     version: Count
-    actors: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
-    mechanisms: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
-    resources: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
-    constraints: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
-    assumptions: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
-    simplifications: tuple[Entry, ...] | msgspec.UnsetType = msgspec.UNSET
+    actors: tuple[WorldEntry, ...] | msgspec.UnsetType = msgspec.UNSET
+    mechanisms: tuple[WorldEntry, ...] | msgspec.UnsetType = msgspec.UNSET
+    resources: tuple[WorldEntry, ...] | msgspec.UnsetType = msgspec.UNSET
+    constraints: tuple[WorldEntry, ...] | msgspec.UnsetType = msgspec.UNSET
+    assumptions: tuple[WorldEntry, ...] | msgspec.UnsetType = msgspec.UNSET
+    simplifications: tuple[WorldEntry, ...] | msgspec.UnsetType = msgspec.UNSET
     updated_at: Any = None
 
 
-class NewSession(Struct, frozen=True):
-    """A conversation to begin."""
+class NewChatSession(Struct, frozen=True):
+    """A conversation to start."""
 
     project_id: str
     title: str = ""
     mode: SessionMode = "setup"
 
 
-class NewMessage(Struct, frozen=True):
-    """Something said."""
+class NewChatMessage(Struct, frozen=True):
+    """A message to add."""
 
     content: str
     role: Role = "user"
     message_metadata: dict[str, Any] = {}
 
 
-class RunWanted(Struct, frozen=True):
-    """A run to look at before it begins."""
+class PreflightRequest(Struct, frozen=True):
+    """A run to check before it starts."""
 
     mode: str = "full_search"
     parameters: dict[str, Any] = {}
 
 
-class GuidanceAsked(Struct, frozen=True):
+class GuidanceRequest(Struct, frozen=True):
     """A question, or none."""
 
     user_query: str = ""
-    message_limit: int = MESSAGES
+    message_limit: int = HISTORY_MESSAGES
 
 
 # What comes back
 
 
-class Detail(Struct, frozen=True):
-    """What went wrong, in a sentence, as clients of the original know it."""
+class ErrorDetail(Struct, frozen=True):
+    """An error message, in the shape that clients of the original API expect."""
 
     detail: str
 
 
-class Outdated(Struct, frozen=True):
-    """Somebody else was first; `current` is what is there now."""
+class ConflictDetail(Struct, frozen=True):
+    """A version conflict; `current` is the stored value."""
 
     detail: str
     current: dict[str, Any]
 
 
-class MessageTold(Struct, frozen=True):
-    """One thing said in a conversation."""
+class ChatMessageView(Struct, frozen=True):
+    """One message of a conversation."""
 
     id: str
     chat_session_id: str
@@ -115,11 +115,11 @@ class MessageTold(Struct, frozen=True):
     role: Role
     content: str
     message_metadata: dict[str, Any]
-    created_at: Moment
+    created_at: Timestamp
 
 
 class WorkflowState(Struct, frozen=True):
-    """How far a project is."""
+    """The workflow state of a project."""
 
     stage: Stage
     has_problem_spec: bool
@@ -128,4 +128,4 @@ class WorkflowState(Struct, frozen=True):
     run_count: int
     project_title: str | None
     project_description: str | None
-    workflow_progress: Progress
+    workflow_progress: WorkflowProgress

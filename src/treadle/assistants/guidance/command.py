@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 from treadle import AssistantSession, Host, ModelError, RunResult, UnknownModel, exit_code
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.changes import told
+from treadle.assistants.guidance.changes import to_plain_lines
 from treadle.assistants.guidance.projects import (
-    NONE_YET,
+    NO_PROJECTS,
     delete_project,
     find_project,
+    load_project_state,
     open_projects,
+    project_user_of,
     share_project,
-    state_of,
-    user_of,
 )
 from treadle.assistants.guidance.prompts import NO_QUESTION
-from treadle.assistants.guidance.sample import CONSTRAINTS, DESCRIPTION, GOALS, TITLE, WORLD
-from treadle.assistants.guidance.session import Guided, guided_without_model
+from treadle.assistants.guidance.sample import SAMPLE_CONSTRAINTS, SAMPLE_DESCRIPTION, SAMPLE_GOALS, SAMPLE_TITLE, SAMPLE_WORLD
+from treadle.assistants.guidance.session import GuidanceReply, reply_without_model
 from treadle.assistants.guidance.stages import progress_of
-from treadle.assistants.guidance.store import Constraint, Entry, ProblemSpec, Project, Provenance, WorldModel
+from treadle.assistants.guidance.store import Constraint, ProblemSpec, Project, Provenance, WorldEntry, WorldModel
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
 
-SESSION = "Terminal"
-MOST_CHANGES = 10
+SESSION_TITLE = "Terminal"
+MAX_CHANGES = 10
 
 
 def _project_option(parser: ArgumentParser) -> None:
@@ -34,45 +34,45 @@ def _project_option(parser: ArgumentParser) -> None:
 
 
 def projects_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to list projects."""
+    """Add the arguments for listing projects."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def new_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to begin one."""
+    """Add the arguments for creating a project."""
     parser.add_argument("title", metavar="TITLE", help="what it is called")
     parser.add_argument("--description", default="", metavar="TEXT", help="what it is about")
 
 
 def show_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to show one."""
+    """Add the arguments for showing a project."""
     parser.add_argument("project", nargs="?", default="", metavar="PROJECT", help="its id, or its title (default: the newest)")
     parser.add_argument("--json", action="store_true", help="print it as it is exported")
 
 
 def ask_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to ask."""
+    """Add the arguments for asking a question."""
     parser.add_argument("words", nargs="*", metavar="QUESTION", help="what to ask; nothing asks where the project stands")
     parser.add_argument("--json", action="store_true", help="print JSON")
     _project_option(parser)
 
 
 def chat_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to talk."""
+    """Add the arguments for a conversation."""
     _project_option(parser)
 
 
 def demo_arguments(parser: ArgumentParser) -> None:
-    """Nothing."""
+    """Add no arguments."""
 
 
 def delete_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to delete one."""
+    """Add the arguments for deleting a project."""
     parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
 
 
 def share_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to share one, or not any more."""
+    """Add the arguments for sharing or unsharing a project."""
     parser.add_argument("project", metavar="PROJECT", help="its id, or its title")
     parser.add_argument("users", nargs="+", metavar="USER", help="who may see and change it")
 
@@ -81,76 +81,76 @@ unshare_arguments = share_arguments
 
 
 async def delete(args: Namespace, host: Host) -> int:
-    """Delete one, with all that is in it."""
+    """Delete a project with everything in it."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
+        project = await find_project(store, project_user_of(host), args.project)
         await delete_project(host, store, project.id)
         host.shown_at.tell(f"{project.title} is deleted, with its conversations, runs and candidates.")
     return 0
 
 
 async def share(args: Namespace, host: Host) -> int:
-    """Let others see and change one."""
+    """Let other users see and change a project."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
-        return _members(host, await share_project(host, store, project.id, *args.users))
+        project = await find_project(store, project_user_of(host), args.project)
+        return _print_members(host, await share_project(host, store, project.id, *args.users))
 
 
 async def unshare(args: Namespace, host: Host) -> int:
-    """Let others no longer see one."""
+    """Stop sharing a project with other users."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
-        return _members(host, await store.unshare_project(user_of(host), project.id, *args.users))
+        project = await find_project(store, project_user_of(host), args.project)
+        return _print_members(host, await store.unshare_project(project_user_of(host), project.id, *args.users))
 
 
-def _members(host: Host, project: Project) -> int:
+def _print_members(host: Host, project: Project) -> int:
     host.shown_at.line(f"{project.title}: {', '.join([project.owner, *project.members])}")
     return 0
 
 
 async def projects(args: Namespace, host: Host) -> int:
-    """List them."""
+    """List the projects."""
     async with open_projects(host) as store:
-        found = await store.list_projects(user_of(host))
+        found = await store.list_projects(project_user_of(host))
         if args.json:
             host.show(found)
             return 0
         for project in found:
-            state = await state_of(store, user_of(host), project.id)
+            state = await load_project_state(store, project_user_of(host), project.id)
             host.shown_at.line(f"{project.id}  {progress_of(state).current_stage:<12}  {project.title}")
         if not found:
-            host.shown_at.tell(NONE_YET)
+            host.shown_at.tell(NO_PROJECTS)
     return 0
 
 
 async def new(args: Namespace, host: Host) -> int:
-    """Begin one."""
+    """Create a project."""
     async with open_projects(host) as store:
-        project = await store.create_project(user_of(host), args.title, args.description)
-        await store.create_chat_session(user_of(host), project.id, "Main Chat")
+        project = await store.create_project(project_user_of(host), args.title, args.description)
+        await store.create_chat_session(project_user_of(host), project.id, "Main Chat")
         host.shown_at.line(f"{project.id}  {project.title}")
     return 0
 
 
 async def show(args: Namespace, host: Host) -> int:
-    """Show one, with all that is in it."""
+    """Show a project with everything in it."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
+        project = await find_project(store, project_user_of(host), args.project)
         if args.json:
-            host.show(await store.export_project(user_of(host), project.id))
+            host.show(await store.export_project(project_user_of(host), project.id))
         else:
-            await _show(store, host, project)
+            await _print_project(store, host, project)
     return 0
 
 
 async def ask(args: Namespace, host: Host) -> int:
-    """One question. With `--json` everything that came of it is printed as one value."""
-    query = _typed(args.words)
-    session = await _session(host, args.project)
+    """Ask one question. With `--json` the whole result is printed as one value."""
+    query = _read_words(args.words)
+    session = await _open_session(host, args.project)
     try:
         agent = session.agent(await host.model())
     except (UnknownModel, ModelError) as error:
-        guided = await _without_model(session, query, str(error))
+        guided = await _answer_without_model(session, query, str(error))
         host.show(guided) if args.json else host.shown_at.line(guided.guidance_message)
         return 1
     if args.json:
@@ -163,34 +163,34 @@ async def ask(args: Namespace, host: Host) -> int:
 
 
 async def chat(args: Namespace, host: Host) -> int:
-    """A conversation, kept with the project."""
-    session = await _session(host, args.project)
+    """Hold a conversation, stored with the project."""
+    session = await _open_session(host, args.project)
 
     async def after(result: RunResult[Any]) -> None:
         await session.reply(result)
 
     async with open_projects(host) as store:
-        project = await store.get_project(user_of(host), session.host.about["project_id"])
+        project = await store.get_project(project_user_of(host), session.host.about["project_id"])
         host.shown_at.note(f"Talking about {project.title!r}. /help lists what can be typed.")
         return await host.talking(session, session.agent(await host.model())).converse({}, after)
 
 
 async def demo(args: Namespace, host: Host) -> int:
-    """Make the sample project."""
+    """Create the sample project."""
     async with open_projects(host) as store:
-        project = await make_sample(store, user_of(host))
+        project = await make_sample_project(store, project_user_of(host))
         host.shown_at.line(f"{project.id}  {project.title}")
         host.shown_at.note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
     return 0
 
 
-async def make_sample(store: "Store", user: str) -> Project:
-    """The sample project, with its problem and its world, and a conversation to go on with."""
-    project = await store.create_project(user, TITLE, DESCRIPTION)
+async def make_sample_project(store: "Store", user: str) -> Project:
+    """Create the sample project, with its problem spec and world model, and a conversation to continue."""
+    project = await store.create_project(user, SAMPLE_TITLE, SAMPLE_DESCRIPTION)
     await store.create_chat_session(user, project.id, "Main Chat")
-    spec = ProblemSpec(tuple([Constraint(*each) for each in CONSTRAINTS]), GOALS)
+    spec = ProblemSpec(tuple([Constraint(*each) for each in SAMPLE_CONSTRAINTS]), SAMPLE_GOALS)
     entries: dict[str, Any] = {
-        section: tuple([Entry(name, words, kind) for name, kind, words in named]) for section, named in WORLD.items()
+        section: tuple([WorldEntry(name, words, kind) for name, kind, words in named]) for section, named in SAMPLE_WORLD.items()
     }
     why = Provenance("sample", "comes with the sample project", actor="system")
     await store.put_problem_spec(user, project.id, spec, expected=0, why=why)
@@ -198,24 +198,24 @@ async def make_sample(store: "Store", user: str) -> Project:
     return project
 
 
-async def _session(host: Host, project: str) -> AssistantSession:
-    """The assistant, on the project that is meant, in the chat session of this terminal."""
+async def _open_session(host: Host, project: str) -> AssistantSession:
+    """Return the assistant session of the given project, in the chat session of this terminal."""
     async with open_projects(host) as store:
-        found, user = await find_project(store, user_of(host), project), user_of(host)
-        sessions = [each for each in await store.list_chat_sessions(user, found.id) if each.title == SESSION]
-        session = sessions[-1] if sessions else await store.create_chat_session(user, found.id, SESSION)
+        found, user = await find_project(store, project_user_of(host), project), project_user_of(host)
+        sessions = [each for each in await store.list_chat_sessions(user, found.id) if each.title == SESSION_TITLE]
+        session = sessions[-1] if sessions else await store.create_chat_session(user, found.id, SESSION_TITLE)
     return AssistantSession(assistant, host, {"project_id": found.id, "session_id": session.id})
 
 
-async def _without_model(session: AssistantSession, query: str, why: str) -> Guided:
+async def _answer_without_model(session: AssistantSession, query: str, why: str) -> GuidanceReply:
     async with open_projects(session.host) as store:
-        state = await state_of(store, user_of(session.host), session.host.about["project_id"])
-    return guided_without_model(state, query, why)
+        state = await load_project_state(store, project_user_of(session.host), session.host.about["project_id"])
+    return reply_without_model(state, query, why)
 
 
-async def _show(store: "Store", host: Host, project: Project) -> None:
-    terminal, user = host.shown_at, user_of(host)
-    state = await state_of(store, user, project.id)
+async def _print_project(store: "Store", host: Host, project: Project) -> None:
+    terminal, user = host.shown_at, project_user_of(host)
+    state = await load_project_state(store, user, project.id)
     progress = progress_of(state)
     terminal.line(f"{project.title}  ({project.id})", "bold")
     if project.description:
@@ -227,8 +227,8 @@ async def _show(store: "Store", host: Host, project: Project) -> None:
     ):
         terminal.line()
         terminal.line(title, "bold")
-        terminal.line("none yet" if value is None else told(value))
-    changes = await store.list_provenance(user, project.id, last=MOST_CHANGES)
+        terminal.line("none yet" if value is None else to_plain_lines(value))
+    changes = await store.list_provenance(user, project.id, last=MAX_CHANGES)
     if changes:
         terminal.line()
         terminal.line("Changes", "bold")
@@ -236,5 +236,5 @@ async def _show(store: "Store", host: Host, project: Project) -> None:
             terminal.line(f"{each.timestamp:%Y-%m-%d %H:%M}  {each.actor:<6}  {each.type}  {each.description.splitlines()[0][:80]}")
 
 
-def _typed(words: list[str]) -> str:
+def _read_words(words: list[str]) -> str:
     return (sys.stdin.read() if words == ["-"] else " ".join(words)).strip()

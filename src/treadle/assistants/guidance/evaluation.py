@@ -1,7 +1,7 @@
-"""The steps of a run: situations, candidate solutions, and a judgement of each, one question to the model at a time. Pure.
+"""The steps of a run: scenarios, candidate solutions, and a judgement of each, one question to the model at a time. Pure.
 
-What comes next follows from what the store has of the run, so that a run which was killed goes on with the first step that isn't
-recorded. A reply that isn't what was asked for is asked for once more.
+The next step follows from what the store has recorded, so that a run which was killed continues with the first step
+that isn't recorded. A reply of the wrong shape is requested once more.
 """
 
 from collections.abc import Generator, Sequence
@@ -10,15 +10,23 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from treadle import ModelError, Move, Options, Question, json_in
-from treadle.assistants.guidance.changes import told
-from treadle.assistants.guidance.scoring import Judgement, ResourceUse, amount_of, evaluation_of, label_of, limit_of, ranked
+from treadle import ModelError, Options, PlanQuestion, PlanStep, extract_json
+from treadle.assistants.guidance.changes import to_plain_lines
+from treadle.assistants.guidance.scoring import (
+    Judgement,
+    ResourceUse,
+    candidate_label,
+    load_evaluation,
+    parse_amount,
+    parse_limit,
+    rank_candidates,
+)
 from treadle.assistants.guidance.store.values import ENDED, Candidate, ProblemSpec, Run, WorldModel
 
-Steps = Generator[Question, str, Move]
+EvaluationSteps = Generator[PlanQuestion, str, PlanStep]
 Wanted = TypeVar("Wanted", bound=Struct)
 
-MOST_WORLD = 8_000  # characters of a world model that a question shows
+MAX_WORLD = 8_000  # characters of a world model that a question shows
 LONG = Options(temperature=0.7, max_tokens=3000)
 EXACT = Options(temperature=0, max_tokens=2000)
 
@@ -55,7 +63,7 @@ class Proposal(Struct, frozen=True):
 
 
 class ScenarioList(Struct, frozen=True):
-    """A model's reply: situations."""
+    """A model's reply: scenarios."""
 
     scenarios: tuple[Scenario, ...]
 
@@ -74,7 +82,7 @@ class JudgementList(Struct, frozen=True):
 
 
 class RunSnapshot(Struct, frozen=True):
-    """A run as the store has it: what it evaluates against, and what is recorded by now."""
+    """A run as stored: what it evaluates against, and what is recorded so far."""
 
     run: Run
     spec: ProblemSpec
@@ -85,56 +93,56 @@ class RunSnapshot(Struct, frozen=True):
 
     @property
     def wanted(self) -> int:
-        """How many candidates the run is to look at."""
+        """How many candidates the run evaluates."""
         return int(self.run.config.get("num_candidates", 5))
 
     @property
     def generates(self) -> bool:
-        """Whether candidates are still to be proposed."""
+        """Whether candidates have yet to be proposed."""
         return self.run.mode != "eval_only" and not self.candidates
 
 
-def next_step(snapshot: RunSnapshot) -> Steps:
-    """What comes next in a run."""
+def next_evaluation_step(snapshot: RunSnapshot) -> EvaluationSteps:
+    """Return the next step of a run."""
     if snapshot.run.status in ENDED:
         yield from ()
-        return Move(text=summary(snapshot.run, snapshot.candidates))
+        return PlanStep(text=format_run_summary(snapshot.run, snapshot.candidates))
     if snapshot.run.status == "created":
-        return Move((("begin_run", {}),))
+        return PlanStep((("begin_run", {}),))
     if snapshot.scenarios is None:
-        found = yield from _asked(_scenarios(snapshot), ScenarioList)
-        return Move((("record_scenarios", {"scenarios": [] if found is None else msgspec.to_builtins(found.scenarios)}),))
+        found = yield from _ask_for(_scenario_question(snapshot), ScenarioList)
+        return PlanStep((("record_scenarios", {"scenarios": [] if found is None else msgspec.to_builtins(found.scenarios)}),))
     if snapshot.generates:
-        return (yield from _propose(snapshot))
-    open_ones = [each for each in snapshot.candidates if evaluation_of(each) is None]
+        return (yield from _propose_candidates(snapshot))
+    open_ones = [each for each in snapshot.candidates if load_evaluation(each) is None]
     if not open_ones:
-        return Move((("finish_run", {}),))
-    judged = yield from _asked(_judge(snapshot, open_ones[0]), JudgementList)
+        return PlanStep((("finish_run", {}),))
+    judged = yield from _ask_for(_judge_question(snapshot, open_ones[0]), JudgementList)
     given = msgspec.to_builtins(judged or JudgementList(()))
-    return Move((("record_evaluation", {"candidate_id": open_ones[0].id, **given}),))
+    return PlanStep((("record_evaluation", {"candidate_id": open_ones[0].id, **given}),))
 
 
-def _propose(snapshot: RunSnapshot) -> Steps:
-    found = yield from _asked(_candidates(snapshot), ProposalList)
+def _propose_candidates(snapshot: RunSnapshot) -> EvaluationSteps:
+    found = yield from _ask_for(_candidate_question(snapshot), ProposalList)
     proposals = [each for each in (found.candidates if found else ()) if each.description.strip()][: snapshot.wanted]
     if not proposals:
         raise ModelError("The model proposed no candidates that could be read, in two replies. Try again, or with another model.")
-    return Move((("record_candidates", {"candidates": msgspec.to_builtins(proposals)}),))
+    return PlanStep((("record_candidates", {"candidates": msgspec.to_builtins(proposals)}),))
 
 
-def _asked(question: Question, kind: type[Wanted]) -> Generator[Question, str, Wanted | None]:
-    """The model's reply as a value; None where it isn't one in two tries."""
+def _ask_for(question: PlanQuestion, kind: type[Wanted]) -> Generator[PlanQuestion, str, Wanted | None]:
+    """Return the model's reply as a value; None if it is invalid twice."""
     words = yield question
-    value = _read(words, kind)
+    value = _parse_reply(words, kind)
     if value is None:
         words = yield msgspec.structs.replace(question, text=f"{question.text}\n\n{AGAIN}")
-        value = _read(words, kind)
+        value = _parse_reply(words, kind)
     return value
 
 
-def _read(words: str, kind: type[Wanted]) -> Wanted | None:
+def _parse_reply(words: str, kind: type[Wanted]) -> Wanted | None:
     try:
-        return msgspec.convert(json_in(words), kind)
+        return msgspec.convert(extract_json(words), kind)
     except msgspec.ValidationError:
         return None
 
@@ -142,74 +150,77 @@ def _read(words: str, kind: type[Wanted]) -> Wanted | None:
 # the questions
 
 
-def _scenarios(snapshot: RunSnapshot) -> Question:
+def _scenario_question(snapshot: RunSnapshot) -> PlanQuestion:
     number = int(snapshot.run.config.get("num_scenarios", 8))
-    item = _object(name={"type": "string"}, description={"type": "string"})
-    text = f"{_problem(snapshot)}\n\nName {number} situations."
-    return Question(text, SCENARIOS, LONG, _object(scenarios=_array(item, number)))
+    item = _object_schema(name={"type": "string"}, description={"type": "string"})
+    text = f"{_describe_problem(snapshot)}\n\nName {number} situations."
+    return PlanQuestion(text, SCENARIOS, LONG, _object_schema(scenarios=_array_schema(item, number)))
 
 
-def _candidates(snapshot: RunSnapshot) -> Question:
-    item = _object(description={"type": "string"}, effects=_array({"type": "string"}, 5))
+def _candidate_question(snapshot: RunSnapshot) -> PlanQuestion:
+    item = _object_schema(description={"type": "string"}, effects=_array_schema({"type": "string"}, 5))
     seeds = [f"- {each.mechanism_description}" for each in snapshot.seeds]
     begin = ["\nBegin with these, and improve on them:", *seeds] if seeds else []
-    text = "\n".join([_problem(snapshot), *begin, "", f"Propose {snapshot.wanted} solutions."])
-    return Question(text, CANDIDATES, LONG, _object(candidates=_array(item, snapshot.wanted)))
+    text = "\n".join([_describe_problem(snapshot), *begin, "", f"Propose {snapshot.wanted} solutions."])
+    return PlanQuestion(text, CANDIDATES, LONG, _object_schema(candidates=_array_schema(item, snapshot.wanted)))
 
 
-def _judge(snapshot: RunSnapshot, candidate: Candidate) -> Question:
+def _judge_question(snapshot: RunSnapshot, candidate: Candidate) -> PlanQuestion:
     names = [each.name for each in snapshot.spec.constraints]
     limits = [
         f"- {each.name}: predict the number that has to be {limit}"
         for each in snapshot.spec.constraints
-        if (limit := limit_of(each))
+        if (limit := parse_limit(each))
     ]
-    amounts = {each.name: amount for each in snapshot.world.resources if (amount := amount_of(each)) is not None}
+    amounts = {each.name: amount for each in snapshot.world.resources if (amount := parse_amount(each)) is not None}
     there = [f"- {name}: {amount:,.10g}" for name, amount in amounts.items()]
     situations = [f"- {each.name}: {each.description}" for each in snapshot.scenarios or ()]
     parts = [
-        _problem(snapshot),
+        _describe_problem(snapshot),
         *(["\nSituations:", *situations] if situations else []),
         *(["\nNumbers to predict:", *limits] if limits else []),
         *(["\nResources that there are:", *there] if there else []),
         f"\nThe proposed solution:\n{candidate.mechanism_description}",
     ]
-    judgement = _object(
+    judgement = _object_schema(
         constraint={"type": "string", "enum": names},
         reason={"type": "string"},
         score={"type": "integer", "minimum": 0, "maximum": 100},
         predicted={"type": ["number", "null"]},
         scenario={"type": "string"},
     )
-    uses = _object(resource={"type": "string", "enum": list(amounts)}, amount={"type": "number"})
-    shape = _object(judgements=_array(judgement, len(names)), **({"uses": _array(uses, len(amounts))} if amounts else {}))
-    return Question("\n".join(parts), JUDGE, EXACT, shape)
+    uses = _object_schema(resource={"type": "string", "enum": list(amounts)}, amount={"type": "number"})
+    shape = _object_schema(
+        judgements=_array_schema(judgement, len(names)), **({"uses": _array_schema(uses, len(amounts))} if amounts else {})
+    )
+    return PlanQuestion("\n".join(parts), JUDGE, EXACT, shape)
 
 
-def _problem(snapshot: RunSnapshot) -> str:
-    return f"The problem:\n{told(snapshot.spec)}\n\nIts world:\n{told(snapshot.world)[:MOST_WORLD]}"
+def _describe_problem(snapshot: RunSnapshot) -> str:
+    return f"The problem:\n{to_plain_lines(snapshot.spec)}\n\nIts world:\n{to_plain_lines(snapshot.world)[:MAX_WORLD]}"
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def _object_schema(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def _array(items: dict[str, Any], most: int) -> dict[str, Any]:
+def _array_schema(items: dict[str, Any], most: int) -> dict[str, Any]:
     return {"type": "array", "items": items, "maxItems": most}
 
 
 # the answer
 
 
-def summary(run: Run, candidates: Sequence[Candidate]) -> str:
-    """How a run ended, in a few lines."""
+def format_run_summary(run: Run, candidates: Sequence[Candidate]) -> str:
+    """Summarize how a run ended, in a few lines."""
     if run.status != "completed":
         return f"The run is {run.status}. {run.error_summary}".strip()
     lines: list[str] = []
-    for number, each in enumerate(ranked(candidates), 1):
-        evaluation = evaluation_of(each)
+    for number, each in enumerate(rank_candidates(candidates), 1):
+        evaluation = load_evaluation(each)
         total = None if evaluation is None else evaluation.total
         lines.append(
-            f"{number}. {label_of(each)} ({'no score' if total is None else f'{total:g} of 100'}, {each.status.replace('_', ' ')})"
+            f"{number}. {candidate_label(each)} "
+            f"({'no score' if total is None else f'{total:g} of 100'}, {each.status.replace('_', ' ')})"
         )
     return "\n".join([f"{len(candidates)} {'candidate was' if len(candidates) == 1 else 'candidates were'} evaluated:", *lines])

@@ -1,16 +1,16 @@
-"""How a small model is led: code looks up what a message is about; the model says what that is, and words the answer. Pure."""
+"""Plan for small models: the model classifies a message, code looks up the facts, and the model words the answer. Pure."""
 
 from collections.abc import Generator
 from typing import Any
 
 import msgspec
 
-from treadle import Move, Options, Question, Request, Result
-from treadle.leading import Choice, lines_of, turn_of
+from treadle import Options, PlanQuestion, PlanStep, Request, Result
+from treadle.plans import IntentClassifier, format_result_lines, last_turn
 
-Plan = Generator[Question, str, Move]
+GuidancePlan = Generator[PlanQuestion, str, PlanStep]
 
-ABOUT = {
+TOPICS = {
     "spec": "the problem spec: constraints, goals, weights",
     "world": "the world model: actors, mechanisms, resources, assumptions",
     "both": "comparing the problem spec with the world model",
@@ -39,14 +39,16 @@ _EXAMPLES = (
     ("What is a world model?", "talk"),
     ("Hello", "talk"),
 )
-CHOICE = Choice("Messages about a project that is being planned. Say what each is about.", ABOUT, _EXAMPLES)
-ANSWER = (
+TOPIC_CHOICE = IntentClassifier("Messages about a project that is being planned. Say what each is about.", TOPICS, _EXAMPLES)
+ANSWER_PROMPT = (
     "A person asks about their project, and this is what it holds. Answer in a few short sentences from that and nothing else. "
     "Name everything that fits, with its name and weight, exactly as it is written there; what isn't there, say so."
 )
-TALK = "Answer a person who plans a project, briefly. If you don't know, say so: make nothing up about their project."
-CHANGE = "A person wants something changed. Write what changes as JSON, with the names and numbers that they say, and nothing else."
-_LOOKS = {
+TALK_PROMPT = "Answer a person who plans a project, briefly. If you don't know, say so: make nothing up about their project."
+CHANGE_PROMPT = (
+    "A person wants something changed. Write what changes as JSON, with the names and numbers that they say, and nothing else."
+)
+_TOPIC_TOOLS = {
     "spec": ("get_problem_spec",),
     "world": ("get_world_model",),
     "both": ("get_problem_spec", "get_world_model"),
@@ -55,7 +57,7 @@ _LOOKS = {
     "state": ("get_workflow_state",),
     "before": ("get_chat_history",),
 }
-_CHANGES = {"change": "change_problem_spec", "model": "change_world_model"}
+_CHANGE_TOOLS = {"change": "change_problem_spec", "model": "change_world_model"}
 _TITLES = {
     "get_problem_spec": "The problem spec",
     "get_world_model": "The world model",
@@ -64,43 +66,45 @@ _TITLES = {
     "get_workflow_state": "The state of the project",
     "get_chat_history": "What was said before",
 }
-MOST = 6_000  # characters of what was found
+MAX_FOUND = 6_000  # characters of what was found
 
 
-def plan(request: Request) -> Plan:
-    """The next move: looks, a change, or the answer."""
-    message, results = turn_of(request.history)
+def plan_guidance(request: Request) -> GuidancePlan:
+    """Return the next move: lookups, a change, or the answer."""
+    message, results = last_turn(request.history)
     if results:
-        return (yield from _answer(message, results))
-    about = CHOICE.read((yield CHOICE.question(message)))
-    if about in _LOOKS:
-        return Move(tuple([(name, {}) for name in _LOOKS[about]]))
-    if about in _CHANGES:
-        return (yield from _change(request, message, _CHANGES[about]))
-    words = yield Question(message, TALK, Options(temperature=0, max_tokens=400))
-    return Move(text=words.strip() or "I don't know.")
+        return (yield from _plan_answer(message, results))
+    about = TOPIC_CHOICE.read((yield TOPIC_CHOICE.question(message)))
+    if about in _TOPIC_TOOLS:
+        return PlanStep(tuple([(name, {}) for name in _TOPIC_TOOLS[about]]))
+    if about in _CHANGE_TOOLS:
+        return (yield from _plan_change(request, message, _CHANGE_TOOLS[about]))
+    words = yield PlanQuestion(message, TALK_PROMPT, Options(temperature=0, max_tokens=400))
+    return PlanStep(text=words.strip() or "I don't know.")
 
 
-def _change(request: Request, message: str, name: str) -> Plan:
-    """The arguments of a change, which the model is held to the shape of."""
+def _plan_change(request: Request, message: str, name: str) -> GuidancePlan:
+    """Ask for the arguments of a change, constrained to their schema."""
     schema = next((tool.parameters for tool in request.tools if tool.name == name), None)
     if schema is None:
-        return Move(text="Changes aren't allowed here.")
-    said = yield Question(message, CHANGE, Options(temperature=0, max_tokens=300), schema)
+        return PlanStep(text="Changes aren't allowed here.")
+    said = yield PlanQuestion(message, CHANGE_PROMPT, Options(temperature=0, max_tokens=300), schema)
     try:
         arguments = msgspec.json.decode(said, type=dict[str, Any])
     except msgspec.DecodeError:
-        return Move(text="I couldn't tell what is to change. Say it with a name, and for a constraint with a weight from 0 to 100.")
-    return Move(((name, {key: value for key, value in arguments.items() if value not in ([], None, "")}),))
+        return PlanStep(
+            text="I couldn't tell what is to change. Say it with a name, and for a constraint with a weight from 0 to 100."
+        )
+    return PlanStep(((name, {key: value for key, value in arguments.items() if value not in ([], None, "")}),))
 
 
-def _answer(message: str, results: list[Result]) -> Plan:
-    """What was found, in words; a problem as it is."""
+def _plan_answer(message: str, results: list[Result]) -> GuidancePlan:
+    """Ask for an answer worded from what was found; a problem is reported as it is."""
     failed = [each for each in results if each.problem is not None]
     if failed:
-        return Move(text=failed[-1].content)
-    if results[-1].name in _CHANGES.values():
-        return Move(text=results[-1].content)
-    found = "\n\n".join([f"{_TITLES.get(each.name, each.name)}:\n{lines_of(each)}" for each in results])[:MOST]
-    words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=500))
-    return Move(text=words.strip() or found)
+        return PlanStep(text=failed[-1].content)
+    if results[-1].name in _CHANGE_TOOLS.values():
+        return PlanStep(text=results[-1].content)
+    found = "\n\n".join([f"{_TITLES.get(each.name, each.name)}:\n{format_result_lines(each)}" for each in results])[:MAX_FOUND]
+    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER_PROMPT, Options(temperature=0, max_tokens=500))
+    return PlanStep(text=words.strip() or found)

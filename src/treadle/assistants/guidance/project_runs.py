@@ -1,7 +1,7 @@
-"""Runs of a project, carried out: each is a job whose id is the run's, and whose steps are a program that leads the model.
+"""Runs of a project: each is a job whose id is the run's, and whose steps are a program that guides the model.
 
-A run starts in this process, in the background of a server, or in a process of its own. Killed, it goes on with the step that isn't
-recorded yet, wherever it is resumed.
+A run starts in this process, in the background of a server, or in its own process. After being killed, it continues with the
+step that isn't recorded yet, wherever it is resumed.
 """
 
 import asyncio
@@ -15,27 +15,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle import (
-    Desk,
-    Done,
+    FixedPlan,
     Host,
     Job,
+    JobContext,
+    JobKind,
+    JobResult,
     Jobs,
     Limits,
     ModelError,
-    Program,
     Request,
     RunResult,
     Toolset,
     TreadleError,
-    Work,
-    agent_of,
     allow,
-    carry_out,
-    spec_of,
+    assistant_agent,
+    execute_job,
+    model_spec,
 )
-from treadle.assistants.guidance.evaluation import Steps, next_step
-from treadle.assistants.guidance.preflight import Preflight, preflight
-from treadle.assistants.guidance.projects import open_projects, state_of, user_of
+from treadle.assistants.guidance.evaluation import EvaluationSteps, next_evaluation_step
+from treadle.assistants.guidance.preflight import Preflight, run_preflight
+from treadle.assistants.guidance.projects import load_project_state, open_projects, project_user_of
 from treadle.assistants.guidance.recording import load_snapshot, recording_tools
 from treadle.assistants.guidance.store.errors import StoreError
 from treadle.assistants.guidance.store.values import ENDED, Mode, Run, RunStatus
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
 
 NAME, KIND = "guidance", "evaluate"
-MORE_ROUNDS = 6  # besides one for each candidate
-TAKEN_UP = 3  # times that a server goes on with a run without anybody asking: it may be what ends the server
+EXTRA_ROUNDS = 6  # besides one for each candidate
+MAX_RECOVERIES = 3  # times that a server goes on with a run without anybody asking: it may be what ends the server
 log = getLogger("treadle.guidance")
 
 
-class NotReady(TreadleError):
-    """A run that can't start: the message says what has to be there first, or why it can't go on."""
+class RunNotReady(TreadleError):
+    """A run that can't start: the message says what is missing, or why it can't continue."""
 
 
 class EvaluationInput(Struct, frozen=True):
@@ -71,7 +71,7 @@ class EvaluationInput(Struct, frozen=True):
     ui_trigger_source: str | None = None
 
     def run(self, config: Mapping[str, Any]) -> Run:
-        """The run that comes of it, with its settings as they are used."""
+        """Return the run for this input, with its settings as they are used."""
         return Run(
             self.project_id,
             self.mode,
@@ -87,25 +87,25 @@ class EvaluationInput(Struct, frozen=True):
 # starting
 
 
-async def check_ready(store: "Store", user: str, wanted: EvaluationInput) -> Preflight:
-    """How a run would start; `NotReady` where something is in the way."""
-    found = preflight(await state_of(store, user, wanted.project_id), wanted.mode, wanted.parameters)
+async def check_run_ready(store: "Store", user: str, wanted: EvaluationInput) -> Preflight:
+    """Return the preflight check of a run; raises `RunNotReady` if it can't start."""
+    found = run_preflight(await load_project_state(store, user, wanted.project_id), wanted.mode, wanted.parameters)
     if found.blockers:
-        raise NotReady(" ".join([each.message for each in found.blockers]))
+        raise RunNotReady(" ".join([each.message for each in found.blockers]))
     return found
 
 
-async def create_run(host: Host, store: "Store", wanted: EvaluationInput) -> Run:
-    """A new run, and the job that carries it out; neither has begun. A trigger that is named twice has one run."""
-    user = user_of(host)
+async def create_project_run(host: Host, store: "Store", wanted: EvaluationInput) -> Run:
+    """Create a run, and the job that runs it; neither is started. The same trigger id twice creates one run."""
+    user = project_user_of(host)
     if wanted.ui_trigger_id:
         for run in await store.list_runs(user, wanted.project_id):
             if run.ui_trigger_id == wanted.ui_trigger_id:
                 return run
-    found = await check_ready(store, user, wanted)
+    found = await check_run_ready(store, user, wanted)
     model = await host.model()  # one that can't be had is said before there is a run
     project = await store.get_project(user, wanted.project_id)
-    origin = {**host.origin, "model": spec_of(model)}
+    origin = {**host.origin, "model": model_spec(model)}
     given = msgspec.to_builtins(wanted)
     job = Jobs(host.home.folder).create(
         NAME, KIND, f"Evaluate candidates of {project.title}", given=given, user=host.user, origin=origin
@@ -113,132 +113,132 @@ async def create_run(host: Host, store: "Store", wanted: EvaluationInput) -> Run
     return await store.create_run(user, wanted.run(found.normalized_config), run_id=job.id)
 
 
-async def draft_run(host: Host, store: "Store", project_id: str) -> Run:
-    """A run for candidates that a person proposes; it starts when they say so."""
+async def create_draft_run(host: Host, store: "Store", project_id: str) -> Run:
+    """Create a run for candidates that a person proposes; it starts at their request."""
     wanted = EvaluationInput(project_id, "eval_only")
-    return await store.create_run(user_of(host), wanted.run({}))
+    return await store.create_run(project_user_of(host), wanted.run({}))
 
 
-async def start_draft(host: Host, store: "Store", run: Run) -> None:
-    """Make the job of a run that was created without one."""
-    if run.status != "created" or not await store.list_candidates(user_of(host), run.id):
-        raise NotReady(f"Run {run.id} is {run.status}, or has no candidates: there is nothing to start.")
+async def start_draft_run(host: Host, store: "Store", run: Run) -> None:
+    """Create the job of a run that was created without one."""
+    if run.status != "created" or not await store.list_candidates(project_user_of(host), run.id):
+        raise RunNotReady(f"Run {run.id} is {run.status}, or has no candidates: there is nothing to start.")
     model = await host.model()
     wanted = EvaluationInput(run.project_id, run.mode)
-    origin = {**host.origin, "model": spec_of(model)}
+    origin = {**host.origin, "model": model_spec(model)}
     jobs = Jobs(host.home.folder)
     jobs.save(Job(run.id, NAME, KIND, "Evaluate candidates", given=msgspec.to_builtins(wanted), user=host.user, origin=origin))
 
 
-def job_of(host: Host, run_id: str) -> Job | None:
-    """The job that carries a run out; None where it was started by somebody else, or hasn't been."""
+def find_run_job(host: Host, run_id: str) -> Job | None:
+    """Return the job of a run; None if another user started it, or if it wasn't started."""
     jobs = Jobs(host.home.folder)
     return jobs.get(run_id) if jobs.has(run_id) else None
 
 
-async def reconcile(host: Host, store: "Store", runs: list[Run]) -> list[Run]:
-    """Runs as they are: one whose job was cancelled while no process ran it is cancelled too."""
-    return [await _as_its_job(host, store, run) if run.status in ("created", "running") else run for run in runs]
+async def reconcile_runs(host: Host, store: "Store", runs: list[Run]) -> list[Run]:
+    """Return the runs in their real status: one whose job was cancelled while no process ran it is cancelled too."""
+    return [await _sync_with_job(host, store, run) if run.status in ("created", "running") else run for run in runs]
 
 
-async def _as_its_job(host: Host, store: "Store", run: Run) -> Run:
-    job = await asyncio.to_thread(job_of, host, run.id)
+async def _sync_with_job(host: Host, store: "Store", run: Run) -> Run:
+    job = await asyncio.to_thread(find_run_job, host, run.id)
     if job is None or job.state not in ("failed", "cancelled"):
         return run
-    return await store.update_run(user_of(host), run.id, cast("RunStatus", job.state), error_summary=job.why)
+    return await store.update_run(project_user_of(host), run.id, cast("RunStatus", job.state), error_summary=job.why)
 
 
-def is_interrupted(host: Host, run: Run) -> bool:
-    """Whether the process that carried a run out is gone."""
-    job = job_of(host, run.id) if run.status in ("created", "running") else None
+def is_run_interrupted(host: Host, run: Run) -> bool:
+    """Return whether the process of a run is gone."""
+    job = find_run_job(host, run.id) if run.status in ("created", "running") else None
     return job is not None and job.state == "waiting"
 
 
-async def cancel_run(host: Host, store: "Store", run: Run) -> Run:
-    """Stop a run; what it has recorded stays."""
+async def cancel_project_run(host: Host, store: "Store", run: Run) -> Run:
+    """Cancel a run; what it has recorded stays."""
     if run.status in ENDED:
         return run
-    if job_of(host, run.id) is None:
-        return await store.update_run(user_of(host), run.id, "cancelled")
+    if find_run_job(host, run.id) is None:
+        return await store.update_run(project_user_of(host), run.id, "cancelled")
     await asyncio.to_thread(Jobs(host.home.folder).cancel, run.id)
-    return (await reconcile(host, store, [run]))[0]
+    return (await reconcile_runs(host, store, [run]))[0]
 
 
 # carrying out
 
 
-def work() -> list[Work]:
-    """What the assistant does as jobs."""
-    return [Work(KIND, "evaluate candidate solutions of a project against its constraints", EvaluationInput, evaluate_job)]
+def work() -> list[JobKind]:
+    """Return the assistant's job kinds."""
+    return [JobKind(KIND, "evaluate candidate solutions of a project against its constraints", EvaluationInput, run_evaluation_job)]
 
 
-async def evaluate_job(desk: Desk, given: EvaluationInput) -> Done:
-    """Carry a run out, or go on with it."""
+async def run_evaluation_job(desk: JobContext, given: EvaluationInput) -> JobResult:
+    """Start or resume a run."""
     host, run_id = desk.host, desk.job.id
     async with open_projects(host) as store:
-        run = await _run_of(store, host, run_id, given)
+        run = await _find_or_create_run(store, host, run_id, given)
         if run.status in ("completed", "cancelled"):
-            return Done("completed" if run.status == "completed" else "cancelled", {"run_id": run.id})
+            return JobResult("completed" if run.status == "completed" else "cancelled", {"run_id": run.id})
         if run.status == "failed":
-            run = await store.update_run(user_of(host), run.id, "running")
+            run = await store.update_run(project_user_of(host), run.id, "running")
         try:
-            result = await desk.ask(await evaluation_agent(host, store, run), f"Evaluate candidates for run {run.id}.")
+            result = await desk.ask(await build_evaluation_agent(host, store, run), f"Evaluate candidates for run {run.id}.")
         except TreadleError as error:
-            await _ended(store, host, run_id, "failed", str(error))
+            await _end_run(store, host, run_id, "failed", str(error))
             raise
         except asyncio.CancelledError:
             if desk.is_cancelled:
-                await _ended(store, host, run_id, "cancelled", "")
+                await _end_run(store, host, run_id, "cancelled", "")
             raise
-        return await _done(desk, store, result)
+        return await _to_job_result(desk, store, result)
 
 
-async def _run_of(store: "Store", host: Host, run_id: str, given: EvaluationInput) -> Run:
-    """The run of a job; made here where another program began the job."""
-    found = [each for each in await store.list_runs(user_of(host), given.project_id) if each.id == run_id]
+async def _find_or_create_run(store: "Store", host: Host, run_id: str, given: EvaluationInput) -> Run:
+    """Return the run of a job; created here if another program created the job."""
+    found = [each for each in await store.list_runs(project_user_of(host), given.project_id) if each.id == run_id]
     if found:
         return found[0]
-    ready = await check_ready(store, user_of(host), given)
-    return await store.create_run(user_of(host), given.run(ready.normalized_config), run_id=run_id)
+    ready = await check_run_ready(store, project_user_of(host), given)
+    return await store.create_run(project_user_of(host), given.run(ready.normalized_config), run_id=run_id)
 
 
-async def _done(desk: Desk, store: "Store", result: RunResult[Any]) -> Done:
-    run = await store.get_run(user_of(desk.host), desk.job.id)
+async def _to_job_result(desk: JobContext, store: "Store", result: RunResult[Any]) -> JobResult:
+    run = await store.get_run(project_user_of(desk.host), desk.job.id)
     usage = await desk.usage()
-    await store.update_run(user_of(desk.host), run.id, run.status, llm_usage=msgspec.to_builtins(usage))
+    await store.update_run(project_user_of(desk.host), run.id, run.status, llm_usage=msgspec.to_builtins(usage))
     output = {"run_id": run.id, "summary": result.text, "candidates": run.candidate_count}
     if run.status == "completed":
-        return Done("completed", output)
+        return JobResult("completed", output)
     stopped: RunStatus = "cancelled" if result.stopped == "cancelled" else "failed"
     why = "" if stopped == "cancelled" else result.reason or result.text or f"It stopped: {result.stopped}."
-    await _ended(store, desk.host, run.id, stopped, why)
-    return Done("cancelled" if stopped == "cancelled" else "failed", output, why)
+    await _end_run(store, desk.host, run.id, stopped, why)
+    return JobResult("cancelled" if stopped == "cancelled" else "failed", output, why)
 
 
-async def _ended(store: "Store", host: Host, run_id: str, status: RunStatus, why: str) -> None:
-    run = await store.get_run(user_of(host), run_id)
+async def _end_run(store: "Store", host: Host, run_id: str, status: RunStatus, why: str) -> None:
+    run = await store.get_run(project_user_of(host), run_id)
     if run.status not in ENDED:
-        await store.update_run(user_of(host), run_id, status, error_summary=why[:2000])
+        await store.update_run(project_user_of(host), run_id, status, error_summary=why[:2000])
 
 
-async def evaluation_agent(host: Host, store: "Store", run: Run) -> "Agent[Any]":
-    """The agent whose steps are those of a run: code asks the model, and records what it says."""
+async def build_evaluation_agent(host: Host, store: "Store", run: Run) -> "Agent[Any]":
+    """Build the agent that executes the steps of a run: code asks the model, and records its replies."""
     from treadle.assistants.guidance import assistant
 
-    user = user_of(host)
+    user = project_user_of(host)
 
-    async def plan(_: Request) -> Steps:
+    async def plan(_: Request) -> EvaluationSteps:
         try:
             snapshot = await load_snapshot(store, user, run.id)
         except StoreError as error:
-            return _failed(error)
-        return next_step(snapshot)
+            return _fail_run(error)
+        return next_evaluation_step(snapshot)
 
     def toolsets(_: Host) -> tuple[Toolset, ...]:
         return (recording_tools(store, user, run.id),)
 
-    def lead(_: Host) -> Program:
-        return Program(plan)
+    def lead(_: Host) -> FixedPlan:
+        return FixedPlan(plan)
 
     mine = replace(
         assistant,
@@ -250,20 +250,20 @@ async def evaluation_agent(host: Host, store: "Store", run: Run) -> "Agent[Any]"
         parts={"attended": False},
         limits=Limits(at_limit="fail"),
     )
-    return agent_of(mine, host, await host.model(), limits=_limits(run), priced=True)
+    return assistant_agent(mine, host, await host.model(), limits=_run_limits(run), priced=True)
 
 
-def _failed(error: StoreError) -> Steps:
-    """The run ends, and says why."""
+def _fail_run(error: StoreError) -> EvaluationSteps:
+    """End the run with an error."""
     yield from ()
     raise ModelError(str(error)) from error
 
 
-def _limits(run: Run) -> dict[str, Any]:
-    """The ceilings that a run was started with. They come before what was settled for conversations."""
+def _run_limits(run: Run) -> dict[str, Any]:
+    """Return the limits that a run was started with. They take precedence over those configured for conversations."""
     config = run.config
     rounds = (
-        max(int(config.get("num_candidates") or 0), len(config.get("seed_candidate_ids") or ()), run.candidate_count) + MORE_ROUNDS
+        max(int(config.get("num_candidates") or 0), len(config.get("seed_candidate_ids") or ()), run.candidate_count) + EXTRA_ROUNDS
     )
     return {
         "rounds": rounds,
@@ -278,63 +278,63 @@ def _limits(run: Run) -> dict[str, Any]:
 
 
 class BackgroundRuns:
-    """The runs that a server carries out as tasks, for one person. What is under way at its end goes on with the next one."""
+    """The runs that a server executes as tasks, for one user. Those running when it ends are resumed by the next one."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._jobs = Jobs(host.home.folder)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._is_closed = False
-        _servers[host.home.folder] = self
+        _background_runs[host.home.folder] = self
         host.at_end(self.close)
 
     def begin(self, run_id: str) -> None:
-        """Carry a run out, or go on with it."""
+        """Start or resume a run."""
         if run_id not in self._tasks and not self._is_closed:
-            task = self._tasks[run_id] = asyncio.create_task(self._carry(run_id))
+            task = self._tasks[run_id] = asyncio.create_task(self._run(run_id))
             task.add_done_callback(lambda _: self._tasks.pop(run_id, None))
 
     def has(self, run_id: str) -> bool:
-        """Whether a run is carried out here now."""
+        """Return whether a run is executed here now."""
         return run_id in self._tasks
 
-    async def _carry(self, run_id: str) -> None:
+    async def _run(self, run_id: str) -> None:
         try:
-            await carry_out(run_id, work()[0], self._host)
+            await execute_job(run_id, work()[0], self._host)
         except TreadleError as error:
             log.info("Run %s isn't carried out here: %s", run_id, error)
         except Exception:  # a mistake of ours; the job says so, and the log says where
             log.exception("Run %s failed", run_id)
 
     def take_up(self) -> None:
-        """Go on with what a process that is gone left under way."""
+        """Resume the runs that a process left when it ended."""
         for job in self._jobs.all(self._host.user):
             if job.assistant == NAME and job.kind == KIND and job.state == "waiting" and job.id not in self._tasks:
                 tries = int(job.facts.get("taken_up", 0))
-                if tries < TAKEN_UP:
+                if tries < MAX_RECOVERIES:
                     with self._jobs.held(job.id) as kept:
                         self._jobs.save(replace(kept, facts={**kept.facts, "taken_up": tries + 1}))
                     self.begin(job.id)
 
     async def close(self) -> None:
-        """Leave what is under way, as after a crash."""
+        """Abandon what is running, as after a crash."""
         self._is_closed = True
-        if _servers.get(self._host.home.folder) is self:
-            del _servers[self._host.home.folder]
+        if _background_runs.get(self._host.home.folder) is self:
+            del _background_runs[self._host.home.folder]
         tasks = [*self._tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-_servers: dict[Path, BackgroundRuns] = {}
+_background_runs: dict[Path, BackgroundRuns] = {}
 
 
-def begin_in_background(host: Host, run_id: str) -> None:
-    """Start a run in the background: in the server, or in a process of its own."""
-    if host.home.folder in _servers:
-        _servers[host.home.folder].begin(run_id)
+def start_in_background(host: Host, run_id: str) -> None:
+    """Start a run in the background: in the server, or in its own process."""
+    if host.home.folder in _background_runs:
+        _background_runs[host.home.folder].begin(run_id)
     elif host.detach is not None:
         host.detach(["jobs", "resume", run_id, "--quiet"])
     else:
-        raise NotReady(f"Nothing can be started in the background here; `treadle jobs resume {run_id}` carries the run out.")
+        raise RunNotReady(f"Nothing can be started in the background here; `treadle jobs resume {run_id}` carries the run out.")

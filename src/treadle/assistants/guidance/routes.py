@@ -1,6 +1,6 @@
-"""The guidance assistant over HTTP: the routes of the original that guidance touches. Its panel asks at `/api/runs`.
+"""HTTP API of the guidance assistant: the routes of the original API that guidance needs. Its panel uses `/api/runs`.
 
-What goes wrong is `{"detail": …}`, as clients of the original know it. Every request acts for the person whose server this is.
+Errors are `{"detail": …}`, as clients of the original API expect. Every request acts for the host's user.
 """
 
 import asyncio
@@ -17,29 +17,29 @@ from starlette.routing import BaseRoute
 
 from treadle import AssistantSession, ContextNotFound, Host, Message, ModelError, RunNotFound, TreadleError, UnknownModel
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.architect import AUTHOR, AnswerCancelled, NothingSaid, reply, stream_reply
+from treadle.assistants.guidance.architect import AUTHOR, AnswerCancelled, NoMessageToAnswer, answer_last_message, stream_answer
 from treadle.assistants.guidance.bodies import (
-    Detail,
-    GuidanceAsked,
-    MessageTold,
-    NewMessage,
+    ChatMessageView,
+    ConflictDetail,
+    ErrorDetail,
+    GuidanceRequest,
+    NewChatMessage,
+    NewChatSession,
     NewProject,
-    NewSession,
-    Outdated,
-    PutSpec,
-    PutWorld,
-    Renamed,
-    RunWanted,
+    PreflightRequest,
+    ProblemSpecUpdate,
+    ProjectUpdate,
     WorkflowState,
+    WorldModelUpdate,
 )
-from treadle.assistants.guidance.preflight import Preflight, preflight
-from treadle.assistants.guidance.project_runs import NotReady
-from treadle.assistants.guidance.projects import delete_project, open_projects, state_of, user_of
+from treadle.assistants.guidance.preflight import Preflight, run_preflight
+from treadle.assistants.guidance.project_runs import RunNotReady
+from treadle.assistants.guidance.projects import delete_project, load_project_state, open_projects, project_user_of
 from treadle.assistants.guidance.prompts import NO_QUESTION
-from treadle.assistants.guidance.run_routes import RunsApi
-from treadle.assistants.guidance.session import Guided, guided_without_model, history_of, recover
-from treadle.assistants.guidance.stages import progress_of, told
-from treadle.assistants.guidance.store.errors import BadValue, ChangedMeanwhile, NotThere, NotYours
+from treadle.assistants.guidance.run_routes import ProjectRunsApi
+from treadle.assistants.guidance.session import GuidanceReply, recover_answers, reply_without_model, to_history
+from treadle.assistants.guidance.stages import progress_of, project_state_to_json
+from treadle.assistants.guidance.store.errors import InvalidValue, ItemNotFound, NotProjectOwner, VersionConflict
 from treadle.assistants.guidance.store.values import (
     ChatMessage,
     ChatSession,
@@ -48,7 +48,7 @@ from treadle.assistants.guidance.store.values import (
     Provenance,
     WorldModel,
 )
-from treadle.assistants.guidance.tools import MOST_MESSAGES
+from treadle.assistants.guidance.tools import MAX_MESSAGES
 from treadle.routes import Created, Events, delete, get, json_response, post, put, routes_of
 
 if TYPE_CHECKING:
@@ -57,183 +57,191 @@ if TYPE_CHECKING:
 Value = TypeVar("Value", ProblemSpec, WorldModel)
 
 STATUSES: tuple[tuple[type[TreadleError], int], ...] = (
-    (NotThere, 404),
+    (ItemNotFound, 404),
     (RunNotFound, 404),
     (ContextNotFound, 404),
-    (NotYours, 403),
-    (ChangedMeanwhile, 409),
-    (BadValue, 422),
-    (NothingSaid, 400),
+    (NotProjectOwner, 403),
+    (VersionConflict, 409),
+    (InvalidValue, 422),
+    (NoMessageToAnswer, 400),
     (AnswerCancelled, 409),
-    (NotReady, 409),
+    (RunNotReady, 409),
     (UnknownModel, 503),
     (ModelError, 503),
     (TreadleError, 500),
 )
 
 
-GONE = {404: "there is nothing by that name that they may see"}
-UNFIT = {422: "it can't be kept like that"}
-CHANGED = {409: ("somebody else was first", Outdated)}
+NOT_FOUND_ERRORS = {404: "there is nothing by that name that they may see"}
+INVALID_ERRORS = {422: "it can't be kept like that"}
+CONFLICT_ERRORS = {409: ("somebody else was first", ConflictDetail)}
 
 
-class Service:
-    """The handlers, for one person."""
+class GuidanceApi:
+    """The request handlers, for one user."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._user = user_of(host)
+        self._user = project_user_of(host)
         self._found: Store | None = None
         self._opened = AsyncExitStack()
         host.at_end(self._opened.aclose)
 
     async def store(self) -> "Store":
-        """The projects, which stay open for as long as the server runs."""
+        """Return the project store, which stays open for as long as the server runs."""
         if self._found is None:
             self._found = await self._opened.enter_async_context(open_projects(self._host))
         return self._found
 
     @get("/projects", returns="the projects")
     async def projects(self) -> list[Project]:
-        """The person's projects."""
+        """List the user's projects."""
         return await (await self.store()).list_projects(self._user)
 
-    @post("/projects", errors=UNFIT, returns="the project")
+    @post("/projects", errors=INVALID_ERRORS, returns="the project")
     async def begin(self, body: NewProject) -> Created[Project]:
-        """Begin a project."""
+        """Create a project."""
         store = await self.store()
         project = await store.create_project(self._user, body.title, body.description)
         await store.create_chat_session(self._user, project.id, "Main Chat")
         return project
 
-    @get("/projects/{project_id}", errors=GONE, returns="the project")
+    @get("/projects/{project_id}", errors=NOT_FOUND_ERRORS, returns="the project")
     async def project(self, project_id: str) -> Project:
-        """A project."""
+        """Get a project."""
         return await (await self.store()).get_project(self._user, project_id)
 
-    @put("/projects/{project_id}", errors={**GONE, **CHANGED, **UNFIT}, returns="the project")
-    async def rename(self, project_id: str, body: Renamed) -> Project:
+    @put("/projects/{project_id}", errors={**NOT_FOUND_ERRORS, **CONFLICT_ERRORS, **INVALID_ERRORS}, returns="the project")
+    async def rename(self, project_id: str, body: ProjectUpdate) -> Project:
         """Rename a project."""
         store = await self.store()
         return await store.update_project(
             self._user, project_id, expected=body.version, title=body.title, description=body.description
         )
 
-    @delete("/projects/{project_id}", errors=GONE, returns="it is gone")
+    @delete("/projects/{project_id}", errors=NOT_FOUND_ERRORS, returns="it is gone")
     async def remove(self, project_id: str) -> None:
-        """Delete a project with all that is in it, and the runs that were about it."""
+        """Delete a project with everything in it, and the runs about it."""
         await delete_project(self._host, await self.store(), project_id)
 
-    @get("/projects/{project_id}/problem-spec", errors=GONE, returns="the problem spec")
+    @get("/projects/{project_id}/problem-spec", errors=NOT_FOUND_ERRORS, returns="the problem spec")
     async def problem_spec(self, project_id: str) -> ProblemSpec:
-        """What a project is to solve."""
-        return _found(await (await self.store()).get_problem_spec(self._user, project_id), "problem spec")
+        """Get the problem spec of a project."""
+        return _require(await (await self.store()).get_problem_spec(self._user, project_id), "problem spec")
 
-    @put("/projects/{project_id}/problem-spec", errors={**GONE, **CHANGED, **UNFIT}, returns="the problem spec")
-    async def put_problem_spec(self, project_id: str, body: PutSpec) -> ProblemSpec:
-        """Change what a project is to solve."""
+    @put(
+        "/projects/{project_id}/problem-spec",
+        errors={**NOT_FOUND_ERRORS, **CONFLICT_ERRORS, **INVALID_ERRORS},
+        returns="the problem spec",
+    )
+    async def put_problem_spec(self, project_id: str, body: ProblemSpecUpdate) -> ProblemSpec:
+        """Replace the problem spec of a project."""
         store = await self.store()
-        spec = _put(await store.get_problem_spec(self._user, project_id) or ProblemSpec(), body)
+        spec = _merge_update(await store.get_problem_spec(self._user, project_id) or ProblemSpec(), body)
         why = Provenance("spec_change", "edited by hand", actor="user", source="page")
         return await store.put_problem_spec(self._user, project_id, spec, expected=body.version, why=why)
 
-    @get("/projects/{project_id}/world-model", errors=GONE, returns="the world model")
+    @get("/projects/{project_id}/world-model", errors=NOT_FOUND_ERRORS, returns="the world model")
     async def world_model(self, project_id: str) -> WorldModel:
-        """The world that a project is about."""
-        return _found(await (await self.store()).get_world_model(self._user, project_id), "world model")
+        """Get the world model of a project."""
+        return _require(await (await self.store()).get_world_model(self._user, project_id), "world model")
 
-    @put("/projects/{project_id}/world-model", errors={**GONE, **CHANGED, **UNFIT}, returns="the world model")
-    async def put_world_model(self, project_id: str, body: PutWorld) -> WorldModel:
-        """Change the world that a project is about."""
+    @put(
+        "/projects/{project_id}/world-model",
+        errors={**NOT_FOUND_ERRORS, **CONFLICT_ERRORS, **INVALID_ERRORS},
+        returns="the world model",
+    )
+    async def put_world_model(self, project_id: str, body: WorldModelUpdate) -> WorldModel:
+        """Replace the world model of a project."""
         store = await self.store()
-        world = _put(await store.get_world_model(self._user, project_id) or WorldModel(), body)
+        world = _merge_update(await store.get_world_model(self._user, project_id) or WorldModel(), body)
         why = Provenance("world_model_change", "edited by hand", actor="user", source="page")
         return await store.put_world_model(self._user, project_id, world, expected=body.version, why=why)
 
-    @get("/projects/{project_id}/workflow-state", errors=GONE)
+    @get("/projects/{project_id}/workflow-state", errors=NOT_FOUND_ERRORS)
     async def workflow_state(self, project_id: str) -> WorkflowState:
-        """How far a project is."""
-        state = await state_of(await self.store(), self._user, project_id)
-        return WorkflowState(**told(state), workflow_progress=progress_of(state))
+        """Get the workflow state of a project."""
+        state = await load_project_state(await self.store(), self._user, project_id)
+        return WorkflowState(**project_state_to_json(state), workflow_progress=progress_of(state))
 
-    @get("/projects/{project_id}/provenance", errors=GONE, returns="the changes")
+    @get("/projects/{project_id}/provenance", errors=NOT_FOUND_ERRORS, returns="the changes")
     async def provenance(self, project_id: str) -> list[Provenance]:
-        """Who changed what in a project, and why."""
+        """List who changed what in a project, and why."""
         return await (await self.store()).list_provenance(self._user, project_id)
 
-    @post("/projects/{project_id}/runs/preflight", errors=GONE, returns="what was found")
-    async def preflight(self, project_id: str, body: RunWanted) -> Preflight:
-        """Whether a search could begin."""
-        state = await state_of(await self.store(), self._user, project_id)
-        return preflight(state, body.mode, body.parameters)
+    @post("/projects/{project_id}/runs/preflight", errors=NOT_FOUND_ERRORS, returns="what was found")
+    async def preflight(self, project_id: str, body: PreflightRequest) -> Preflight:
+        """Check whether a run could start."""
+        state = await load_project_state(await self.store(), self._user, project_id)
+        return run_preflight(state, body.mode, body.parameters)
 
-    @get("/projects/{project_id}/chat-sessions", errors=GONE, returns="the conversations")
+    @get("/projects/{project_id}/chat-sessions", errors=NOT_FOUND_ERRORS, returns="the conversations")
     async def sessions(self, project_id: str) -> list[ChatSession]:
-        """The conversations about a project."""
+        """List the conversations about a project."""
         return await (await self.store()).list_chat_sessions(self._user, project_id)
 
-    @post("/chat-sessions", errors={**GONE, **UNFIT}, returns="the conversation")
-    async def begin_session(self, body: NewSession) -> Created[ChatSession]:
-        """Begin a conversation."""
+    @post("/chat-sessions", errors={**NOT_FOUND_ERRORS, **INVALID_ERRORS}, returns="the conversation")
+    async def begin_session(self, body: NewChatSession) -> Created[ChatSession]:
+        """Start a conversation."""
         return await (await self.store()).create_chat_session(self._user, body.project_id, body.title, body.mode)
 
-    @get("/chat-sessions/{session_id}/messages", errors=GONE, returns="the messages")
-    async def messages(self, session_id: str) -> list[MessageTold]:
-        """What was said in a conversation."""
+    @get("/chat-sessions/{session_id}/messages", errors=NOT_FOUND_ERRORS, returns="the messages")
+    async def messages(self, session_id: str) -> list[ChatMessageView]:
+        """List the messages of a conversation."""
         store = await self.store()
-        await recover(self._host, store, session_id)
-        return [_told(each) for each in await store.list_messages(self._user, session_id)]
+        await recover_answers(self._host, store, session_id)
+        return [_to_message_view(each) for each in await store.list_messages(self._user, session_id)]
 
-    @post("/chat-sessions/{session_id}/messages", errors={**GONE, **UNFIT}, returns="the message")
-    async def add_message(self, session_id: str, body: NewMessage) -> Created[MessageTold]:
+    @post("/chat-sessions/{session_id}/messages", errors={**NOT_FOUND_ERRORS, **INVALID_ERRORS}, returns="the message")
+    async def add_message(self, session_id: str, body: NewChatMessage) -> Created[ChatMessageView]:
         """Add a message."""
         store = await self.store()
         metadata = {**body.message_metadata, AUTHOR: self._user}
-        return _told(await store.add_message(self._user, session_id, body.role, body.content, metadata))
+        return _to_message_view(await store.add_message(self._user, session_id, body.role, body.content, metadata))
 
-    @post("/chat-sessions/{session_id}/guidance", errors=GONE, runs=True, returns="the answer")
-    async def guidance(self, session_id: str, body: GuidanceAsked) -> Guided:
-        """Guidance that isn't kept as a message."""
+    @post("/chat-sessions/{session_id}/guidance", errors=NOT_FOUND_ERRORS, runs=True, returns="the answer")
+    async def guidance(self, session_id: str, body: GuidanceRequest) -> GuidanceReply:
+        """Get guidance that isn't stored as a message."""
         store = await self.store()
         session = await store.get_chat_session(self._user, session_id)
-        most = min(max(body.message_limit, 0), MOST_MESSAGES)
+        most = min(max(body.message_limit, 0), MAX_MESSAGES)
         before = await store.list_messages(self._user, session.id, most + 1)
         if before and (before[-1].role, before[-1].content) == ("user", body.user_query):
             before = before[:-1]  # it is the question itself
         context = {"project_id": session.project_id, "session_id": session.id, "kept": False}
         mine = AssistantSession(assistant, self._host, context)
-        return await self._guided(mine, body.user_query, history_of(before, most))
+        return await self._ask_for_guidance(mine, body.user_query, to_history(before, most))
 
-    async def _guided(self, session: AssistantSession, query: str, history: Sequence[Message]) -> Guided:
+    async def _ask_for_guidance(self, session: AssistantSession, query: str, history: Sequence[Message]) -> GuidanceReply:
         try:
             model = await self._host.model()
         except (UnknownModel, ModelError) as error:
-            state = await state_of(await self.store(), self._user, session.host.about["project_id"])
-            return guided_without_model(state, query, str(error))
+            state = await load_project_state(await self.store(), self._user, session.host.about["project_id"])
+            return reply_without_model(state, query, str(error))
         return (await session.run(query or NO_QUESTION, history=history, model=model)).data
 
     @post(
         "/chat-sessions/{session_id}/architect-reply",
-        errors={**GONE, 400: "nothing has been said yet", 409: "the answer was stopped"},
+        errors={**NOT_FOUND_ERRORS, 400: "nothing has been said yet", 409: "the answer was stopped"},
         runs=True,
         returns="the answer, as it is kept",
     )
-    async def architect_reply(self, session_id: str) -> MessageTold:
-        """Answer what was said last."""
-        return _told(await reply(self._host, await self.store(), session_id))
+    async def architect_reply(self, session_id: str) -> ChatMessageView:
+        """Answer the last message."""
+        return _to_message_view(await answer_last_message(self._host, await self.store(), session_id))
 
-    @post("/chat-sessions/{session_id}/architect-reply-stream", errors=GONE, runs=True)
+    @post("/chat-sessions/{session_id}/architect-reply-stream", errors=NOT_FOUND_ERRORS, runs=True)
     async def architect_reply_stream(self, session_id: str) -> Events[dict[str, Any]]:
-        """Answer what was said last, and see it come."""
+        """Answer the last message, as a stream."""
         store = await self.store()
         await store.get_chat_session(self._user, session_id)
-        return _as_original(stream_reply(self._host, store, session_id))
+        return _to_original_events(stream_answer(self._host, store, session_id))
 
 
-async def _as_original(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+async def _to_original_events(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
     async for event in events:
         if isinstance(event, ChatMessage):
-            yield {"type": "done", "message": _told(event)}
+            yield {"type": "done", "message": _to_message_view(event)}
             continue
         match type(event).__name__:
             case "TextArrived":
@@ -246,27 +254,27 @@ async def _as_original(events: AsyncIterator[Any]) -> AsyncIterator[Any]:
                 pass
 
 
-def _told(message: ChatMessage) -> MessageTold:
+def _to_message_view(message: ChatMessage) -> ChatMessageView:
     said = msgspec.structs.asdict(message)
-    return MessageTold(message_metadata=said.pop("metadata"), **said)
+    return ChatMessageView(message_metadata=said.pop("metadata"), **said)
 
 
-def _put(there: Value, given: PutSpec | PutWorld) -> Value:
-    """What is there, with what was given in its place."""
+def _merge_update(there: Value, given: ProblemSpecUpdate | WorldModelUpdate) -> Value:
+    """Return the stored value with the given fields replaced."""
     fields = {name: value for name, value in msgspec.structs.asdict(given).items() if name not in ("version", "updated_at")}
     return replace(there, **{name: value for name, value in fields.items() if value is not msgspec.UNSET})
 
 
-def _found(value: Value | None, what: str) -> Value:
+def _require(value: Value | None, what: str) -> Value:
     if value is None:
         raise HTTPException(404, f"The project has no {what} yet.")
     return value
 
 
 def _on_error(request: Request, error: Exception) -> Response | None:
-    """What goes wrong, as clients of the original know it."""
+    """Map errors to the responses that clients of the original API expect."""
     if isinstance(error, HTTPException):
-        return json_response(Detail(error.detail), error.status_code)
+        return json_response(ErrorDetail(error.detail), error.status_code)
     if not isinstance(error, TreadleError):
         return None
     status = next(number for kind, number in STATUSES if isinstance(error, kind))
@@ -276,9 +284,9 @@ def _on_error(request: Request, error: Exception) -> Response | None:
 
 
 def routes(host: Host) -> list[BaseRoute]:
-    """The routes, at the paths of the original."""
-    service = Service(host)
-    runs = RunsApi(host, service.store)
+    """Return the routes, at the paths of the original API."""
+    service = GuidanceApi(host)
+    runs = ProjectRunsApi(host, service.store)
     with suppress(RuntimeError):  # it isn't served yet; the first request that lists the runs of a project then takes them up
         asyncio.get_running_loop().call_soon(runs.take_up)
-    return routes_of(service, runs, on_error=_on_error, problem=Detail)
+    return routes_of(service, runs, on_error=_on_error, problem=ErrorDetail)

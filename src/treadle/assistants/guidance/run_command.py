@@ -1,29 +1,29 @@
-"""`treadle guide run` and what belongs to it: runs, their candidates side by side, decision records, candidates and issues."""
+"""`treadle guide run` and related commands: runs, comparisons, decision records, candidates and issues."""
 
 from argparse import ArgumentParser, Namespace
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any, get_args
 
-from treadle import Host, carry_out
-from treadle.assistants.guidance.comparison import Comparison, to_lines
-from treadle.assistants.guidance.comparison import compare as compared
-from treadle.assistants.guidance.preflight import COUNTS
+from treadle import Host, execute_job
+from treadle.assistants.guidance.comparison import Comparison, format_comparison
+from treadle.assistants.guidance.comparison import build_comparison as compared
+from treadle.assistants.guidance.preflight import DEFAULT_COUNTS
 from treadle.assistants.guidance.project_runs import (
     EvaluationInput,
-    begin_in_background,
-    cancel_run,
-    create_run,
-    is_interrupted,
-    job_of,
-    reconcile,
-    start_draft,
+    cancel_project_run,
+    create_project_run,
+    find_run_job,
+    is_run_interrupted,
+    reconcile_runs,
+    start_draft_run,
+    start_in_background,
     work,
 )
-from treadle.assistants.guidance.projects import find_project, open_projects, user_of
-from treadle.assistants.guidance.recording import brief
-from treadle.assistants.guidance.run_routes import adr_of
-from treadle.assistants.guidance.run_tools import comparison_of, propose
-from treadle.assistants.guidance.store.values import Issue, IssueType, Mode, Severity
+from treadle.assistants.guidance.projects import find_project, open_projects, project_user_of
+from treadle.assistants.guidance.recording import without_snapshot
+from treadle.assistants.guidance.run_routes import load_decision_record
+from treadle.assistants.guidance.run_tools import load_comparison, propose_candidate
+from treadle.assistants.guidance.store.values import IssueType, Mode, ProjectIssue, Severity
 from treadle.assistants.guidance.tools import ProjectScope
 
 if TYPE_CHECKING:
@@ -36,11 +36,13 @@ def _project_options(parser: ArgumentParser) -> None:
 
 
 def run_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to start one."""
+    """Add the arguments for starting a run."""
     _project_options(parser)
     parser.add_argument("--mode", choices=get_args(Mode), default="full_search", help="how it searches (default: full_search)")
-    parser.add_argument("--candidates", type=int, default=COUNTS["num_candidates"], metavar="N", help="how many solutions")
-    parser.add_argument("--scenarios", type=int, default=COUNTS["num_scenarios"], metavar="N", help="in how many situations")
+    parser.add_argument("--candidates", type=int, default=DEFAULT_COUNTS["num_candidates"], metavar="N", help="how many solutions")
+    parser.add_argument(
+        "--scenarios", type=int, default=DEFAULT_COUNTS["num_scenarios"], metavar="N", help="in how many situations"
+    )
     parser.add_argument("--seed", action="append", default=[], metavar="CANDIDATE", help="a candidate to begin with")
     parser.add_argument("--budget-tokens", type=int, metavar="N", help="tokens at most")
     parser.add_argument("--budget-usd", type=float, metavar="USD", help="US dollars at most")
@@ -49,7 +51,7 @@ def run_arguments(parser: ArgumentParser) -> None:
 
 
 def runs_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to list them."""
+    """Add the arguments for listing runs."""
     _project_options(parser)
 
 
@@ -62,25 +64,25 @@ resume_arguments = cancel_arguments = _run_argument
 
 
 def compare_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to compare."""
+    """Add the arguments for comparing candidates."""
     parser.add_argument("run", nargs="?", default="", metavar="RUN", help="its id (default: the last one with candidates)")
     _project_options(parser)
 
 
 def adr_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to have a decision record."""
+    """Add the arguments for printing a decision record."""
     parser.add_argument("candidate", metavar="CANDIDATE", help="its id, as `treadle guide compare` prints it")
 
 
 def candidate_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to propose one."""
+    """Add the arguments for proposing a candidate."""
     parser.add_argument("words", nargs="+", metavar="DESCRIPTION", help="what is done, and how that works")
     parser.add_argument("--run", default="", metavar="RUN", help="the run it belongs to (default: a new one)")
     _project_options(parser)
 
 
 def issue_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to say what is wrong."""
+    """Add the arguments for reporting an issue."""
     parser.add_argument("words", nargs="+", metavar="DESCRIPTION", help="what is wrong")
     parser.add_argument("--type", choices=get_args(IssueType), default="model", help="what it is wrong with (default: model)")
     parser.add_argument("--severity", choices=get_args(Severity), default="important", help="how bad that is (default: important)")
@@ -88,12 +90,12 @@ def issue_arguments(parser: ArgumentParser) -> None:
 
 
 def issues_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to list them."""
+    """Add the arguments for listing issues."""
     _project_options(parser)
 
 
 async def run(args: Namespace, host: Host) -> int:
-    """Start one, and carry it out here or in the background."""
+    """Start a run, and execute it here or in the background."""
     parameters: dict[str, Any] = {
         "num_candidates": args.candidates,
         "num_scenarios": args.scenarios,
@@ -103,60 +105,60 @@ async def run(args: Namespace, host: Host) -> int:
         "max_runtime_s": args.max_seconds,
     }
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
+        project = await find_project(store, project_user_of(host), args.project)
         wanted = EvaluationInput(project.id, args.mode, parameters, ui_trigger_source="cli")
-        begun = await create_run(host, store, wanted)
+        begun = await create_project_run(host, store, wanted)
         if args.detach:
-            begin_in_background(host, begun.id)
+            start_in_background(host, begun.id)
             host.shown_at.line(begun.id)
             return 0
         host.shown_at.note(f"Run {begun.id} of {project.title!r} …")
-        return await _carried(host, store, begun.id, as_json=args.json)
+        return await _run_to_end(host, store, begun.id, as_json=args.json)
 
 
 async def resume(args: Namespace, host: Host) -> int:
-    """Go on with one, or start one that candidates were proposed for."""
+    """Resume a run, or start one that candidates were proposed for."""
     async with open_projects(host) as store:
-        found = await store.get_run(user_of(host), args.run)
-        if job_of(host, found.id) is None:
-            await start_draft(host, store, found)
-        return await _carried(host, store, found.id, as_json=args.json)
+        found = await store.get_run(project_user_of(host), args.run)
+        if find_run_job(host, found.id) is None:
+            await start_draft_run(host, store, found)
+        return await _run_to_end(host, store, found.id, as_json=args.json)
 
 
-async def _carried(host: Host, store: "Store", run_id: str, *, as_json: bool) -> int:
+async def _run_to_end(host: Host, store: "Store", run_id: str, *, as_json: bool) -> int:
     try:
-        await carry_out(run_id, work()[0], host)
+        await execute_job(run_id, work()[0], host)
     except CancelledError:
         host.shown_at.tell(
             f"Stopped. To go on: treadle guide resume {run_id}   To drop it: treadle guide cancel {run_id}", "yellow"
         )
         raise
-    found = await store.get_run(user_of(host), run_id)
+    found = await store.get_run(project_user_of(host), run_id)
     if found.status != "completed":
         host.shown_at.tell(f"Run {found.id} is {found.status}. {found.error_summary}".strip(), "red")
         return 1
-    _show_comparison(host, compared(found, await store.list_candidates(user_of(host), found.id)), as_json=as_json)
+    _print_comparison(host, compared(found, await store.list_candidates(project_user_of(host), found.id)), as_json=as_json)
     return 0
 
 
-def _show_comparison(host: Host, comparison: Comparison, *, as_json: bool) -> None:
+def _print_comparison(host: Host, comparison: Comparison, *, as_json: bool) -> None:
     if as_json:
         host.show(comparison)
         return
-    for line in to_lines(comparison):
+    for line in format_comparison(comparison):
         host.shown_at.line(line)
 
 
 async def runs(args: Namespace, host: Host) -> int:
-    """List them."""
+    """List the runs."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
-        found = await reconcile(host, store, await store.list_runs(user_of(host), project.id))
+        project = await find_project(store, project_user_of(host), args.project)
+        found = await reconcile_runs(host, store, await store.list_runs(project_user_of(host), project.id))
     if args.json:
-        host.show([brief(each) for each in found])
+        host.show([without_snapshot(each) for each in found])
         return 0
     for each in found:
-        status = f"interrupted: treadle guide resume {each.id}" if is_interrupted(host, each) else each.status
+        status = f"interrupted: treadle guide resume {each.id}" if is_run_interrupted(host, each) else each.status
         host.shown_at.line(f"{each.id}  {each.created_at:%Y-%m-%d %H:%M}  {each.mode:<11}  {each.candidate_count:>3}  {status}")
     if not found:
         host.shown_at.tell("Nothing has been run yet: `treadle guide run` starts one.")
@@ -164,24 +166,24 @@ async def runs(args: Namespace, host: Host) -> int:
 
 
 async def cancel(args: Namespace, host: Host) -> int:
-    """Stop one."""
+    """Cancel a run."""
     async with open_projects(host) as store:
-        found = await cancel_run(host, store, await store.get_run(user_of(host), args.run))
-    host.show(brief(found)) if args.json else host.shown_at.tell(f"Run {found.id} is {found.status}.")
+        found = await cancel_project_run(host, store, await store.get_run(project_user_of(host), args.run))
+    host.show(without_snapshot(found)) if args.json else host.shown_at.tell(f"Run {found.id} is {found.status}.")
     return 0
 
 
 async def compare(args: Namespace, host: Host) -> int:
-    """Show candidates side by side."""
+    """Print the candidates of a run side by side."""
     async with open_projects(host) as store:
         scope = ProjectScope(host, store)
         project_id = (await store.get_run(scope.user, args.run)).project_id if args.run else ""
         project_id = project_id or (await find_project(store, scope.user, args.project)).id
-        found = await comparison_of(scope, project_id, args.run)
+        found = await load_comparison(scope, project_id, args.run)
     if found is None:
         host.shown_at.tell("Nothing has been evaluated yet: `treadle guide run` does.")
         return 1
-    _show_comparison(host, found, as_json=args.json)
+    _print_comparison(host, found, as_json=args.json)
     return 0
 
 
@@ -190,33 +192,35 @@ async def adr(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         scope = ProjectScope(host, store)
         chosen = await store.get_candidate(scope.user, args.candidate)
-        host.shown_at.line((await adr_of(scope, chosen.project_id, chosen.id)).rstrip())
+        host.shown_at.line((await load_decision_record(scope, chosen.project_id, chosen.id)).rstrip())
     return 0
 
 
 async def candidate(args: Namespace, host: Host) -> int:
-    """Propose one."""
+    """Propose a candidate."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
-        kept = await propose(ProjectScope(host, store), project.id, " ".join(args.words), args.run)
+        project = await find_project(store, project_user_of(host), args.project)
+        kept = await propose_candidate(ProjectScope(host, store), project.id, " ".join(args.words), args.run)
     host.show(kept) if args.json else host.shown_at.line(f"{kept.id}  run {kept.run_id}")
     return 0
 
 
 async def issue(args: Namespace, host: Host) -> int:
-    """Say what is wrong."""
+    """Report an issue."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
-        kept = await store.create_issue(user_of(host), Issue(project.id, args.type, args.severity, " ".join(args.words)))
+        project = await find_project(store, project_user_of(host), args.project)
+        kept = await store.create_issue(
+            project_user_of(host), ProjectIssue(project.id, args.type, args.severity, " ".join(args.words))
+        )
     host.show(kept) if args.json else host.shown_at.line(kept.id)
     return 0
 
 
 async def issues(args: Namespace, host: Host) -> int:
-    """List what is wrong."""
+    """List the issues."""
     async with open_projects(host) as store:
-        project = await find_project(store, user_of(host), args.project)
-        found = await store.list_issues(user_of(host), project.id)
+        project = await find_project(store, project_user_of(host), args.project)
+        found = await store.list_issues(project_user_of(host), project.id)
     if args.json:
         host.show(found)
         return 0

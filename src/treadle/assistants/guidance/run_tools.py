@@ -1,5 +1,6 @@
-"""The guidance assistant's tools about runs: what they found, side by side, and what a person approves first: starting one, and
-adding candidates and issues. Here too all tools of the assistant are put together.
+"""Tools about runs: lookups of their results, and actions that a person approves first.
+
+The actions are starting a run, and adding candidates and issues. All tools of the assistant are combined here.
 """
 
 from collections.abc import Callable
@@ -8,16 +9,22 @@ from typing import Any
 
 import msgspec
 
-from treadle import Functions, Preview, RunContext, ToolProblem, ToolResult, TreadleError, tool
-from treadle.assistants.guidance.comparison import Comparison, compare, to_lines
-from treadle.assistants.guidance.project_runs import EvaluationInput, begin_in_background, check_ready, create_run, draft_run
-from treadle.assistants.guidance.store.errors import NotThere, StoreError
-from treadle.assistants.guidance.store.values import Candidate, Issue, IssueType, Mode, Provenance, Run, Severity
-from treadle.assistants.guidance.tools import ProjectScope, mark_of, project_tools, read_tool
+from treadle import FunctionToolset, Preview, RunContext, ToolProblem, ToolResult, TreadleError, tool
+from treadle.assistants.guidance.comparison import Comparison, build_comparison, format_comparison
+from treadle.assistants.guidance.project_runs import (
+    EvaluationInput,
+    check_run_ready,
+    create_draft_run,
+    create_project_run,
+    start_in_background,
+)
+from treadle.assistants.guidance.store.errors import ItemNotFound, StoreError
+from treadle.assistants.guidance.store.values import Candidate, IssueType, Mode, ProjectIssue, Provenance, Run, Severity
+from treadle.assistants.guidance.tools import ProjectScope, call_key, project_tools, read_tool
 
 
 class RunTools:
-    """What the tools do. Their docstrings are the descriptions that a model gets."""
+    """The implementation of the tools. Their docstrings are the descriptions that a model gets."""
 
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
@@ -31,8 +38,8 @@ class RunTools:
         :param project_id: its id or title; may be left out
         """
         project = await self._scope.project(project_id)
-        found = await comparison_of(self._scope, project.id, run_id)
-        return "Nothing has been evaluated yet." if found is None else ToolResult("\n".join(to_lines(found)), found)
+        found = await load_comparison(self._scope, project.id, run_id)
+        return "Nothing has been evaluated yet." if found is None else ToolResult("\n".join(format_comparison(found)), found)
 
     async def list_issues(self, project_id: str = "") -> Any:
         """The open issues of the project: what runs and people found wrong.
@@ -59,12 +66,12 @@ class RunTools:
         :param seed_candidate_ids: the candidates that a seeded run begins with
         :param project_id: its id or title; may be left out
         """
-        wanted = await self._wanted(project_id, mode, num_candidates, num_scenarios, seed_candidate_ids)
-        wanted = msgspec.structs.replace(wanted, ui_trigger_id=mark_of(ctx), ui_trigger_source="conversation")
+        wanted = await self._build_input(project_id, mode, num_candidates, num_scenarios, seed_candidate_ids)
+        wanted = msgspec.structs.replace(wanted, ui_trigger_id=call_key(ctx), ui_trigger_source="conversation")
         try:
-            run = await create_run(self._scope.host, self._store, wanted)
+            run = await create_project_run(self._scope.host, self._store, wanted)
             if run.status == "created":
-                begin_in_background(self._scope.host, run.id)
+                start_in_background(self._scope.host, run.id)
         except TreadleError as error:
             raise ToolProblem(str(error)) from error
         return f"Run {run.id} has started. It goes on in the background; list_runs says how it stands."
@@ -78,10 +85,10 @@ class RunTools:
         seed_candidate_ids: tuple[str, ...] = (),
         project_id: str = "",
     ) -> Preview:
-        """With which settings it would start."""
-        wanted = await self._wanted(project_id, mode, num_candidates, num_scenarios, seed_candidate_ids)
+        """Preview the settings that the run would start with."""
+        wanted = await self._build_input(project_id, mode, num_candidates, num_scenarios, seed_candidate_ids)
         try:
-            found = await check_ready(self._store, self._user, wanted)
+            found = await check_run_ready(self._store, self._user, wanted)
             model = await self._scope.host.model()
         except TreadleError as error:
             raise ToolProblem(str(error)) from error
@@ -95,7 +102,7 @@ class RunTools:
         ]
         return Preview("\n".join(lines))
 
-    async def _wanted(
+    async def _build_input(
         self, project_id: str, mode: Mode, candidates: int, scenarios: int, seeds: tuple[str, ...]
     ) -> EvaluationInput:
         parameters = {"num_candidates": candidates, "num_scenarios": scenarios, "seed_candidate_ids": list(seeds)}
@@ -111,7 +118,7 @@ class RunTools:
         """
         project = await self._scope.project(project_id)
         try:
-            candidate = await propose(self._scope, project.id, description, run_id)
+            candidate = await propose_candidate(self._scope, project.id, description, run_id)
         except StoreError as error:
             raise ToolProblem(str(error)) from error
         return f"Candidate {candidate.id} is kept with run {candidate.run_id}."
@@ -133,39 +140,39 @@ class RunTools:
         """
         project = await self._scope.project(project_id)
         try:
-            issue = await self._store.create_issue(self._user, Issue(project.id, type, severity, description))
+            issue = await self._store.create_issue(self._user, ProjectIssue(project.id, type, severity, description))
         except StoreError as error:
             raise ToolProblem(str(error)) from error
         return f"Issue {issue.id} is kept."
 
 
-async def comparison_of(scope: ProjectScope, project_id: str, run_id: str = "") -> Comparison | None:
-    """The candidates of a run side by side; of the last one that has some, unless one is named. None where there are none."""
-    run = await _run(scope, project_id, run_id) if run_id else await _last_run(scope, project_id)
-    return None if run is None else compare(run, await scope.store.list_candidates(scope.user, run.id))
+async def load_comparison(scope: ProjectScope, project_id: str, run_id: str = "") -> Comparison | None:
+    """Compare the candidates of a run; of the last one that has some, unless one is named. None if there are none."""
+    run = await _find_run(scope, project_id, run_id) if run_id else await _find_last_run(scope, project_id)
+    return None if run is None else build_comparison(run, await scope.store.list_candidates(scope.user, run.id))
 
 
-async def _run(scope: ProjectScope, project_id: str, run_id: str) -> Run:
+async def _find_run(scope: ProjectScope, project_id: str, run_id: str) -> Run:
     run = await scope.store.get_run(scope.user, run_id)
     if run.project_id != project_id:
-        raise NotThere(f"There is no run {run_id!r} in this project.")
+        raise ItemNotFound(f"There is no run {run_id!r} in this project.")
     return run
 
 
-async def _last_run(scope: ProjectScope, project_id: str) -> Run | None:
+async def _find_last_run(scope: ProjectScope, project_id: str) -> Run | None:
     runs = await scope.store.list_runs(scope.user, project_id)
     return next((each for each in reversed(runs) if each.candidate_count), None)
 
 
-async def propose(scope: ProjectScope, project_id: str, description: str, run_id: str = "") -> Candidate:
-    """Keep a candidate that a person proposes, with the run that is named or a new one."""
-    run = await _run(scope, project_id, run_id) if run_id else await draft_run(scope.host, scope.store, project_id)
+async def propose_candidate(scope: ProjectScope, project_id: str, description: str, run_id: str = "") -> Candidate:
+    """Store a candidate that a person proposes, with the named run or a new one."""
+    run = await _find_run(scope, project_id, run_id) if run_id else await create_draft_run(scope.host, scope.store, project_id)
     why = Provenance("candidate_proposed", "proposed by hand")
     return await scope.store.create_candidate(scope.user, Candidate(run.id, description, "user"), why)
 
 
-def guidance_tools(scope: ProjectScope) -> Functions:
-    """All tools of the assistant."""
+def guidance_tools(scope: ProjectScope) -> FunctionToolset:
+    """Return all tools of the assistant."""
     able = RunTools(scope)
     start: Callable[..., Any] = tool(able.start_run, preview=able.to_start_run, retry="idempotent", sequential=True)
     more = [
@@ -175,4 +182,4 @@ def guidance_tools(scope: ProjectScope) -> Functions:
         tool(able.create_candidate),
         tool(able.create_issue),
     ]
-    return Functions([*project_tools(scope), *more], name=f"guidance-{token_hex(6)}")
+    return FunctionToolset([*project_tools(scope), *more], name=f"guidance-{token_hex(6)}")

@@ -1,15 +1,15 @@
-"""The sample project: a town that wants its buses to be on time. Words only."""
+"""The sample project: a town that wants its buses to be on time. Text only."""
 
-TITLE = "Buses on time"
-DESCRIPTION = "A town of 80,000 wants its eleven bus lines to be on time again, without raising fares."
-CONSTRAINTS = (
+SAMPLE_TITLE = "Buses on time"
+SAMPLE_DESCRIPTION = "A town of 80,000 wants its eleven bus lines to be on time again, without raising fares."
+SAMPLE_CONSTRAINTS = (
     ("Budget", "At most 400,000 a year more than today", 90),
     ("Fares", "Fares stay as they are", 100),
     ("Drivers' hours", "Nobody drives longer than the law allows", 100),
     ("Depot", "No new depot before 2029", 60),
 )
-GOALS = ("Nine of ten buses arrive within three minutes of the timetable", "Passengers know when the next bus comes")
-WORLD = {
+SAMPLE_GOALS = ("Nine of ten buses arrive within three minutes of the timetable", "Passengers know when the next bus comes")
+SAMPLE_WORLD = {
     "actors": (
         ("Passengers", "people", "31,000 a day, most of them between 7 and 9"),
         ("Drivers", "people", "140, of whom 12 are missing"),

@@ -1,4 +1,4 @@
-"""Guidance from Python: projects, answers and runs, without a face.
+"""Python API of the guidance assistant: projects, answers and runs, without a frontend.
 
 async with GuidanceService("ollama:qwen3") as service:
 project = await service.store.create_project(service.user, "Buses")
@@ -9,13 +9,13 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from treadle import AssistantSession, Host, Model, carry_out, model_of, open_home
+from treadle import AssistantSession, Host, Model, execute_job, open_home, resolve_model
 from treadle.assistants.guidance import assistant
-from treadle.assistants.guidance.comparison import Comparison, compare
-from treadle.assistants.guidance.project_runs import EvaluationInput, NotReady, create_run, work
-from treadle.assistants.guidance.projects import open_projects, user_of
+from treadle.assistants.guidance.comparison import Comparison, build_comparison
+from treadle.assistants.guidance.project_runs import EvaluationInput, RunNotReady, create_project_run, work
+from treadle.assistants.guidance.projects import open_projects, project_user_of
 from treadle.assistants.guidance.prompts import NO_QUESTION
-from treadle.assistants.guidance.session import Guided
+from treadle.assistants.guidance.session import GuidanceReply
 from treadle.assistants.guidance.store.values import Mode
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class GuidanceService:
-    """The guidance assistant for one person. `home` is the folder that all is kept in; the data folder unless one is given."""
+    """The guidance assistant for one user. `home` is the folder that everything is stored in; by default the data folder."""
 
     def __init__(self, model: str | Model, *, user: str = "", home: Path | str | None = None) -> None:
-        chosen = model_of(model)
+        chosen = resolve_model(model)
 
         async def same() -> Model:
             return chosen
@@ -34,7 +34,7 @@ class GuidanceService:
         self._host = Host(open_home() if home is None else open_home(home), same, user)
         self._opened = AsyncExitStack()
         self._store: Store | None = None
-        self.user = user_of(self._host)
+        self.user = project_user_of(self._host)
 
     async def __aenter__(self) -> Self:
         self._store = await self._opened.enter_async_context(open_projects(self._host))
@@ -45,20 +45,20 @@ class GuidanceService:
 
     @property
     def store(self) -> "Store":
-        """Where the projects are kept."""
+        """The project store."""
         assert self._store is not None, "use it in an `async with`"
         return self._store
 
-    async def provide_guidance(self, project_id: str, user_query: str = "", chat_session_id: str = "") -> Guided:
-        """An answer about a project. With a chat session, question and answer are kept as messages of it."""
+    async def provide_guidance(self, project_id: str, user_query: str = "", chat_session_id: str = "") -> GuidanceReply:
+        """Answer a question about a project. With a chat session, question and answer are stored as messages of it."""
         context = {"project_id": project_id, "session_id": chat_session_id}
         return (await AssistantSession(assistant, self._host, context).run(user_query or NO_QUESTION)).data
 
     async def evaluate(self, project_id: str, mode: Mode = "full_search", **parameters: Any) -> Comparison:
-        """Carry a run out: candidates are proposed and scored. `parameters` are those of a run, such as `num_candidates`."""
-        run = await create_run(self._host, self.store, EvaluationInput(project_id, mode, parameters))
-        await carry_out(run.id, work()[0], self._host)
+        """Execute a run: candidates are proposed and scored. `parameters` are those of a run, such as `num_candidates`."""
+        run = await create_project_run(self._host, self.store, EvaluationInput(project_id, mode, parameters))
+        await execute_job(run.id, work()[0], self._host)
         done = await self.store.get_run(self.user, run.id)
         if done.status != "completed":
-            raise NotReady(f"Run {done.id} is {done.status}. {done.error_summary}".strip())
-        return compare(done, await self.store.list_candidates(self.user, done.id))
+            raise RunNotReady(f"Run {done.id} is {done.status}. {done.error_summary}".strip())
+        return build_comparison(done, await self.store.list_candidates(self.user, done.id))

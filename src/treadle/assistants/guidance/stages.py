@@ -1,4 +1,4 @@
-"""How far a project is, and what comes next. Pure."""
+"""The workflow stage of a project, and what comes next. Pure."""
 
 from typing import Any, Literal
 
@@ -20,8 +20,8 @@ _ACTIONS: dict[Stage, tuple[str, ...]] = {
 }
 
 
-class State(Struct, frozen=True):
-    """What there is of a project, as far as a stage goes by it."""
+class ProjectState(Struct, frozen=True):
+    """The facts about a project that determine its stage."""
 
     title: str = ""
     description: str = ""
@@ -34,20 +34,20 @@ class State(Struct, frozen=True):
 
     @property
     def has_runs(self) -> bool:
-        """Whether anything was ever run."""
+        """Whether there are any runs."""
         return self.runs > 0
 
 
-class Progress(Struct, frozen=True):
-    """Where a project is on its way."""
+class WorkflowProgress(Struct, frozen=True):
+    """The workflow progress of a project."""
 
     current_stage: Stage
     completed_steps: tuple[str, ...]
     next_steps: tuple[str, ...]
 
 
-def stage_of(state: State) -> Stage:
-    """The stage that a project is in."""
+def stage_of(state: ProjectState) -> Stage:
+    """Return the stage of a project."""
     if not (state.has_problem_spec and state.has_world_model):
         return "setup"
     if state.running:
@@ -55,8 +55,8 @@ def stage_of(state: State) -> Stage:
     return "completed" if state.completed else "ready_to_run"
 
 
-def progress_of(state: State) -> Progress:
-    """What is done, and what comes next, the nearest first."""
+def progress_of(state: ProjectState) -> WorkflowProgress:
+    """Return what is done, and what comes next, the nearest first."""
     done = {
         "problem_spec": state.has_problem_spec,
         "world_model": state.has_world_model,
@@ -64,16 +64,16 @@ def progress_of(state: State) -> Progress:
         "results": False,  # looking never ends
     }
     completed = tuple([words for name, words in _STEPS if done[name]])
-    return Progress(stage_of(state), completed, tuple([words for name, words in _STEPS if not done[name]]))
+    return WorkflowProgress(stage_of(state), completed, tuple([words for name, words in _STEPS if not done[name]]))
 
 
-def usual_actions(stage: Stage) -> tuple[str, ...]:
-    """What suits a stage, where nothing better is said."""
+def default_actions(stage: Stage) -> tuple[str, ...]:
+    """Return the default actions of a stage."""
     return _ACTIONS[stage]
 
 
-def told(state: State) -> dict[str, Any]:
-    """The state, as a model and programs are told of it."""
+def project_state_to_json(state: ProjectState) -> dict[str, Any]:
+    """Return the state as JSON, for models and programs."""
     return {
         "stage": stage_of(state),
         "has_problem_spec": state.has_problem_spec,

@@ -1,7 +1,7 @@
-"""The guidance assistant's tools, for one person: looks at a project, and changes that are shown and approved first.
+"""The guidance assistant's tools, for one user: lookups in a project, and changes that are previewed and approved first.
 
-In a conversation about a project it is bound: a model may name its id, and can reach no other. Elsewhere a tool names the project,
-or means the one that changed last.
+In a conversation about a project the tools are bound to it: a model may name its id, and can reach no other. Otherwise a tool
+names the project, or uses the one that changed last.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,30 +15,30 @@ from treadle import Host, Preview, RunContext, SettingsError, ToolProblem, tool
 from treadle.assistants.guidance.changes import (
     GivenConstraint,
     GivenEntry,
-    Section,
     SpecChange,
-    changed_spec,
-    changed_world,
-    difference,
+    WorldSection,
+    apply_spec_change,
+    apply_world_change,
+    format_difference,
 )
-from treadle.assistants.guidance.preflight import preflight
-from treadle.assistants.guidance.projects import NONE_YET, find_project, state_of, user_of
-from treadle.assistants.guidance.stages import told
-from treadle.assistants.guidance.store.errors import ChangedMeanwhile, NotThere, StoreError
+from treadle.assistants.guidance.preflight import run_preflight
+from treadle.assistants.guidance.projects import NO_PROJECTS, find_project, load_project_state, project_user_of
+from treadle.assistants.guidance.stages import project_state_to_json
+from treadle.assistants.guidance.store.errors import ItemNotFound, StoreError, VersionConflict
 from treadle.assistants.guidance.store.values import Mode, ProblemSpec, Project, Provenance, Resolution, WorldModel
 
 if TYPE_CHECKING:
     from treadle.assistants.guidance.store.store import Store
 
-KEPT = 60.0  # seconds
-MOST_SHOWN = 20_000  # characters of a difference: more than a person reads before they approve it
-MOST_MESSAGES = 50
+CACHE_SECONDS = 60.0  # seconds
+MAX_DIFFERENCE = 20_000  # characters of a difference: more than a person reads before they approve it
+MAX_MESSAGES = 50
 ResolutionOrNone = Resolution | None
 ModeOrNone = Mode | None
 
 
 class ProjectScope(Struct, frozen=True):
-    """Which project tools act on: the one that is bound, or one of the person's."""
+    """The project that tools act on: the bound one, or one of the user's."""
 
     host: Host
     store: "Store"
@@ -47,14 +47,14 @@ class ProjectScope(Struct, frozen=True):
 
     @property
     def user(self) -> str:
-        """For whom."""
-        return user_of(self.host)
+        """The user that tools act for."""
+        return project_user_of(self.host)
 
     async def project(self, named: str = "") -> Project:
-        """The project that a call means, by its id or its title."""
+        """Return the project that a call names, by its id or its title."""
         try:
             return await find_project(self.store, self.user, named) if not self.project_id else await self._bound(named)
-        except (SettingsError, NotThere) as error:
+        except (SettingsError, ItemNotFound) as error:
             raise ToolProblem(str(error)) from error
 
     async def _bound(self, named: str) -> Project:
@@ -65,7 +65,7 @@ class ProjectScope(Struct, frozen=True):
 
 
 class ProjectTools:
-    """What the tools do. Their docstrings are the descriptions that a model gets."""
+    """The implementation of the tools. Their docstrings are the descriptions that a model gets."""
 
     def __init__(self, scope: ProjectScope) -> None:
         self._scope = scope
@@ -79,14 +79,14 @@ class ProjectTools:
     async def list_projects(self) -> Any:
         """The person's projects: id, title and description, the one that changed last first."""
         found = await self._store.list_projects(self._user)
-        return [{"id": each.id, "title": each.title, "description": each.description[:500]} for each in found] or NONE_YET
+        return [{"id": each.id, "title": each.title, "description": each.description[:500]} for each in found] or NO_PROJECTS
 
     async def get_workflow_state(self, project_id: str = "") -> dict[str, Any]:
         """How far the project is: its stage, whether it has a problem spec, a world model and runs, its title and description.
 
         :param project_id: its id or title; may be left out
         """
-        return told(await state_of(self._store, self._user, await self._bound(project_id)))
+        return project_state_to_json(await load_project_state(self._store, self._user, await self._bound(project_id)))
 
     async def get_problem_spec(self, project_id: str = "") -> Any:
         """The problem spec: constraints with their weights (100 is a must), goals, resolution and mode.
@@ -94,7 +94,7 @@ class ProjectTools:
         :param project_id: its id or title; may be left out
         """
         spec = await self._store.get_problem_spec(self._user, await self._bound(project_id))
-        return "The project has no problem spec yet." if spec is None else _plain(spec)
+        return "The project has no problem spec yet." if spec is None else _to_plain(spec)
 
     async def get_world_model(self, project_id: str = "") -> Any:
         """The world model: actors, mechanisms, resources, constraints, assumptions and simplifications.
@@ -102,14 +102,14 @@ class ProjectTools:
         :param project_id: its id or title; may be left out
         """
         world = await self._store.get_world_model(self._user, await self._bound(project_id))
-        return "The project has no world model yet." if world is None else _plain(world)
+        return "The project has no world model yet." if world is None else _to_plain(world)
 
     async def list_runs(self, project_id: str = "") -> Any:
         """The runs of the project, the newest last, with status and mode.
 
         :param project_id: its id or title; may be left out
         """
-        runs = await self._store.list_runs(self._user, await self._bound(project_id), last=MOST_MESSAGES)
+        runs = await self._store.list_runs(self._user, await self._bound(project_id), last=MAX_MESSAGES)
         told = [{"id": run.id, "status": run.status, "mode": run.mode, "created_at": run.created_at.isoformat()} for run in runs]
         return told or "Nothing has been run yet."
 
@@ -123,8 +123,8 @@ class ProjectTools:
         if not session or chat_session_id not in ("", session):
             raise ToolProblem("There is no such conversation here. Leave chat_session_id out: the right one is known.")
         try:
-            messages = await self._store.list_messages(self._user, session, min(max(limit, 1), MOST_MESSAGES))
-        except NotThere as error:
+            messages = await self._store.list_messages(self._user, session, min(max(limit, 1), MAX_MESSAGES))
+        except ItemNotFound as error:
             raise ToolProblem(str(error)) from error
         return [{"role": each.role, "content": each.content, "created_at": each.created_at.isoformat()} for each in messages]
 
@@ -138,8 +138,8 @@ class ProjectTools:
         :param num_scenarios: in how many situations
         :param project_id: its id or title; may be left out
         """
-        state = await state_of(self._store, self._user, await self._bound(project_id))
-        return msgspec.to_builtins(preflight(state, mode, {"num_candidates": num_candidates, "num_scenarios": num_scenarios}))
+        state = await load_project_state(self._store, self._user, await self._bound(project_id))
+        return msgspec.to_builtins(run_preflight(state, mode, {"num_candidates": num_candidates, "num_scenarios": num_scenarios}))
 
     async def change_problem_spec(
         self,
@@ -164,11 +164,11 @@ class ProjectTools:
         """
         change = SpecChange(constraints, without_constraints, goals, without_goals, resolution, mode)
         project = await self._bound(project_id)
-        before = await self._spec(project)
-        _hold(ctx, before, project)
-        after = changed_spec(before, change)
-        why = _why("spec_change", ctx, difference(before, after))
-        return await self._kept(self._store.put_problem_spec(self._user, project, after, expected=before.version, why=why))
+        before = await self._load_spec(project)
+        _check_version(ctx, before, project)
+        after = apply_spec_change(before, change)
+        why = _make_provenance("spec_change", ctx, format_difference(before, after))
+        return await self._store_change(self._store.put_problem_spec(self._user, project, after, expected=before.version, why=why))
 
     async def to_change_spec(
         self,
@@ -181,16 +181,16 @@ class ProjectTools:
         mode: ModeOrNone = None,
         project_id: str = "",
     ) -> Preview:
-        """What that would change."""
+        """Preview the change."""
         project = await self._scope.project(project_id)
-        before = await self._spec(project.id)
-        after = changed_spec(before, SpecChange(constraints, without_constraints, goals, without_goals, resolution, mode))
-        return _preview("The problem spec", project, before, after)
+        before = await self._load_spec(project.id)
+        after = apply_spec_change(before, SpecChange(constraints, without_constraints, goals, without_goals, resolution, mode))
+        return _make_preview("The problem spec", project, before, after)
 
     async def change_world_model(
         self,
         ctx: RunContext[Any],
-        section: Section,
+        section: WorldSection,
         entries: tuple[GivenEntry, ...] = (),
         without: tuple[str, ...] = (),
         project_id: str = "",
@@ -203,41 +203,41 @@ class ProjectTools:
         :param project_id: its id or title; may be left out
         """
         project = await self._bound(project_id)
-        before = await self._world(project)
-        _hold(ctx, before, project)
-        after = changed_world(before, section, entries, without)
-        why = _why("world_model_change", ctx, difference(before, after))
-        return await self._kept(self._store.put_world_model(self._user, project, after, expected=before.version, why=why))
+        before = await self._load_world(project)
+        _check_version(ctx, before, project)
+        after = apply_world_change(before, section, entries, without)
+        why = _make_provenance("world_model_change", ctx, format_difference(before, after))
+        return await self._store_change(self._store.put_world_model(self._user, project, after, expected=before.version, why=why))
 
     async def to_change_world(
         self,
         ctx: RunContext[Any],
-        section: Section,
+        section: WorldSection,
         entries: tuple[GivenEntry, ...] = (),
         without: tuple[str, ...] = (),
         project_id: str = "",
     ) -> Preview:
-        """What that would change."""
+        """Preview the change."""
         project = await self._scope.project(project_id)
-        before = await self._world(project.id)
-        return _preview("The world model", project, before, changed_world(before, section, entries, without))
+        before = await self._load_world(project.id)
+        return _make_preview("The world model", project, before, apply_world_change(before, section, entries, without))
 
     async def was_changed(self, ctx: RunContext[Any], *_: Any, project_id: str = "", **__: Any) -> str | None:
-        """Whether this call's change is on record, after a crash."""
+        """Return the result of this call if its change is recorded, after a crash."""
         changes = await self._store.list_provenance(self._user, await self._bound(project_id))
-        made = [each for each in changes if each.metadata.get("call") == mark_of(ctx)]
+        made = [each for each in changes if each.metadata.get("call") == call_key(ctx)]
         return f"Changed; this is version {made[-1].version}." if made else None
 
-    async def _spec(self, project_id: str) -> ProblemSpec:
+    async def _load_spec(self, project_id: str) -> ProblemSpec:
         return await self._store.get_problem_spec(self._user, project_id) or ProblemSpec()
 
-    async def _world(self, project_id: str) -> WorldModel:
+    async def _load_world(self, project_id: str) -> WorldModel:
         return await self._store.get_world_model(self._user, project_id) or WorldModel()
 
-    async def _kept(self, putting: Any) -> str:
+    async def _store_change(self, putting: Any) -> str:
         try:
             kept = await putting
-        except ChangedMeanwhile as error:
+        except VersionConflict as error:
             raise ToolProblem(f"{error} Look at it again, and ask the person once more.") from error
         except StoreError as error:
             raise ToolProblem(str(error)) from error
@@ -245,7 +245,7 @@ class ProjectTools:
 
 
 def project_tools(scope: ProjectScope) -> list[Callable[..., Any]]:
-    """Looks at a project, and changes of it. What they read is reused, which is right for as long as one turn."""
+    """Return the lookup and change tools of a project. Lookups are cached, which is valid for one turn."""
     able = ProjectTools(scope)
     reads: Sequence[Callable[..., Any]] = (
         *([] if scope.project_id else [able.list_projects]),
@@ -263,36 +263,36 @@ def project_tools(scope: ProjectScope) -> list[Callable[..., Any]]:
 
 
 def read_tool(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A look at a project as a tool."""
-    return tool(function, effect="read", cache=KEPT)
+    """Return a lookup function as a tool."""
+    return tool(function, effect="read", cache=CACHE_SECONDS)
 
 
-def _plain(value: ProblemSpec | WorldModel) -> dict[str, Any]:
+def _to_plain(value: ProblemSpec | WorldModel) -> dict[str, Any]:
     plain = msgspec.to_builtins(replace(value, updated_at=None))
     return {key: each for key, each in plain.items() if each not in (None, [], ())}
 
 
-def _preview(what: str, project: Project, before: ProblemSpec | WorldModel, after: ProblemSpec | WorldModel) -> Preview:
-    shown = difference(before, after)
-    if len(shown) > MOST_SHOWN:
+def _make_preview(what: str, project: Project, before: ProblemSpec | WorldModel, after: ProblemSpec | WorldModel) -> Preview:
+    shown = format_difference(before, after)
+    if len(shown) > MAX_DIFFERENCE:
         raise ToolProblem("That is too much for a person to look through at once. Change it in several smaller steps.")
-    return Preview(f"{what} of {project.title!r} would change:\n{shown}", _seal(before, project.id))
+    return Preview(f"{what} of {project.title!r} would change:\n{shown}", _version_seal(before, project.id))
 
 
-def _seal(value: ProblemSpec | WorldModel, project_id: str) -> str:
+def _version_seal(value: ProblemSpec | WorldModel, project_id: str) -> str:
     return f"version {value.version} of {project_id}"
 
 
-def _hold(ctx: RunContext[Any], now: ProblemSpec | WorldModel, project_id: str) -> None:
-    """What was approved was approved for the version that was shown."""
-    if ctx.seal and ctx.seal != _seal(now, project_id):
+def _check_version(ctx: RunContext[Any], now: ProblemSpec | WorldModel, project_id: str) -> None:
+    """Raise unless the version is the one that was shown for approval."""
+    if ctx.seal and ctx.seal != _version_seal(now, project_id):
         raise ToolProblem("Somebody has changed it since the person was asked, so nothing was done. Look again, and ask once more.")
 
 
-def _why(kind: Literal["spec_change", "world_model_change"], ctx: RunContext[Any], text: str) -> Provenance:
-    return Provenance(kind, text[:MOST_SHOWN], actor="agent", source="conversation", metadata={"call": mark_of(ctx)})
+def _make_provenance(kind: Literal["spec_change", "world_model_change"], ctx: RunContext[Any], text: str) -> Provenance:
+    return Provenance(kind, text[:MAX_DIFFERENCE], actor="agent", source="conversation", metadata={"call": call_key(ctx)})
 
 
-def mark_of(ctx: RunContext[Any]) -> str:
-    """What a call is known by in the store, so that it is carried out once."""
+def call_key(ctx: RunContext[Any]) -> str:
+    """Return the key of a call in the store, so that it is executed once."""
     return f"{ctx.run_id}:{ctx.call_id}"

@@ -1,27 +1,27 @@
 """The platform assistant: ask about, and act on, a running platform, with your own rights.
 
-This module only says what it offers; everything it needs is imported when it is used.
+This module only declares the assistant; everything it needs is imported on first use.
 """
 
 from pathlib import Path
 
-from treadle import Assistant, Command, Limits, Panel, allow, ask, later
+from treadle import Assistant, Command, Limits, Panel, allow, ask, lazy_import
 from treadle.assistants.platform.settings import PlatformSettings
 
 _NAME = "treadle.assistants.platform"
 
 
-def _part(name: str, summary: str, more: str = "", arguments: str = "") -> Command:
-    options = later(f"{_NAME}.command:{arguments or name + '_arguments'}")
-    return Command(name, summary, later(f"{_NAME}.command:{name}"), options, more)
+def _command(name: str, summary: str, more: str = "", arguments: str = "") -> Command:
+    options = lazy_import(f"{_NAME}.command:{arguments or name + '_arguments'}")
+    return Command(name, summary, lazy_import(f"{_NAME}.command:{name}"), options, more)
 
 
 assistant = Assistant(
     name="platform",
     title="Platform",
     summary="Answers about a running platform and acts on it, with your own rights.",
-    configure=later(f"{_NAME}.session:configure"),
-    toolsets=later(f"{_NAME}.session:toolsets"),
+    configure=lazy_import(f"{_NAME}.session:configure"),
+    toolsets=lazy_import(f"{_NAME}.session:toolsets"),
     policy=(
         allow("*", effect="read"),
         ask("deploy_application", reason="This changes what runs."),
@@ -36,23 +36,25 @@ assistant = Assistant(
             "platform",
             "ask about a running platform, and act on it with your own rights",
             parts=(
-                _part("ask", "ask something", "What would be changed is shown before you are asked about it."),
-                _part("chat", "talk, with /help, /clear, /save and /exit", arguments="server_option"),
-                _part("generate", "write a Score spec from a description"),
-                _part("deploy", "deploy a spec", "What would change is shown first."),
-                _part("delete", "delete an application", "What belongs to it is shown first."),
-                _part("run", "deploy a spec by a golden path", "What would change is shown first."),
-                _part("retry", "retry a failed workflow", "What failed is shown first."),
-                _part("validate", "check Score specs, by line", "Exits with 1 where one would be refused."),
-                _part("demo", "start a small platform to try it on", "It runs until Ctrl-C, and prints the tokens of its users."),
+                _command("ask", "ask something", "What would be changed is shown before you are asked about it."),
+                _command("chat", "talk, with /help, /clear, /save and /exit", arguments="server_option"),
+                _command("generate", "write a Score spec from a description"),
+                _command("deploy", "deploy a spec", "What would change is shown first."),
+                _command("delete", "delete an application", "What belongs to it is shown first."),
+                _command("run", "deploy a spec by a golden path", "What would change is shown first."),
+                _command("retry", "retry a failed workflow", "What failed is shown first."),
+                _command("validate", "check Score specs, by line", "Exits with 1 where one would be refused."),
+                _command(
+                    "demo", "start a small platform to try it on", "It runs until Ctrl-C, and prints the tokens of its users."
+                ),
             ),
         ),
     ),
-    routes=later(f"{_NAME}.routes:routes"),
+    routes=lazy_import(f"{_NAME}.routes:routes"),
     panel=Panel("Platform", Path(__file__).parent / "panel"),
-    lead=later(f"{_NAME}.session:plan"),
+    lead=lazy_import(f"{_NAME}.session:plan"),
     settings=PlatformSettings,
     variables=("TREADLE_PLATFORM_TOKEN",),
-    caller=later(f"{_NAME}.session:caller"),
-    reply=later(f"{_NAME}.session:reply"),
+    caller=lazy_import(f"{_NAME}.session:caller"),
+    reply=lazy_import(f"{_NAME}.session:reply"),
 )

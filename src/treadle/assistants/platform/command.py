@@ -1,4 +1,4 @@
-"""`treadle platform`: ask about a platform, talk to it, change it, write and check specs, and start one to try it on."""
+"""`treadle platform`: ask about a platform, chat with it, change it, write and check specs, and start a demo platform."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -6,32 +6,32 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from treadle import AssistantSession, Host, RunResult, SettingsError, Slash, Terminal, exit_code, one_call, typed
+from treadle import AssistantSession, Host, RunResult, SettingsError, SlashCommand, Terminal, exit_code, one_call, prompt_from_words
 from treadle.assistants.platform import assistant
-from treadle.assistants.platform.documents import Documents, open_documents
-from treadle.assistants.platform.generate import as_json
-from treadle.assistants.platform.score import PROVIDED, Finding, check, spec_in
-from treadle.assistants.platform.session import generate as write_spec
-from treadle.assistants.platform.settings import platform_settings
-from treadle.assistants.platform.shapes import Json
+from treadle.assistants.platform.documents import PlatformDocuments, open_documents
+from treadle.assistants.platform.generate import generated_spec_to_json
+from treadle.assistants.platform.responses import Json
+from treadle.assistants.platform.score import PROVIDED, SpecFinding, check_spec, find_spec
+from treadle.assistants.platform.session import generate_spec_for_host as write_spec
+from treadle.assistants.platform.settings import resolve_platform_settings
 from treadle.files import read_named
 
-MOST_BYTES = 1_000_000  # of a spec
+MAX_INPUT_BYTES = 1_000_000  # of a spec
 
 
 def server_option(parser: ArgumentParser) -> None:
-    """Where the platform is."""
+    """Add the platform's address as an option."""
     parser.add_argument("--server", default="", metavar="URL", help="where the platform is (default: TREADLE_PLATFORM_SERVER)")
 
 
 def ask_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to ask."""
+    """Add the arguments of `ask`."""
     parser.add_argument("words", nargs="+", metavar="QUESTION", help="what to ask; - stands for what comes on stdin")
     server_option(parser)
 
 
 def generate_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to have a spec written."""
+    """Add the arguments of `generate`."""
     parser.add_argument("words", nargs="+", metavar="DESCRIPTION", help="what to run; - stands for what comes on stdin")
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="write the spec there, and not to stdout")
     parser.add_argument("--force", action="store_true", help="replace FILE")
@@ -40,19 +40,19 @@ def generate_arguments(parser: ArgumentParser) -> None:
 
 
 def deploy_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to deploy a spec."""
+    """Add the arguments of `deploy`."""
     parser.add_argument("file", metavar="FILE", help="the spec; - stands for what comes on stdin")
     server_option(parser)
 
 
 def delete_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to delete an application."""
+    """Add the arguments of `delete`."""
     parser.add_argument("name", metavar="NAME", help="the application")
     server_option(parser)
 
 
 def run_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to run a golden path."""
+    """Add the arguments of `run`."""
     parser.add_argument("path", metavar="PATH", help="the golden path's name")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="what the path wants to know; repeatable"
@@ -61,46 +61,46 @@ def run_arguments(parser: ArgumentParser) -> None:
 
 
 def retry_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to retry a workflow."""
+    """Add the arguments of `retry`."""
     parser.add_argument("workflow", metavar="ID", help="the number of a failed workflow")
     server_option(parser)
 
 
 def validate_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to have specs checked."""
+    """Add the arguments of `validate`."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a spec; - stands for what comes on stdin")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def demo_arguments(parser: ArgumentParser) -> None:
-    """What can be typed to start the demonstration."""
+    """Add the arguments of `demo`."""
     parser.add_argument("--port", type=int, default=8081, metavar="N", help="where to listen (default: 8081; 0 takes any)")
 
 
 async def ask(args: Namespace, host: Host) -> int:
-    """One question."""
-    async with _session(args, host) as (session, _):
-        result = await host.talking(session, session.agent(await host.model())).ask(typed(args.words))
-        await _after(session, result)
+    """Ask one question."""
+    async with _open_session(args, host) as (session, _):
+        result = await host.talking(session, session.agent(await host.model())).ask(prompt_from_words(args.words))
+        await _show_details(session, result)
     return exit_code(result)
 
 
 async def chat(args: Namespace, host: Host) -> int:
-    """A conversation."""
-    async with _session(args, host) as (session, documents):
+    """Hold a conversation."""
+    async with _open_session(args, host) as (session, documents):
         talk = host.talking(session, session.agent(await host.model()))
         last: list[str] = []
 
         async def after(result: RunResult[str]) -> None:
-            last.extend(filter(None, [spec_in(result.text)]))
-            await _after(session, result)
+            last.extend(filter(None, [find_spec(result.text)]))
+            await _show_details(session, result)
 
         terminal = host.shown_at
         state = await documents.state()
         known = f" {state.documents} documents are known." if state.documents else ""
-        whose = _as_whom((await session.caller()).deps)
+        whose = _format_user((await session.caller()).deps)
         terminal.note(f"Talking to {session.host.about['server']} {whose}.{known} /help lists what can be typed.")
-        save = Slash("write the spec that was shown last into a file", lambda name: _save(terminal, last, name), "FILE")
+        save = SlashCommand("write the spec that was shown last into a file", lambda name: _save_spec(terminal, last, name), "FILE")
         return await talk.converse({"/save": save}, after)
 
 
@@ -108,32 +108,32 @@ async def generate(args: Namespace, host: Host) -> int:
     """Write a spec."""
     if args.output and args.json:
         raise SettingsError("--json prints everything and --output writes the spec: leave one of them out.")
-    if args.output and not args.force and _is_there(args.output):
+    if args.output and not args.force and _exists(args.output):
         raise SettingsError(f"{args.output} is there already; choose another name, or replace it with --force.")
-    async with _session(args, host) as (session, _):
-        made = await write_spec(session.host, typed(args.words))
+    async with _open_session(args, host) as (session, _):
+        made = await write_spec(session.host, prompt_from_words(args.words))
     terminal = host.shown_at
     if args.json:
-        host.show(as_json(made))
+        host.show(generated_spec_to_json(made))
     elif args.output:
-        write_new(Path(args.output), made.spec, force=args.force)
+        write_spec_file(Path(args.output), made.spec, force=args.force)
         terminal.tell(f"Written to {args.output}.")
     else:
         terminal.line(made.spec.rstrip())
     if not args.json:
         terminal.note(made.explanation)
-        _show(terminal, made.findings)
+        _show_findings(terminal, made.findings)
     return 1 if any(each.level == "error" for each in made.findings) else 0
 
 
 async def deploy(args: Namespace, host: Host) -> int:
     """Deploy a spec."""
-    return await _call(args, host, "deploy_application", {"spec_content": _read(args.file)}, f"Deploy {args.file}.")
+    return await _call_tool(args, host, "deploy_application", {"spec_content": _read_input(args.file)}, f"Deploy {args.file}.")
 
 
 async def delete(args: Namespace, host: Host) -> int:
     """Delete an application."""
-    return await _call(args, host, "delete_application", {"app_name": args.name}, f"Delete {args.name}.")
+    return await _call_tool(args, host, "delete_application", {"app_name": args.name}, f"Delete {args.name}.")
 
 
 async def run(args: Namespace, host: Host) -> int:
@@ -142,25 +142,25 @@ async def run(args: Namespace, host: Host) -> int:
     if wrong:
         raise SettingsError(f"{wrong[0]!r} is no parameter; write it as NAME=VALUE.")
     given = dict([each.split("=", 1) for each in args.param])
-    arguments = {"path": args.path, "spec_content": _read(args.file), "parameters": given}
-    return await _call(args, host, "run_golden_path", arguments, f"Run the golden path {args.path} with {args.file}.")
+    arguments = {"path": args.path, "spec_content": _read_input(args.file), "parameters": given}
+    return await _call_tool(args, host, "run_golden_path", arguments, f"Run the golden path {args.path} with {args.file}.")
 
 
 async def retry(args: Namespace, host: Host) -> int:
     """Retry a workflow."""
-    return await _call(args, host, "retry_workflow", {"workflow_id": args.workflow}, f"Retry workflow {args.workflow}.")
+    return await _call_tool(args, host, "retry_workflow", {"workflow_id": args.workflow}, f"Retry workflow {args.workflow}.")
 
 
-async def _call(args: Namespace, host: Host, name: str, arguments: Json, message: str) -> int:
-    """Make one call without a model: shown, approved and journaled like any other."""
-    session = AssistantSession(assistant, host, {"server": platform_settings(host, args.server).server})
+async def _call_tool(args: Namespace, host: Host, name: str, arguments: Json, message: str) -> int:
+    """Make one call without a model: previewed, approved and journaled like any other."""
+    session = AssistantSession(assistant, host, {"server": resolve_platform_settings(host, args.server).server})
     return await host.talking(session, session.agent(one_call(name, arguments))).call(name, arguments, message)
 
 
 def validate(args: Namespace, host: Host) -> int:
-    """Check specs, by line."""
-    terminal, types = host.shown_at, {*PROVIDED, *platform_settings(host).types}
-    found = {name: check(_read(name), types) for name in args.files}
+    """Check specs and print findings by line."""
+    terminal, types = host.shown_at, {*PROVIDED, *resolve_platform_settings(host).types}
+    found = {name: check_spec(_read_input(name), types) for name in args.files}
     if args.json:
         told = {name: {"valid": each.ok, "findings": each.findings} for name, each in found.items()}
         host.show(told)
@@ -175,8 +175,8 @@ def validate(args: Namespace, host: Host) -> int:
 
 
 async def demo(args: Namespace, host: Host) -> int:
-    """Start a platform to try things on, until Ctrl-C."""
-    from treadle.assistants.platform.demo import run_demo
+    """Start a demo platform, until Ctrl-C."""
+    from treadle.demo.platform import run_demo
 
     terminal = host.shown_at
     await run_demo(host.home.folder / "platform-demo.db", args.port, tell=terminal.line)
@@ -184,53 +184,53 @@ async def demo(args: Namespace, host: Host) -> int:
 
 
 @asynccontextmanager
-async def _session(args: Namespace, host: Host) -> AsyncGenerator[tuple[AssistantSession, Documents]]:
-    """The assistant on the platform that is meant, and its documents, indexed anew where they have changed."""
-    settings = platform_settings(host, args.server)
+async def _open_session(args: Namespace, host: Host) -> AsyncGenerator[tuple[AssistantSession, PlatformDocuments]]:
+    """Open the assistant on the selected platform, and its documents, re-indexed if they have changed."""
+    settings = resolve_platform_settings(host, args.server)
     async with open_documents(host, settings) as documents:
         for sentence in await documents.refresh():
             host.shown_at.note(sentence)
         yield AssistantSession(assistant, host, {"server": settings.server}), documents
 
 
-def _as_whom(user: Json) -> str:
+def _format_user(user: Json) -> str:
     if not user:
         return "without being signed in: set TREADLE_PLATFORM_TOKEN"
     return f"as {user.get('username', 'somebody')} ({user.get('team', '?')}, {user.get('role', '?')})"
 
 
-async def _after(session: AssistantSession, result: RunResult[str]) -> None:
-    """Beneath an answer: what it goes by, and what is wrong with the spec in it."""
+async def _show_details(session: AssistantSession, result: RunResult[str]) -> None:
+    """Print below an answer what it is based on, and the findings of the spec in it."""
     reply, terminal = await session.reply(result), session.host.shown_at
     if reply["citations"]:
         terminal.note(f"See: {', '.join(reply['citations'])}")
-    _show(terminal, reply["findings"])
+    _show_findings(terminal, reply["findings"])
 
 
-def _show(terminal: Terminal, findings: tuple[Finding, ...]) -> None:
+def _show_findings(terminal: Terminal, findings: tuple[SpecFinding, ...]) -> None:
     for each in findings:
         terminal.note(str(each), "red" if each.level == "error" else "yellow")
 
 
-def _is_there(name: str) -> bool:
+def _exists(name: str) -> bool:
     return Path(name).exists()
 
 
-def _save(terminal: Terminal, last: list[str], name: str) -> None:
+def _save_spec(terminal: Terminal, last: list[str], name: str) -> None:
     if not name:
         terminal.tell("Say where: /save FILE")
     elif not last:
         terminal.tell("No spec has been shown yet.")
     else:
         try:
-            write_new(Path(name).expanduser(), last[-1])
+            write_spec_file(Path(name).expanduser(), last[-1])
             terminal.tell(f"Written to {name}.")
         except (SettingsError, RuntimeError) as error:  # also a home that nobody has
             terminal.tell(str(error), "red")
 
 
-def write_new(path: Path, spec: str, *, force: bool = False) -> None:
-    """Write a spec into a file, which is there already only where that is meant."""
+def write_spec_file(path: Path, spec: str, *, force: bool = False) -> None:
+    """Write a spec to a file; an existing one is overwritten only with `force`."""
     try:
         with path.open("w" if force else "x", encoding="utf-8") as file:
             file.write(spec.rstrip() + "\n")
@@ -240,11 +240,11 @@ def write_new(path: Path, spec: str, *, force: bool = False) -> None:
         raise SettingsError(f"{path} can't be written: {error.strerror}.") from error
 
 
-def _read(name: str) -> str:
+def _read_input(name: str) -> str:
     try:
-        data = sys.stdin.buffer.read(MOST_BYTES + 1) if name == "-" else read_named(name, MOST_BYTES, pipes=True)
-        if len(data) > MOST_BYTES:
-            raise SettingsError(f"{name} is too large for a spec: at most {MOST_BYTES:,} bytes are read.")
+        data = sys.stdin.buffer.read(MAX_INPUT_BYTES + 1) if name == "-" else read_named(name, MAX_INPUT_BYTES, pipes=True)
+        if len(data) > MAX_INPUT_BYTES:
+            raise SettingsError(f"{name} is too large for a spec: at most {MAX_INPUT_BYTES:,} bytes are read.")
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise SettingsError(f"{name} is no text; write it in UTF-8.") from error

@@ -1,6 +1,6 @@
-"""What the platform's documentation says: folders that the operator named, indexed, and the passages that fit a question.
+"""The platform's documentation: folders named by the operator, indexed, and the passages that match a question.
 
-Nothing is opened where no folder is named. What can't be found out never keeps a question from being answered.
+Nothing is opened if no folder is named. A failure never prevents an answer.
 """
 
 import asyncio
@@ -17,23 +17,23 @@ from treadle import Host, SharedResources, TreadleError
 from treadle.assistants.platform.settings import PlatformSettings
 
 if TYPE_CHECKING:
-    from treadle.passages import Found, Passages
+    from treadle.passages import PassageHit, Passages
 
 FILE = "platform-documents.db"
-FRESH = 60.0  # seconds between two looks at the folders
+REFRESH_SECONDS = 60.0  # seconds between two looks at the folders
 
 log = getLogger("treadle.platform")
 
 
-class Known(Struct, frozen=True):
-    """How many documents there are, and whose vectors they have."""
+class DocumentsState(Struct, frozen=True):
+    """The number of documents, and the embedder of their vectors."""
 
     documents: int = 0
     embedder: str = ""
 
 
-class Documents:
-    """The documents of one platform, kept in a folder of the person's."""
+class PlatformDocuments:
+    """The documents of one platform, stored in the user's folder."""
 
     def __init__(self, settings: PlatformSettings, folder: Path) -> None:
         self._settings = settings
@@ -43,13 +43,13 @@ class Documents:
         self._fresh_until = 0.0
 
     async def refresh(self) -> list[str]:
-        """Index what has changed; sentences on what was done, and on what couldn't be."""
+        """Index what has changed; return sentences on what was done, and on what failed."""
         if not self._settings.documents:
             return []
         from treadle.passages import index_folders
 
-        self._fresh_until = time.monotonic() + FRESH
-        there, missing = _folders(self._settings.documents)
+        self._fresh_until = time.monotonic() + REFRESH_SECONDS
+        there, missing = _split_folders(self._settings.documents)
         try:
             report = await index_folders(self._opened(), there)
         except TreadleError as error:
@@ -60,15 +60,15 @@ class Documents:
         return [*gone, *done, *[f"{each.source} was left out: {each.reason}" for each in report.skipped]]
 
     async def keep_fresh(self) -> None:
-        """Index what has changed, unless that was done a moment ago; several who ask at once wait for one another."""
+        """Index what has changed, unless that was done a moment ago; concurrent callers wait for one another."""
         async with self._indexing:
             if time.monotonic() < self._fresh_until:
                 return
             for sentence in await self.refresh():
                 log.info("%s", sentence)
 
-    async def about(self, question: str) -> "list[Found]":
-        """The passages that fit a question, the best first."""
+    async def about(self, question: str) -> "list[PassageHit]":
+        """Return the passages that match a question, the best first."""
         if not self._settings.documents or not self._settings.passages or not question.strip():
             return []
         try:
@@ -76,18 +76,18 @@ class Documents:
         except TreadleError:
             return []  # an answer without documentation is better than none
 
-    async def state(self) -> Known:
-        """What there is."""
+    async def state(self) -> DocumentsState:
+        """Return the state of the index."""
         if not self._settings.documents:
-            return Known()
+            return DocumentsState()
         try:
             state = await self._opened().state()
         except TreadleError:
-            return Known()
-        return Known(state.documents, state.embedder)
+            return DocumentsState()
+        return DocumentsState(state.documents, state.embedder)
 
     async def close(self) -> None:
-        """Let go of the file."""
+        """Close the database."""
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -101,15 +101,15 @@ class Documents:
         return self._store
 
 
-_documents: SharedResources[Documents] = SharedResources(Documents.close)
+_documents: SharedResources[PlatformDocuments] = SharedResources(PlatformDocuments.close)
 
 
-def open_documents(host: Host, settings: PlatformSettings) -> AbstractAsyncContextManager[Documents]:
-    """The documents of a platform, for one person. All who use them at the same time share them."""
-    return _documents.use((host.home.folder, settings), lambda: Documents(settings, host.home.folder))
+def open_documents(host: Host, settings: PlatformSettings) -> AbstractAsyncContextManager[PlatformDocuments]:
+    """Open a platform's documents for one user. Concurrent users share one instance."""
+    return _documents.use((host.home.folder, settings), lambda: PlatformDocuments(settings, host.home.folder))
 
 
-def _folders(names: Sequence[str]) -> tuple[list[Path], list[Path]]:
-    """Those that are there, and those that aren't."""
+def _split_folders(names: Sequence[str]) -> tuple[list[Path], list[Path]]:
+    """Return the existing folders, and the missing ones."""
     folders = [Path(name).expanduser() for name in names]
     return [each for each in folders if each.is_dir()], [each for each in folders if not each.is_dir()]

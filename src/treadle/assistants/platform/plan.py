@@ -1,22 +1,100 @@
-"""How a small model is led: code chooses the tools by what the message is about; the model says that, and words the answer. Pure.
+"""Guided plan for small models: the model classifies the message, code chooses the tools, the model words the answer. Pure.
 
-Which model is led says `desk`. Every call is judged, asked about and journaled like any other.
+Which model is guided is decided by the assistant session. Every call is judged, approved and journaled like any
+other.
 """
 
 import re
 from collections.abc import Generator
-from typing import Any
+from typing import Any, cast
 
-from treadle import Move, Options, Question, Request, Result
-from treadle.assistants.platform.drafts import TRIES, Draft, again, best_of, drafted
-from treadle.assistants.platform.facts import field_of, reason_of, records_of, told
+from treadle import Options, PlanQuestion, PlanStep, Request, Result
+from treadle.assistants.platform.intent import (
+    INSTRUCTIONS,
+    SHAPE,
+    MessageIntent,
+    find_number,
+    find_workflow_status,
+    format_intent_question,
+    parse_intent,
+)
 from treadle.assistants.platform.prompts import DOCUMENTATION, GENERATE
-from treadle.assistants.platform.routing import INSTRUCTIONS, SHAPE, Wish, number_in, question_of, status_in, wish_of
-from treadle.assistants.platform.said import last_spec
-from treadle.assistants.platform.score import check, spec_in
-from treadle.leading import turn_of
+from treadle.assistants.platform.score import check_spec, find_spec
+from treadle.assistants.platform.spec_drafts import (
+    MAX_TRIES,
+    SpecDraft,
+    best_draft,
+    find_draft,
+    find_last_spec,
+    format_retry_prompt,
+)
+from treadle.plans import last_turn
 
-Plan = Generator[Question, str, Move]
+MAX_RESULT_CHARS = 6_000  # characters
+HEADINGS = {
+    "list_applications": "The person's applications",
+    "get_application": "The application",
+    "list_workflows": "Workflows that fit, the newest first",
+    "get_workflow": "The workflow",
+    "list_resources": "Resources",
+    "get_dashboard_stats": "Figures of the dashboard",
+    "list_golden_paths": "The golden paths",
+    "list_providers": "The providers",
+    "get_current_user": "The person",
+    "deploy_application": "What the platform says of the deployment",
+    "delete_application": "What the platform says of the deletion",
+    "run_golden_path": "What the platform says of the golden path",
+    "retry_workflow": "What the platform says of the retry",
+}
+
+
+def format_tool_result(result: Result) -> str:
+    """Format the result of a call."""
+    value = result.content if result.data is None else result.data
+    return f"{HEADINGS.get(result.name, result.name)}:\n{_format_value(value)}"[:MAX_RESULT_CHARS]
+
+
+def problem_reason(result: Result) -> str:
+    """Return a problem for the user, without the advice for the model."""
+    return first_field(result, "reason") or result.content
+
+
+def first_field(result: Result, key: str) -> str:
+    """Return a field of the result, or of its first item; empty if there is none."""
+    return next((str(each.get(key, "")) for each in result_records(result)), "")
+
+
+def result_records(result: Result) -> list[dict[str, Any]]:
+    """Return the items of a result, be it one or a list."""
+    value: Any = result.data
+    found = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return [cast("dict[str, Any]", each) for each in found if isinstance(each, dict)]
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join([f"- {_format_record(each)}" for each in cast("list[Any]", value)])
+    if isinstance(value, dict):
+        import yaml
+
+        return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000)
+    return str(value)
+
+
+def _format_record(value: Any) -> str:
+    """Format an item in one line, without nested values."""
+    if not isinstance(value, dict):
+        return str(value)
+    parts: list[str] = []
+    for key, each in cast("dict[str, Any]", value).items():
+        if isinstance(each, list):
+            parts.append(f"{key}: {', '.join(map(str, cast('list[Any]', each)))}")
+        elif not isinstance(each, dict):
+            parts.append(f"{key}: {each}")
+    return "; ".join(parts)
+
+
+Plan = Generator[PlanQuestion, str, PlanStep]
 
 ANSWER = (
     "A person who uses a developer platform has a question, and this is what was found. Answer in a few short sentences from "
@@ -40,48 +118,48 @@ _SIMPLE = {
 }
 
 
-def plan(request: Request) -> Plan:
-    """The next move: a call, or the answer."""
-    message, steps = turn_of(request.history)
+def plan_platform(request: Request) -> Plan:
+    """Return the next move: a call, or the answer."""
+    message, steps = last_turn(request.history)
     if steps:
-        following = _following(message, steps)
-        return following if following is not None else (yield from _answer(request, message, steps))
-    said = yield Question(question_of(message), INSTRUCTIONS, Options(temperature=0, max_tokens=60), SHAPE)
-    wish = wish_of(said, message)
+        following = _next_move(message, steps)
+        return following if following is not None else (yield from _answer_plan(request, message, steps))
+    said = yield PlanQuestion(format_intent_question(message), INSTRUCTIONS, Options(temperature=0, max_tokens=60), SHAPE)
+    wish = parse_intent(said, message)
     if wish.about == "write":
-        return (yield from _write(message))
-    if wish.about == "deploy" and (other := _other_name(request, message, wish.app)):
-        return Move(text=f"The spec that was shown last is of {other}, not of {wish.app}. Show me the one that you mean.")
-    calls = _first(wish, message)
-    return Move((calls,)) if calls else (yield from _talk(request, message))
+        return (yield from _write_plan(message))
+    if wish.about == "deploy" and (other := _other_application(request, message, wish.app)):
+        return PlanStep(text=f"The spec that was shown last is of {other}, not of {wish.app}. Show me the one that you mean.")
+    calls = _first_call(wish, message)
+    return PlanStep((calls,)) if calls else (yield from _talk_plan(request, message))
 
 
-def _other_name(request: Request, message: str, app: str) -> str:
-    """The application of the spec that would be deployed, where another one was named."""
-    spec = spec_in(message) or last_spec(request.history)
-    found = check(spec).spec if spec and app else None
+def _other_application(request: Request, message: str, app: str) -> str:
+    """Return the application of the spec that would be deployed, if another one was named."""
+    spec = find_spec(message) or find_last_spec(request.history)
+    found = check_spec(spec).spec if spec and app else None
     return found.name if found is not None and found.name and found.name != app else ""
 
 
-def _first(wish: Wish, message: str) -> tuple[str, dict[str, Any]] | None:
-    """The call that a wish begins with; None for what no tool is needed for."""
+def _first_call(wish: MessageIntent, message: str) -> tuple[str, dict[str, Any]] | None:
+    """Return the first call for an intent; None if no tool is needed."""
     app = {"app_name": wish.app} if wish.app else {}
     if ALONG.search(message):
         return "list_golden_paths", {}
     match wish.about:
-        case "workflow" | "workflows" if (number := number_in(message)) and RETRY.search(message):
+        case "workflow" | "workflows" if (number := find_number(message)) and RETRY.search(message):
             return "retry_workflow", {"workflow_id": number}
         case "application":
             return ("get_application", app) if app else ("list_applications", {})
-        case "workflow" | "workflows" if (number := number_in(message)) and not MANY.search(message):
+        case "workflow" | "workflows" if (number := find_number(message)) and not MANY.search(message):
             return "get_workflow", {"workflow_id": number}
         case "workflow" | "workflows":
-            state = "failed" if RETRY.search(message) else status_in(message)
+            state = "failed" if RETRY.search(message) else find_workflow_status(message)
             return "list_workflows", {**app, **({"status": state} if state else {})}
         case "resources":
             return "list_resources", app
         case "deploy":
-            spec = spec_in(message)
+            spec = find_spec(message)
             return "deploy_application", {"spec_content": spec} if spec else {}
         case "delete":
             return ("delete_application", app) if app else ("list_applications", {})
@@ -89,70 +167,70 @@ def _first(wish: Wish, message: str) -> tuple[str, dict[str, Any]] | None:
             return (_SIMPLE[wish.about], {}) if wish.about in _SIMPLE else None
 
 
-def _following(message: str, steps: list[Result]) -> Move | None:
-    """What follows from what was found; None where it is time to answer."""
+def _next_move(message: str, steps: list[Result]) -> PlanStep | None:
+    """Return the move that follows from the results; None if it is time to answer."""
     last = steps[-1]
     if last.problem is not None or len(steps) > 1:
         return None
     if last.name == "list_golden_paths" and ALONG.search(message):
-        return _along(message, last)
-    if last.name == "list_workflows" and RETRY.search(message) and (number := field_of(last, "id")):
-        return Move((("retry_workflow", {"workflow_id": number}),))
+        return _golden_path_move(message, last)
+    if last.name == "list_workflows" and RETRY.search(message) and (number := first_field(last, "id")):
+        return PlanStep((("retry_workflow", {"workflow_id": number}),))
     if last.name == "list_workflows" and WHY.search(message) and not MANY.search(message):
-        number = field_of(last, "id")
-        return Move((("get_workflow", {"workflow_id": number}),)) if number else None
+        number = first_field(last, "id")
+        return PlanStep((("get_workflow", {"workflow_id": number}),)) if number else None
     if last.name == "deploy_application" and STATUS.search(message):
-        name = field_of(last, "name")
-        return Move((("get_application", {"app_name": name}),)) if name else None
+        name = first_field(last, "name")
+        return PlanStep((("get_application", {"app_name": name}),)) if name else None
     return None
 
 
-def _along(message: str, listed: Result) -> Move | None:
-    """The golden path that a message names is run; None where it names none that there is."""
-    names = [str(each["name"]) for each in records_of(listed) if "name" in each]
+def _golden_path_move(message: str, listed: Result) -> PlanStep | None:
+    """Return the move that runs the golden path named in a message; None if it names none that exists."""
+    names = [str(each["name"]) for each in result_records(listed) if "name" in each]
     named = [name for name in names if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.IGNORECASE)]
     if not named:
         return None
-    given = {"parameters": dict(PARAMETER.findall(message)), "spec_content": spec_in(message)}
-    return Move((("run_golden_path", {"path": max(named, key=len), **{key: each for key, each in given.items() if each}}),))
+    given = {"parameters": dict(PARAMETER.findall(message)), "spec_content": find_spec(message)}
+    return PlanStep((("run_golden_path", {"path": max(named, key=len), **{key: each for key, each in given.items() if each}}),))
 
 
-def _answer(request: Request, message: str, steps: list[Result]) -> Plan:
-    """What was found, in words. A problem is told as it is: there is nothing to be made of it."""
+def _answer_plan(request: Request, message: str, steps: list[Result]) -> Plan:
+    """Word the results. A problem is reported as it is."""
     if steps[-1].problem is not None:
-        return Move(text=reason_of(steps[-1]))
-    found = "\n\n".join([*[told(step) for step in steps], _documentation(request.instructions)])
-    words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
-    return Move(text=words.strip() or found)
+        return PlanStep(text=problem_reason(steps[-1]))
+    found = "\n\n".join([*[format_tool_result(step) for step in steps], _extract_documentation(request.instructions)])
+    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
+    return PlanStep(text=words.strip() or found)
 
 
-def _talk(request: Request, message: str) -> Plan:
-    """Words alone: what the documentation says of it, if anything, and what was said before."""
+def _talk_plan(request: Request, message: str) -> Plan:
+    """Answer in text alone, with matching documentation and the conversation so far."""
     before = [f"{each.role}: {each.text[:500]}" for each in list(request.history)[-3:-1] if each.text]
-    known = _documentation(request.instructions)
+    known = _extract_documentation(request.instructions)
     asked = "\n\n".join([part for part in (known, "\n".join(before), f"Question: {message}") if part])
-    words = yield Question(asked, ANSWER if known else TALK, Options(temperature=0, max_tokens=400))
-    return Move(text=words.strip() or "I don't know.")
+    words = yield PlanQuestion(asked, ANSWER if known else TALK, Options(temperature=0, max_tokens=400))
+    return PlanStep(text=words.strip() or "I don't know.")
 
 
-def _documentation(instructions: str) -> str:
-    """What the instructions say that the documentation says."""
+def _extract_documentation(instructions: str) -> str:
+    """Return the documentation section of the instructions."""
     return instructions[at:] if (at := instructions.find(DOCUMENTATION)) >= 0 else ""
 
 
-def _write(message: str) -> Plan:
-    """A spec, mended as often as it takes within reason."""
-    drafts: list[Draft] = []
+def _write_plan(message: str) -> Plan:
+    """Write a spec, corrected as often as is reasonable."""
+    drafts: list[SpecDraft] = []
     asked = message
-    for _ in range(TRIES):
-        words = yield Question(asked, GENERATE, Options(temperature=0.3, max_tokens=1000))
-        draft = drafted(words)
+    for _ in range(MAX_TRIES):
+        words = yield PlanQuestion(asked, GENERATE, Options(temperature=0.3, max_tokens=1000))
+        draft = find_draft(words)
         if draft is not None:
             drafts.append(draft)
             if draft.checked.ok:
                 break
-        asked = f"{message}\n\nYou wrote:\n{words}\n\n{again(draft)}"
+        asked = f"{message}\n\nYou wrote:\n{words}\n\n{format_retry_prompt(draft)}"
     if not drafts:
-        return Move(text="I couldn't write a spec for this. Describe the application in other words.")
-    best = best_of(drafts)
-    return Move(text=f"```yaml\n{best.spec.rstrip()}\n```\n\n{best.explanation}")
+        return PlanStep(text="I couldn't write a spec for this. Describe the application in other words.")
+    best = best_draft(drafts)
+    return PlanStep(text=f"```yaml\n{best.spec.rstrip()}\n```\n\n{best.explanation}")

@@ -1,13 +1,13 @@
-"""What the platform assistant's model is told. Words only."""
+"""Prompts of the platform assistant."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from treadle.assistants.platform.responses import Json
 from treadle.assistants.platform.score import PROVIDED
-from treadle.assistants.platform.shapes import Json
 
 if TYPE_CHECKING:
-    from treadle.passages import Found
+    from treadle.passages import PassageHit
 
 INSTRUCTIONS = """\
 You help people with their developer platform. You act with the rights of the person you talk to, and with no others.
@@ -50,21 +50,21 @@ You write Score specs for a developer platform: from a description, one spec tha
 Answer with the spec in one ```yaml block, and after it two or three sentences on what it does."""
 
 
-def told(user: Json, passages: "Sequence[Found]", *, writes_specs: bool = True) -> str:
-    """The instructions for one question: whose it is, and what the documentation says of it."""
+def build_platform_instructions(user: Json, passages: "Sequence[PassageHit]", *, writes_specs: bool = True) -> str:
+    """Build the instructions for one question: the user, and the matching documentation."""
     parts = [INSTRUCTIONS, *([SPECS, SCORE] if writes_specs else [])]
     if user:
-        parts.append(f"The person is {user.get('username', 'unknown')}, {_place(user)}.")
+        parts.append(f"The person is {user.get('username', 'unknown')}, {_format_membership(user)}.")
     if passages:
-        parts.append(documentation(passages))
+        parts.append(format_documentation(passages))
     return "\n\n".join(parts)
 
 
-def _place(user: Json) -> str:
+def _format_membership(user: Json) -> str:
     return f"of the team {user.get('team', 'unknown')}, with the role {user.get('role', 'unknown')}"
 
 
-def documentation(passages: "Sequence[Found]") -> str:
-    """Passages, each with what it is cited by."""
+def format_documentation(passages: "Sequence[PassageHit]") -> str:
+    """Format passages, each with its citation key."""
     found = "\n\n".join([f"[{each.passage.source}]\n{each.passage.text}" for each in passages])
     return f"{DOCUMENTATION}\n\n{found}"

@@ -1,7 +1,7 @@
-"""What a person or operator settles for the platform assistant: where the platform is, who may change it, which documents it knows.
+"""Settings of the platform assistant: the platform's address, who may change it, and its documents.
 
-Under `[assistants.platform]` in `treadle.toml`. Tokens aren't settled there: they come from the environment, or from where the
-platform's own command line keeps them.
+Under `[assistants.platform]` in `treadle.toml`. Tokens aren't set there: they come from the environment, or from the
+credentials file of the platform's own command line.
 """
 
 import os
@@ -28,16 +28,16 @@ _ADDRESS = r"\Ahttps?://[^/@\s?#]+(/[^\s?#]*)?\Z"
 
 
 class PlatformSettings(Struct, frozen=True):
-    """What can be settled.
+    """The keys.
 
-    server        where the platform is
+    server        the platform's address
     openapi       an OpenAPI document whose operations are the tools, for a platform that isn't innominatus
-    documents     folders of Markdown and YAML that answers go by
+    documents     folders of Markdown and YAML that answers are based on
     passages      how many passages come with a question
-    floor         how near a passage has to be, from 0 to 1
-    embeddings    `auto` (those that are built in, where they are installed), `builtin`, `openai:MODEL`, or `none`
-    types         types of resources that this platform provides besides the usual ones
-    deploy_roles  who may deploy, run golden paths and retry workflows; everyone whom the platform lets, where none is named
+    floor         minimum similarity of a passage, from 0 to 1
+    embeddings    `auto` (the built-in ones, if installed), `builtin`, `openai:MODEL`, or `none`
+    types         resource types that this platform provides besides the usual ones
+    deploy_roles  who may deploy, run golden paths and retry workflows; everyone whom the platform lets, if empty
     delete_roles  who may delete, likewise
     """
 
@@ -56,13 +56,13 @@ class PlatformSettings(Struct, frozen=True):
 
     @property
     def roles(self) -> dict[str, tuple[str, ...]]:
-        """The roles that may use the tools that change something; none where everyone may."""
+        """Return the roles that may use the tools that change something; empty if everyone may."""
         deploying = dict.fromkeys(("deploy_application", "run_golden_path", "retry_workflow"), self.deploy_roles)
         return {**deploying, "delete_application": self.delete_roles}
 
 
-def platform_settings(host: Host, server: str = "") -> PlatformSettings:
-    """What counts for this person: an address that was typed, or that a run was begun with, goes before what is settled."""
+def resolve_platform_settings(host: Host, server: str = "") -> PlatformSettings:
+    """Return the settings for this user: an address given on the command line or with a run overrides the configured one."""
     settings: PlatformSettings = host.settings.assistant("platform")
     if server and re.match(_ADDRESS, server) is None:
         raise SettingsError(
@@ -71,27 +71,27 @@ def platform_settings(host: Host, server: str = "") -> PlatformSettings:
     return replace(settings, server=server) if server else settings
 
 
-class _Credentials(Struct, frozen=True):
-    """The file in which the platform's own command line keeps a key."""
+class _CredentialsFile(Struct, frozen=True):
+    """The credentials file of the platform's own command line."""
 
     server_url: str = ""
     api_key: str = ""
     expires_at: datetime | None = None
 
 
-def own_token(server: str) -> str:
-    """The token of whoever runs this, for this server; empty where they have none."""
+def load_own_token(server: str) -> str:
+    """Return the local user's token for this server; empty if they have none."""
     for name in TOKEN_VARIABLES:
         if token := os.environ.get(name, "").strip():
             return token
-    kept = _kept()
+    kept = _read_credentials()
     expired = kept.expires_at is not None and kept.expires_at.timestamp() < time.time()
     return kept.api_key if kept.server_url.rstrip("/") == server and not expired else ""
 
 
-def _kept() -> _Credentials:
-    """What the file says; nothing where there is none, or none that can be read."""
+def _read_credentials() -> _CredentialsFile:
+    """Return the content of the file; empty if it is missing or unreadable."""
     try:
-        return msgspec.json.decode((Path.home() / CREDENTIALS).read_bytes(), type=_Credentials)
+        return msgspec.json.decode((Path.home() / CREDENTIALS).read_bytes(), type=_CredentialsFile)
     except (OSError, RuntimeError, msgspec.DecodeError):
-        return _Credentials()
+        return _CredentialsFile()

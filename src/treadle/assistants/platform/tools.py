@@ -1,6 +1,6 @@
-"""The platform's tools, for one person: each is one thing that they could do themselves. Those that change something are `changes`.
+"""The platform's tools for one user, each something they could do themselves. `change_tools` has those that change something.
 
-Who lacks the role that the operator asks for is told so, and so is the model: the tool is there, and refuses.
+If the user lacks the role that the operator requires, they and the model are informed: the tool exists, and refuses.
 """
 
 import asyncio
@@ -8,26 +8,26 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from treadle import Call, Functions, Preview, RunContext, Tool, ToolProblem, tool
-from treadle.assistants.platform import requests
-from treadle.assistants.platform.changes import Changes
-from treadle.assistants.platform.server import Forbidden, Missing, NoSuchPath, Platform
+from treadle import Call, FunctionToolset, Preview, RunContext, Tool, ToolProblem, tool
+from treadle.assistants.platform import api_calls
+from treadle.assistants.platform.change_tools import PlatformChangeTools
+from treadle.assistants.platform.client import PlatformClient, PlatformForbidden, PlatformNotFound, PlatformPathUnknown
+from treadle.assistants.platform.responses import Json, drop_empty_fields
 from treadle.assistants.platform.settings import PlatformSettings
-from treadle.assistants.platform.shapes import Json, filled
 
-KEPT = 30.0  # seconds that what was read is reused
-MOST = 50  # items of a list that are told
+CACHE_SECONDS = 30.0  # seconds that what was read is reused
+MAX_ITEMS = 50  # items of a list that are told
 
 
-class Readings:
+class PlatformReadTools:
     """The tools that read. Their docstrings are the descriptions that a model gets."""
 
-    def __init__(self, platform: Platform) -> None:
+    def __init__(self, platform: PlatformClient) -> None:
         self._platform = platform
 
     async def list_applications(self) -> Any:
         """List the applications that the person may see, with team, environment, containers and resources."""
-        return _listed(await requests.applications(self._platform), "There are no applications yet.")
+        return _limit_list(await api_calls.fetch_applications(self._platform), "There are no applications yet.")
 
     async def get_application(self, app_name: str) -> Json:
         """Everything about one application: its spec, the state of its resources, and its newest workflow.
@@ -36,23 +36,25 @@ class Readings:
         """
         name = app_name.strip()
         found, resources, (workflows, _) = await asyncio.gather(
-            self._application(name),
-            _beside(requests.resources(self._platform, name), []),
-            _beside(requests.workflows(self._platform, name), ([], 0)),
+            self._require_application(name),
+            _or_default(api_calls.fetch_resources(self._platform, name), []),
+            _or_default(api_calls.fetch_workflows(self._platform, name), ([], 0)),
         )
-        states = [filled({key: each.get(key) for key in ("resource_name", "resource_type", "state")}) for each in resources]
+        states = [
+            drop_empty_fields({key: each.get(key) for key in ("resource_name", "resource_type", "state")}) for each in resources
+        ]
         return {**found, "resources": states, "newest_workflow": workflows[0] if workflows else "none has run yet"}
 
-    async def _application(self, name: str) -> Json:
-        """An application; where there is none by that name, those that there are may help."""
+    async def _require_application(self, name: str) -> Json:
+        """Return an application; if there is none by that name, the problem lists those that exist."""
         try:
-            return await requests.application(self._platform, name)
-        except NoSuchPath:
+            return await api_calls.fetch_application(self._platform, name)
+        except PlatformPathUnknown:
             raise
-        except Missing:
-            names = [each["name"] for each in await _beside(requests.applications(self._platform), [])]
-            there = f"There are: {', '.join(names[:MOST])}." if names else "The person has none at all."
-            raise Missing(f"There is no application {name!r}. {there}") from None
+        except PlatformNotFound:
+            names = [each["name"] for each in await _or_default(api_calls.fetch_applications(self._platform), [])]
+            there = f"There are: {', '.join(names[:MAX_ITEMS])}." if names else "The person has none at all."
+            raise PlatformNotFound(f"There is no application {name!r}. {there}") from None
 
     async def list_workflows(self, app_name: str = "", status: str = "") -> Any:
         """List workflow executions, the newest first.
@@ -60,15 +62,15 @@ class Readings:
         :param app_name: only those of this application
         :param status: only those that are running, completed or failed
         """
-        found, total = await requests.workflows(self._platform, app_name.strip(), status.strip().lower())
-        return _listed(found, "There are no such workflows." if app_name or status else "No workflow has run yet.", total)
+        found, total = await api_calls.fetch_workflows(self._platform, app_name.strip(), status.strip().lower())
+        return _limit_list(found, "There are no such workflows." if app_name or status else "No workflow has run yet.", total)
 
     async def get_workflow(self, workflow_id: str) -> Json:
         """One workflow execution with its steps, their errors and logs.
 
         :param workflow_id: its number, as list_workflows shows it
         """
-        return await requests.workflow(self._platform, requests.workflow_number(workflow_id))
+        return await api_calls.fetch_workflow(self._platform, api_calls.parse_workflow_number(workflow_id))
 
     async def list_resources(self, app_name: str = "") -> Any:
         """List resources such as databases, with their state and health.
@@ -76,58 +78,60 @@ class Readings:
         :param app_name: only those of this application
         """
         name = app_name.strip()
-        return _listed(await requests.resources(self._platform, name), f"{name or 'The platform'} has no resources.")
+        return _limit_list(await api_calls.fetch_resources(self._platform, name), f"{name or 'The platform'} has no resources.")
 
     async def get_dashboard_stats(self) -> Json:
         """How many applications, running workflows, resources and users there are."""
-        return await requests.stats(self._platform)
+        return await api_calls.fetch_stats(self._platform)
 
     async def list_golden_paths(self) -> Any:
         """List the golden paths: workflows that the platform team has made ready for everyone."""
-        return _listed(await requests.golden_paths(self._platform), "There are no golden paths.")
+        return _limit_list(await api_calls.fetch_golden_paths(self._platform), "There are no golden paths.")
 
     async def list_providers(self) -> Any:
         """List the providers that make resources, with their workflows."""
-        return _listed(await requests.providers(self._platform), "There are no providers.")
+        return _limit_list(await api_calls.fetch_providers(self._platform), "There are no providers.")
 
     async def get_current_user(self) -> Json:
         """Who the person is: name, team and role."""
-        return await requests.user(self._platform)
+        return await api_calls.fetch_user(self._platform)
 
 
 class PlatformTools:
-    """A toolset for one person. Whether they may use its tools is known once it is entered, from their role."""
+    """A toolset for one user. Whether they may use its tools is known once it is entered, from their role."""
 
-    def __init__(self, platform: Platform, settings: PlatformSettings) -> None:
+    def __init__(self, platform: PlatformClient, settings: PlatformSettings) -> None:
         self._platform = platform
         self._roles = settings.roles
         self._role = ""
-        self._functions = Functions(_functions(platform), name=f"platform-{platform.mark}")  # what one reads isn't kept for another
+        self._functions = FunctionToolset(
+            _build_functions(platform), name=f"platform-{platform.mark}"
+        )  # what one reads isn't kept for another
 
     async def __aenter__(self) -> "PlatformTools":
         await self._platform.__aenter__()
         if any(self._roles.values()):
-            self._role = (await _beside(requests.user(self._platform), {})).get("role", "")
+            self._role = (await _or_default(api_calls.fetch_user(self._platform), {})).get("role", "")
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._platform.__aexit__(kind, error, trace)
 
     def tools(self) -> Sequence[Tool]:
-        """All of them."""
+        """Return all tools."""
         return self._functions.tools()
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """Carry a call out."""
+        """Execute a call."""
         self._check(call.name)
         return await self._functions.call(call, context)
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
-        """Whether an interrupted call happened."""
+        """Return the result of an interrupted call, if it happened."""
         return await self._functions.reconcile(call, context)
 
     async def preview(self, call: Call, context: RunContext[Any]) -> Preview:
-        """What a call would do. Nobody is asked about one that they have no permission for."""
+        """Preview a call. No approval is requested for one that the user has no permission for."""
         self._check(call.name)
         return await self._functions.preview(call, context)
 
@@ -135,14 +139,14 @@ class PlatformTools:
         roles = self._roles.get(name, ())
         if roles and self._role not in roles:
             theirs = f"theirs is {self._role}" if self._role else "the platform says of none that they have it"
-            raise Forbidden(
+            raise PlatformForbidden(
                 f"The person doesn't have permission to use {name}: it needs the role {' or '.join(roles)}, and {theirs}.",
                 "Tell them so. Nothing was done.",
             )
 
 
-def _functions(platform: Platform) -> list[Callable[..., Any]]:
-    reading = Readings(platform)
+def _build_functions(platform: PlatformClient) -> list[Callable[..., Any]]:
+    reading = PlatformReadTools(platform)
     reads: tuple[Callable[..., Any], ...] = (
         reading.list_applications,
         reading.get_application,
@@ -153,24 +157,24 @@ def _functions(platform: Platform) -> list[Callable[..., Any]]:
         reading.list_providers,
         reading.get_current_user,
     )
-    logs = tool(reading.get_workflow, effect="read", cache=KEPT, trust="untrusted")  # any workflow can write into these
-    return [*[_read(each) for each in reads], logs, *Changes(platform).tools()]
+    logs = tool(reading.get_workflow, effect="read", cache=CACHE_SECONDS, trust="untrusted")  # any workflow can write into these
+    return [*[_read_tool(each) for each in reads], logs, *PlatformChangeTools(platform).tools()]
 
 
-def _read(function: Callable[..., Any]) -> Callable[..., Any]:
-    return tool(function, effect="read", cache=KEPT)
+def _read_tool(function: Callable[..., Any]) -> Callable[..., Any]:
+    return tool(function, effect="read", cache=CACHE_SECONDS)
 
 
-def _listed(found: Sequence[Json], nothing: str, total: int = 0) -> Any:
-    """A list that fits a conversation; a sentence where it is empty."""
+def _limit_list(found: Sequence[Json], nothing: str, total: int = 0) -> Any:
+    """Limit a list to what fits a conversation; a sentence if it is empty."""
     if not found:
         return nothing
-    more = max(total, len(found)) - min(len(found), MOST)
-    return [*found[:MOST], *([f"and {more} more"] if more > 0 else [])]
+    more = max(total, len(found)) - min(len(found), MAX_ITEMS)
+    return [*found[:MAX_ITEMS], *([f"and {more} more"] if more > 0 else [])]
 
 
-async def _beside(reading: Any, otherwise: Any) -> Any:
-    """What was read; something else where that went wrong, as it was only wanted beside something."""
+async def _or_default(reading: Any, otherwise: Any) -> Any:
+    """Return what was read, or a default if that failed, as it was only supplementary."""
     try:
         return await reading
     except ToolProblem:

@@ -1,6 +1,6 @@
 """The reading assistant: what a source file is for, and which of its parts belong together.
 
-This module only says what it offers; everything it needs is imported when it is used.
+This module only declares the assistant; everything it needs is imported on first use.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treadle import Assistant, Command, Host, Limits, Panel, Plan, Program, Toolset
+from treadle import Assistant, Command, FixedPlan, Host, Limits, Panel, Plan, Toolset
 from treadle.assistants.reading.settings import ReadingSettings
 
 _INSTRUCTIONS = """\
@@ -17,10 +17,10 @@ Look at a file's outline first, and read lines only where the outline leaves som
 repository begin with its map, and find references to a name, such as its callers, instead of reading files for it."""
 
 
-def _arguments(parser: ArgumentParser) -> None:
-    from treadle.assistants.reading.command import arguments
+def _add_arguments(parser: ArgumentParser) -> None:
+    from treadle.assistants.reading.command import add_read_arguments
 
-    arguments(parser)
+    add_read_arguments(parser)
 
 
 async def _run(args: Namespace, host: Host) -> int:
@@ -29,32 +29,32 @@ async def _run(args: Namespace, host: Host) -> int:
     return await run(args, host)
 
 
-def _routes(host: Host) -> Sequence[Any]:
+def _build_routes(host: Host) -> Sequence[Any]:
     from treadle.assistants.reading.routes import routes
 
     return routes(host)
 
 
-def _toolsets(host: Host) -> Sequence[Toolset]:
-    from treadle.assistants.reading.program import about_of, analysis_tools
-    from treadle.assistants.reading.tools import toolset
+def _build_toolsets(host: Host) -> Sequence[Toolset]:
+    from treadle.assistants.reading.analysis_program import analysis_subject, build_analysis_tools
+    from treadle.assistants.reading.tools import build_reading_toolset
 
-    about = about_of(host.about)
-    return (toolset(host.workspace),) if about is None else analysis_tools(host, about)
+    about = analysis_subject(host.about)
+    return (build_reading_toolset(host.workspace),) if about is None else build_analysis_tools(host, about)
 
 
-def _lead(host: Host) -> Plan | Program:
-    from treadle.assistants.reading.plan import plan
-    from treadle.assistants.reading.program import about_of, analysis
+def _build_plan(host: Host) -> Plan | FixedPlan:
+    from treadle.assistants.reading.analysis_program import analysis_subject, build_analysis_program
+    from treadle.assistants.reading.plan import plan_reading
 
-    about = about_of(host.about)
-    return plan if about is None else analysis(host, about)
+    about = analysis_subject(host.about)
+    return plan_reading if about is None else build_analysis_program(host, about)
 
 
 def _configure(host: Host) -> dict[str, Any]:
-    from treadle.assistants.reading.program import about_of, analysis_parts
+    from treadle.assistants.reading.analysis_program import analysis_agent_options, analysis_subject
 
-    return {} if about_of(host.about) is None else {"parts": analysis_parts(host)}
+    return {} if analysis_subject(host.about) is None else {"parts": analysis_agent_options(host)}
 
 
 assistant = Assistant(
@@ -62,7 +62,7 @@ assistant = Assistant(
     title="Reading",
     summary="Says what a source file is for, and which of its parts belong together.",
     instructions=_INSTRUCTIONS,
-    toolsets=_toolsets,
+    toolsets=_build_toolsets,
     limits=Limits(rounds=20, calls=60),
     questions=("What is main.py for?", "Which parts of server.go belong together?", "Who calls main?"),
     commands=(
@@ -70,13 +70,13 @@ assistant = Assistant(
             "read",
             "say what a source file or folder is for, and which parts belong together",
             _run,
-            _arguments,
+            _add_arguments,
             "Without a model, or with --no-model, it is a sketch made from the code alone.",
         ),
     ),
-    routes=_routes,
+    routes=_build_routes,
     panel=Panel("Reading", Path(__file__).parent / "panel"),
-    lead=_lead,
+    lead=_build_plan,
     configure=_configure,
     settings=ReadingSettings,
 )

@@ -7,24 +7,24 @@ from pathlib import Path
 import msgspec
 
 from treadle import Host, SettingsError, Terminal, TreadleError
-from treadle.assistants.reading import show
-from treadle.assistants.reading.analyse import Analysis, How, analyse
-from treadle.assistants.reading.files import load, open_source
-from treadle.assistants.reading.folder import AT_ONCE, FileRead, read_folder
-from treadle.assistants.reading.outline.source import read_source
-from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.program import Wanted
-from treadle.assistants.reading.report import filed
-from treadle.assistants.reading.since import read_change
-from treadle.assistants.reading.source import hash_of
-from treadle.assistants.reading.values import Reading
+from treadle.assistants.reading import rendering
+from treadle.assistants.reading.analysis import Analysis, AnalysisOptions, analyse
+from treadle.assistants.reading.analysis_program import RequestedPath
+from treadle.assistants.reading.change_reading import read_change
+from treadle.assistants.reading.debug_report import file_report
+from treadle.assistants.reading.folder_reading import CONCURRENCY, FolderFile, read_folder
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.outline.source_text import decode_source
+from treadle.assistants.reading.reading_types import FileReading
+from treadle.assistants.reading.source import hash_text
+from treadle.assistants.reading.source_files import load_source_file, open_source
 
-PATHS: tuple[Wanted, ...] = ("auto", "fast-path", "tool-calling", "two-stage")
+PATHS: tuple[RequestedPath, ...] = ("auto", "fast-path", "tool-calling", "two-stage")
 REPORTS = "debug_reports"
 
 
-def arguments(parser: ArgumentParser) -> None:
-    """What can be typed."""
+def add_read_arguments(parser: ArgumentParser) -> None:
+    """Add the command's arguments to the parser."""
     parser.add_argument("path", metavar="FILE", nargs="?", help="a source file, a folder of them, or - for the standard input")
     parser.add_argument("--since", default="", metavar="REF", help="what has changed since a commit, in FILE or else here")
     form = parser.add_mutually_exclusive_group()
@@ -36,15 +36,15 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--fresh", action="store_true", help="ask again, even where an answer is kept")
     parser.add_argument("--debug", action="store_true", help=f"write a report into {REPORTS}/")
     parser.add_argument("--outline", action="store_true", help="print the outline that a model is shown, and ask nobody")
-    parser.add_argument("-j", "--jobs", type=int, default=AT_ONCE, metavar="N", help="files of a folder at once (default: 4)")
+    parser.add_argument("-j", "--jobs", type=int, default=CONCURRENCY, metavar="N", help="files of a folder at once (default: 4)")
 
 
 async def run(args: Namespace, host: Host) -> int:
-    """Read it, and show what was found."""
-    _check(args)
+    """Read a file, a folder or a change, and print the result."""
+    _check_arguments(args)
     path = Path(args.path or ".")
-    wanted: Wanted = "sketch" if args.no_model else args.way
-    how = How(host, wanted, args.fresh)
+    wanted: RequestedPath = "sketch" if args.no_model else args.way
+    how = AnalysisOptions(host, wanted, args.fresh)
     if args.model and wanted != "sketch" and not args.outline:
         await host.model()  # one that was named and isn't there is an error, not a sketch
     async with Outliner() as outliner:
@@ -55,8 +55,8 @@ async def run(args: Namespace, host: Host) -> int:
         return await _read_file(path, how, outliner, args, host)
 
 
-def _check(args: Namespace) -> None:
-    """What is typed has to fit together."""
+def _check_arguments(args: Namespace) -> None:
+    """Raise if the arguments don't fit together."""
     if not args.since:
         if args.path is None:
             raise SettingsError("There is nothing to read: name a file or a folder, or - for the standard input, or use --since.")
@@ -74,39 +74,39 @@ async def _read_change(path: Path, outliner: Outliner, args: Namespace, host: Ho
     if args.json:
         terminal.line(msgspec.json.format(msgspec.json.encode(found)).decode())
     elif args.markdown:
-        terminal.line(show.change_markdown(found))
+        terminal.line(rendering.change_to_markdown(found))
     else:
-        show.show_change(found, terminal)
+        rendering.show_change(found, terminal)
     if found.fallback:
         terminal.tell(f"[FALLBACK] {found.fallback}", "yellow")
     return int(bool(found.fallback))
 
 
-async def _read_file(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:
+async def _read_file(path: Path, how: AnalysisOptions, outliner: Outliner, args: Namespace, host: Host) -> int:
     terminal = host.shown_at
     source = await open_source(path, outliner, args.language)
     if args.outline:
-        from treadle.assistants.reading.outline.compact import compact
+        from treadle.assistants.reading.outline.formatter import format_outline
 
-        terminal.line(compact(source.outline))
+        terminal.line(format_outline(source.outline))
         return 0
     found = await analyse(source, how)
     if args.json:
         terminal.line(msgspec.json.format(msgspec.json.encode(found.reading)).decode())
     elif args.markdown:
-        terminal.line(show.markdown(path.name, found.reading))
+        terminal.line(rendering.reading_to_markdown(path.name, found.reading))
     else:
-        show.show(found, terminal)
+        rendering.show_analysis(found, terminal)
     if args.debug:
-        page, _ = await filed(Path(REPORTS), found, outliner)
+        page, _ = await file_report(Path(REPORTS), found, outliner)
         terminal.tell(f"Report: {page}")
     if await asyncio.to_thread(_has_changed, path, found):
         terminal.tell(f"{path} has changed while it was read: line numbers are those of before.", "yellow")
-    return _code(found.reading, terminal)
+    return _exit_code(found.reading, terminal)
 
 
-def _code(reading: Reading, terminal: Terminal) -> int:
-    """The exit code: 1 where a model was asked and nothing came of it. What failed is said in any case, whatever is printed."""
+def _exit_code(reading: FileReading, terminal: Terminal) -> int:
+    """Return the exit code: 1 if a model was asked without success. A failure is always printed, whatever the output format."""
     if reading.metadata.fallbacks:
         terminal.tell(reading.metadata.label, "yellow")
     return int(reading.metadata.is_failed)
@@ -116,15 +116,15 @@ def _has_changed(path: Path, found: Analysis) -> bool:
     if str(path) == "-" or (path.exists() and not path.is_file()):
         return False  # a pipe, which can be read but once
     try:
-        return hash_of(read_source(load(path)).text) != found.reading.metadata.content_hash
+        return hash_text(decode_source(load_source_file(path)).text) != found.reading.metadata.content_hash
     except TreadleError:
         return True  # gone, or no longer text
 
 
-async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace, host: Host) -> int:
+async def _read_folder(path: Path, how: AnalysisOptions, outliner: Outliner, args: Namespace, host: Host) -> int:
     terminal = host.shown_at
 
-    def told(done: int, of: int, file: FileRead) -> None:
+    def told(done: int, of: int, file: FolderFile) -> None:
         what = f"not read: {file.problem}" if file.reading is None else file.reading.file_intent.partition("\n")[0]
         terminal.note(f"{done}/{of} {file.path}: {what}")
 
@@ -132,7 +132,7 @@ async def _read_folder(path: Path, how: How, outliner: Outliner, args: Namespace
     if args.json:
         terminal.line(msgspec.json.format(msgspec.json.encode(found)).decode())
     elif args.markdown:
-        terminal.line(show.folder_markdown(path.name or "This folder", found))
+        terminal.line(rendering.folder_to_markdown(path.name or "This folder", found))
     else:
-        show.show_folder(found, terminal)
+        rendering.show_folder(found, terminal)
     return int(bool(found.fallback or found.failed_files))

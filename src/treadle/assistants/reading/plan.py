@@ -1,6 +1,7 @@
-"""How a small model is led: code finds the files that a question names and outlines them; the model words the answer. Pure.
+"""Guided plan for small models: code finds and outlines the files a question names; the model words the answer. Pure.
 
-Who calls or uses a name is answered by the list of references itself: there is nothing to put into words.
+A question about callers or uses of a name is answered with the list of references itself: there is nothing to put
+into words.
 """
 
 import re
@@ -8,13 +9,13 @@ from collections.abc import Generator
 
 import msgspec
 
-from treadle import Move, Options, Question, Request, Result
-from treadle.assistants.reading.outline.languages import language_of
-from treadle.assistants.reading.repository_search import References, references_text
+from treadle import Options, PlanQuestion, PlanStep, Request, Result
+from treadle.assistants.reading.outline.languages import detect_language
+from treadle.assistants.reading.repository_search import References, format_references
 from treadle.assistants.reading.tools import FileList, FileOutline
-from treadle.leading import turn_of
+from treadle.plans import last_turn
 
-Plan = Generator[Question, str, Move]
+Plan = Generator[PlanQuestion, str, PlanStep]
 
 ANSWER = (
     "A developer asks about source code, and this is what was found of it: outlines with line numbers and names, and after # what "
@@ -43,76 +44,76 @@ _REFERENCES = tuple(  # how people ask, and for which kind of reference
 _NO_NAMES = frozenset(("it", "this", "that", "them", "these", "those"))
 
 
-def plan(request: Request) -> Plan:
-    """The next move: outlines of what is named, a list where nothing is or it isn't there, then the answer."""
-    message, results = turn_of(request.history)
-    if (wanted := reference_in(message)) is not None:
+def plan_reading(request: Request) -> Plan:
+    """Return the next move: outlines of the named files, a list if none is named or found, then the answer."""
+    message, results = last_turn(request.history)
+    if (wanted := parse_reference_question(message)) is not None:
         found = [each for each in results if each.name == "find_references"]
-        return Move(text=_references(found[-1])) if found else Move((("find_references", wanted),))
-    named = files_in(message) or _named_before(request)
+        return PlanStep(text=_format_result_references(found[-1])) if found else PlanStep((("find_references", wanted),))
+    named = find_file_names(message) or _files_named_before(request)
     outlines = [each for each in results if each.name == "outline_file" and each.problem is None]
     lists = [each for each in results if each.name == "list_source_files"]
     if outlines:
-        return (yield from _answer(message, outlines))
+        return (yield from _build_answer(message, outlines))
     if not lists:
-        return Move(_outlined(named)) if named and not results else Move((("list_source_files", {}),))
-    missing = [path for path in _paths(lists[-1], named) if path not in _asked_for(request)]
-    return Move(_outlined(missing)) if missing else (yield from _answer(message, results))
+        return PlanStep(_outline_calls(named)) if named and not results else PlanStep((("list_source_files", {}),))
+    missing = [path for path in _match_paths(lists[-1], named) if path not in _outlined_paths(request)]
+    return PlanStep(_outline_calls(missing)) if missing else (yield from _build_answer(message, results))
 
 
-def files_in(message: str) -> list[str]:
-    """The files that a message names."""
+def find_file_names(message: str) -> list[str]:
+    """Return the file names in a message."""
     return list(dict.fromkeys(_FILE.findall(message)))[:FILES]
 
 
-def reference_in(message: str) -> dict[str, str] | None:
-    """What to find references to, as the arguments of that call; None where a message asks for something else."""
+def parse_reference_question(message: str) -> dict[str, str] | None:
+    """Return the arguments of a reference search that a message asks for; None if it asks for something else."""
     for kind, asked in _REFERENCES:
         match = asked.search(message)
-        if match is not None and not _is_other(match):
+        if match is not None and not _is_not_identifier(match):
             return {"name": match["name"], "kind": kind}
     return None
 
 
-def _is_other(match: re.Match[str]) -> bool:
-    """Whether what stands where a name would is a pronoun or the name of a file."""
-    return match["name"].casefold() in _NO_NAMES or language_of(match["whole"]) is not None
+def _is_not_identifier(match: re.Match[str]) -> bool:
+    """Return whether the matched text is a pronoun or a file name instead of an identifier."""
+    return match["name"].casefold() in _NO_NAMES or detect_language(match["whole"]) is not None
 
 
-def _references(result: Result) -> str:
-    return result.content if result.data is None else references_text(msgspec.convert(result.data, References))
+def _format_result_references(result: Result) -> str:
+    return result.content if result.data is None else format_references(msgspec.convert(result.data, References))
 
 
-def _named_before(request: Request) -> list[str]:
-    """What was talked about last, where the last words name nothing."""
-    said = [names for each in request.history if each.role == "person" and (names := files_in(each.text))]
+def _files_named_before(request: Request) -> list[str]:
+    """Return the files named last in the conversation, if the last message names none."""
+    said = [names for each in request.history if each.role == "person" and (names := find_file_names(each.text))]
     return said[-1] if said else []
 
 
-def _asked_for(request: Request) -> set[str]:
+def _outlined_paths(request: Request) -> set[str]:
     calls = [part for each in request.history for part in each.parts if getattr(part, "name", "") == "outline_file"]
     return {str(getattr(call, "arguments", {}).get("path", "")) for call in calls}
 
 
-def _paths(listed: Result, named: list[str]) -> list[str]:
-    """Files of a list whose names are those that were named."""
+def _match_paths(listed: Result, named: list[str]) -> list[str]:
+    """Return the listed files whose names were mentioned."""
     every = () if listed.data is None else msgspec.convert(listed.data, FileList).files
     wanted = [name.rpartition("/")[2].casefold() for name in named]
     return [path for path in every if path.rpartition("/")[2].casefold() in wanted][:FILES]
 
 
-def _outlined(paths: list[str]) -> tuple[tuple[str, dict[str, str]], ...]:
+def _outline_calls(paths: list[str]) -> tuple[tuple[str, dict[str, str]], ...]:
     return tuple([("outline_file", {"path": path}) for path in paths])
 
 
-def _answer(message: str, results: list[Result]) -> Plan:
-    found = "\n\n".join(map(_text, results))[:MOST]
-    words = yield Question(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
-    return Move(text=words.strip() or found)
+def _build_answer(message: str, results: list[Result]) -> Plan:
+    found = "\n\n".join(map(_result_text, results))[:MOST]
+    words = yield PlanQuestion(f"{found}\n\nQuestion: {message}", ANSWER, Options(temperature=0, max_tokens=400))
+    return PlanStep(text=words.strip() or found)
 
 
-def _text(result: Result) -> str:
-    """What was found: an outline as it is, without the marks that a model reads it with among other messages."""
+def _result_text(result: Result) -> str:
+    """Return a result's text: an outline without the markers that it has among other messages."""
     if result.name != "outline_file" or result.data is None:
         return result.content
     return msgspec.convert(result.data, FileOutline).outline

@@ -1,10 +1,10 @@
-"""What a model is told on each path. Short: every token is read before the first word comes, and a small machine reads slowly."""
+"""Prompts of the execution paths. Short: every token is read before the first word comes, and a small machine reads slowly."""
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from treadle.assistants.reading.values import Range
+from treadle.assistants.reading.reading_types import Range
 
 _TASK = "You tell a developer what a source file is for, before they read it: why it is there and what its parts do, never how."
 _ANSWER = """\
@@ -36,17 +36,17 @@ ANALYSE = f"{_TASK}\nYou get the file's shallow syntax tree, and the lines that 
 AGAIN = "That can't be used yet:\n{problems}\nGive the whole JSON object again, put right."
 
 
-def numbered(lines: Sequence[str]) -> str:
-    """Source with its line numbers, at the margin: models count badly."""
+def number_source_lines(lines: Sequence[str]) -> str:
+    """Prefix source lines with their numbers: models count badly."""
     return "\n".join([f"{number}|{line}" for number, line in enumerate(lines, 1)])
 
 
-def about(filename: str, language: str, what: str, content: str) -> str:
-    """The one message about a file."""
+def format_file_prompt(filename: str, language: str, what: str, content: str) -> str:
+    """Format the one message about a file."""
     return f"{filename} ({language}), {what}:\n{content}"
 
 
-def with_snippets(filename: str, language: str, tree: str, snippets: Iterable[tuple[Range, str]]) -> str:
-    """The second message of the two-stage path: the tree once more, and what was read."""
+def format_snippets_prompt(filename: str, language: str, tree: str, snippets: Iterable[tuple[Range, str]]) -> str:
+    """Format the second message of the two-stage path: the tree again, and the lines that were read."""
     read = {f"{start}-{end}": text for (start, end), text in snippets}
-    return about(filename, language, "its syntax tree", f"{tree}\n\nLines read:\n{msgspec.json.encode(read).decode()}")
+    return format_file_prompt(filename, language, "its syntax tree", f"{tree}\n\nLines read:\n{msgspec.json.encode(read).decode()}")

@@ -1,8 +1,8 @@
-"""The map of a folder: its files with their definitions, ranked by how often other files refer to their names, within a budget.
+"""The map of a folder: its files with their definitions, ranked by references from other files, within a budget.
 
-References are told by names, not by types: a bare name counts where the file imports it (or its language imports no names), a
-qualified one after the name of the file or folder, and a member where it is called in a file that refers to its class. Where
-several files define a name, its references are divided among them.
+References are found by names, not by types: a bare name counts if the file imports it (or its language imports no
+names), a qualified one after the name of the file or folder, and a member if it is called in a file that refers to
+its class. If several files define a name, its references are divided among them.
 """
 
 import re
@@ -15,12 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from treadle import TreadleError
-from treadle.assistants.reading.files import open_source_from, walk
-from treadle.assistants.reading.outline.languages import language_of
-from treadle.assistants.reading.outline.values import walk as walk_nodes
-from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.source import Source
-from treadle.files import Workspace, shown
+from treadle.assistants.reading.outline.languages import detect_language
+from treadle.assistants.reading.outline.nodes import walk_nodes as walk_nodes
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.source import OutlinedSource
+from treadle.assistants.reading.source_files import iter_source_files, open_workspace_source
+from treadle.files import Workspace, printable_name
 
 MOST_FILES = 2000  # that are outlined
 BUDGET = 8_000  # characters
@@ -32,11 +32,11 @@ _NO_NAMED_IMPORTS = frozenset(("go", "c", "cpp", "csharp", "java", "kotlin", "sw
 _CALLED = "."  # stands before a name in the key of its count as a member that is called
 
 
-Count = Counter[tuple[str, str]]  # of names, each with what stands before it
+ReferenceCounter = Counter[tuple[str, str]]  # of names, each with what stands before it
 
 
 class MapDefinition(Struct, frozen=True):
-    """A definition, and how often other files refer to its name. Members have their class before their name."""
+    """A definition, and how often other files refer to its name. Members are prefixed with their class."""
 
     name: str
     kind: str
@@ -46,7 +46,7 @@ class MapDefinition(Struct, frozen=True):
 
 
 class MapFile(Struct, frozen=True):
-    """A file, with the definitions that are shown of it, in the order of the file."""
+    """A file with the definitions shown for it, in file order."""
 
     path: str
     references: int
@@ -54,7 +54,7 @@ class MapFile(Struct, frozen=True):
 
 
 class RepositoryMap(Struct, frozen=True):
-    """The files that are referred to most first, as far as the budget goes, and how much is left out."""
+    """The most referenced files first, within the budget, and how much is omitted."""
 
     files: tuple[MapFile, ...]
     omitted_files: int = 0
@@ -63,22 +63,22 @@ class RepositoryMap(Struct, frozen=True):
 
 
 async def map_repository(workspace: Workspace, outliner: Outliner, under: str = ".", budget: int = BUDGET) -> RepositoryMap:
-    """The map of the source files in a folder."""
-    paths = await to_thread(lambda: list(walk(workspace, under)))
-    words, defined = dict[str, Count](), dict[str, list[MapDefinition]]()
+    """Build the map of a folder's source files."""
+    paths = await to_thread(lambda: list(iter_source_files(workspace, under)))
+    words, defined = dict[str, ReferenceCounter](), dict[str, list[MapDefinition]]()
     for path in islice(paths, MOST_FILES):
         try:
-            source = await open_source_from(workspace, path, outliner)
+            source = await open_workspace_source(workspace, path, outliner)
         except TreadleError:
             continue
-        words[path], defined[path] = _words(source), _definitions(source)
-    ranked = _ranked(_counted(words, defined))
+        words[path], defined[path] = _count_references(source), _list_definitions(source)
+    ranked = _rank_files(_count_files(words, defined))
     unread = min(len(paths), MOST_FILES) - len(defined)
-    return fitting(ranked, budget, unreadable=unread, beyond=len(paths) - unread - len(defined))
+    return fit_map(ranked, budget, unreadable=unread, beyond=len(paths) - unread - len(defined))
 
 
-def _definitions(source: Source) -> list[MapDefinition]:
-    """The definitions of a file, but for fields, which the outline has."""
+def _list_definitions(source: OutlinedSource) -> list[MapDefinition]:
+    """Return the definitions of a file except fields, which the outline has."""
     return [
         MapDefinition(part.elements[0].name, part.node.kind, part.node.signature, part.start, 0)
         for part in source.parts
@@ -86,16 +86,16 @@ def _definitions(source: Source) -> list[MapDefinition]:
     ]
 
 
-def _words(source: Source) -> Count:
-    """What a file refers to: bare names, names after another, and members that are called."""
+def _count_references(source: OutlinedSource) -> ReferenceCounter:
+    """Count a file's references: bare names, qualified names, and called members."""
     bound = {name for node in walk_nodes(source.outline.nodes) if node.imported is not None for name in node.imported.bound()}
     bound.update([word["name"] for line in _IMPORT.findall(source.text) for word in _WORD.finditer(line)])
-    found, before = Count(), ""
+    found, before = ReferenceCounter(), ""
     for word in _WORD.finditer(source.text):
         name = word["name"]
         if word["member"] is None:
             if name in bound or source.language in _NO_NAMED_IMPORTS:
-                found[_bare(source.filename), name] += 1
+                found[_bare_key(source.filename), name] += 1
         else:
             found[before, name] += 1
             found[_CALLED, name] += word["call"] is not None
@@ -103,49 +103,54 @@ def _words(source: Source) -> Count:
     return found
 
 
-def _bare(path: str) -> str:
-    """What stands for nothing before a name, in the key of its count: names of one language don't refer to another's."""
-    return f".{language_of(path)}"
+def _bare_key(path: str) -> str:
+    """Return the key of an unqualified name: names of one language don't refer to another's."""
+    return f".{detect_language(path)}"
 
 
-def _keys(path: str, name: str) -> list[tuple[str, str]]:
-    """How other files refer to a definition of a file that is no member."""
+def _reference_keys(path: str, name: str) -> list[tuple[str, str]]:
+    """Return the keys by which other files refer to a file's top-level definition."""
     *_, folder, file = ("", *path.split("/"))
-    return [(_bare(path), name), *[(before, name) for before in {file.partition(".")[0], folder} if before]]
+    return [(_bare_key(path), name), *[(before, name) for before in {file.partition(".")[0], folder} if before]]
 
 
-def _counted(words: Mapping[str, Count], defined: Mapping[str, Sequence[MapDefinition]]) -> list[MapFile]:
-    """Every file, with the references to each of its definitions."""
-    everywhere, own, definers, users = Count(), Count(), Count(), dict[tuple[str, str], list[str]]()
+def _count_files(words: Mapping[str, ReferenceCounter], defined: Mapping[str, Sequence[MapDefinition]]) -> list[MapFile]:
+    """Return every file with the references to each of its definitions."""
+    everywhere, own, definers, users = (
+        ReferenceCounter(),
+        ReferenceCounter(),
+        ReferenceCounter(),
+        dict[tuple[str, str], list[str]](),
+    )
     for path, found in defined.items():
         everywhere.update(words[path])
         for key in words[path]:
             users.setdefault(key, []).append(path)
-        for key in {key for each in found for key in _keys(path, each.name)}:
+        for key in {key for each in found for key in _reference_keys(path, each.name)}:
             own[key] += words[path][key]
             definers[key] += 1
 
     def references(path: str, name: str) -> int:
         owner, _, member = name.rpartition(".")
         if not owner:
-            return sum([(everywhere[key] - own[key]) // definers[key] for key in _keys(path, name)])
-        named = users.get((_bare(path), owner.rpartition(".")[2]), ())
+            return sum([(everywhere[key] - own[key]) // definers[key] for key in _reference_keys(path, name)])
+        named = users.get((_bare_key(path), owner.rpartition(".")[2]), ())
         return sum([words[other][_CALLED, member] for other in named if other != path])
 
     files: list[MapFile] = []
     for path, found in defined.items():
         counts = {each.name: references(path, each.name) for each in found}
         counted = [replace(each, references=counts[each.name]) for each in found]
-        files.append(MapFile(shown(path), sum(counts.values()), tuple(counted)))
+        files.append(MapFile(printable_name(path), sum(counts.values()), tuple(counted)))
     return files
 
 
-def _ranked(files: Sequence[MapFile]) -> list[MapFile]:
+def _rank_files(files: Sequence[MapFile]) -> list[MapFile]:
     return sorted(files, key=lambda file: (-file.references, file.path))
 
 
-def fitting(ranked: Sequence[MapFile], budget: int, unreadable: int = 0, beyond: int = 0) -> RepositoryMap:
-    """As much of ranked files as a budget of characters holds: the definitions that are referred to most, then bare paths. Pure."""
+def fit_map(ranked: Sequence[MapFile], budget: int, unreadable: int = 0, beyond: int = 0) -> RepositoryMap:
+    """Fit ranked files into a budget of characters: the most referenced definitions, then bare paths. Pure."""
     order = {file.path: number for number, file in enumerate(ranked)}
     every = sorted(
         [(-each.references, order[file.path], each.line, file, each) for file in ranked for each in file.definitions],
@@ -154,13 +159,13 @@ def fitting(ranked: Sequence[MapFile], budget: int, unreadable: int = 0, beyond:
     chosen: dict[str, list[MapDefinition]] = {}
     left = budget
     for _, _, _, file, each in every:
-        cost = len(_definition_line(each)) + 1 + (0 if file.path in chosen else len(_file_line(file)) + 1)
+        cost = len(_format_definition(each)) + 1 + (0 if file.path in chosen else len(_format_map_file(file)) + 1)
         if cost > left:
             break
         left -= cost
         chosen.setdefault(file.path, []).append(each)
     for file in ranked:
-        if file.path not in chosen and (cost := len(_file_line(file)) + 1) <= left:
+        if file.path not in chosen and (cost := len(_format_map_file(file)) + 1) <= left:
             left -= cost
             chosen[file.path] = []
     files = tuple(
@@ -174,11 +179,11 @@ def fitting(ranked: Sequence[MapFile], budget: int, unreadable: int = 0, beyond:
     return RepositoryMap(files, len(ranked) - len(files) + beyond, len(every) - shown_definitions, unreadable)
 
 
-def map_text(found: RepositoryMap) -> str:
-    """The map for a model: a line for each file and each definition, and what is left out."""
+def format_map(found: RepositoryMap) -> str:
+    """Format the map for a model: a line per file and definition, and what is omitted."""
     lines: list[str] = []
     for file in found.files:
-        lines += [_file_line(file), *[_definition_line(each) for each in file.definitions]]
+        lines += [_format_map_file(file), *[_format_definition(each) for each in file.definitions]]
     if found.omitted_files or found.omitted_definitions:
         omitted = f"{found.omitted_definitions} definitions and {found.omitted_files} files"
         lines.append(f"[Left out: {omitted}. Map a folder beneath, or outline a file.]")
@@ -187,11 +192,11 @@ def map_text(found: RepositoryMap) -> str:
     return "\n".join(lines) or "There are no source files here."
 
 
-def _file_line(file: MapFile) -> str:
+def _format_map_file(file: MapFile) -> str:
     return f"{file.path} ({file.references} references from other files)"
 
 
-def _definition_line(each: MapDefinition) -> str:
+def _format_definition(each: MapDefinition) -> str:
     signature = each.signature if each.name in each.signature or "." not in each.name else f"{each.name}: {each.signature}"
     head = " ".join(signature.split())
     cut = head if len(head) <= _SIGNATURE else f"{head[: _SIGNATURE - 1]}…"

@@ -1,4 +1,4 @@
-"""Questions over a repository over HTTP: text search, references to a name, the map, and what has changed since a commit."""
+"""HTTP API for questions about a repository: text search, references to a name, the map, and changes since a commit."""
 
 import asyncio
 from collections.abc import Coroutine, Generator
@@ -13,22 +13,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from treadle import Host, TreadleError
-from treadle.assistants.reading.outline.worker import Outliner
+from treadle.assistants.reading.change_reading import ChangeReading, read_change
+from treadle.assistants.reading.outline.outliner import Outliner
 from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, RepositoryMap, map_repository
-from treadle.assistants.reading.repository_search import References, TextHits, WantedKind, find_references, search_text
-from treadle.assistants.reading.since import ChangeReading, read_change
+from treadle.assistants.reading.repository_search import References, RequestedKind, TextHits, find_references, search_text
 from treadle.files import Workspace, workspace_at
 from treadle.routes import Returns, get, json_response, post
 
 T = TypeVar("T")
 
-_LOOK = 0.5  # seconds between two looks whether the client is still there
+_POLL_SECONDS = 0.5  # seconds between two looks whether the client is still there
 _UNREADABLE = {400: "something is missing, or can't be read"}
 _Name = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class SearchQuery(Struct, frozen=True):
-    """A regular expression, perhaps for files beneath a folder or with such names (`*.py`) only."""
+    """A regular expression, optionally only for files below a folder or with matching names (`*.py`)."""
 
     pattern: Annotated[str, Meta(min_length=1, max_length=1000, examples=["def price"])]
     under: str = ""
@@ -37,36 +37,36 @@ class SearchQuery(Struct, frozen=True):
 
 
 class ReferencesQuery(Struct, frozen=True):
-    """A name without its class; `kind` "call" is for its callers only."""
+    """A name without its class; `kind` "call" restricts to callers."""
 
     name: Annotated[_Name, Meta(examples=["price"])]
     under: str = ""
-    kind: WantedKind = "any"
+    kind: RequestedKind = "any"
 
 
 class MapQuery(Struct, frozen=True):
-    """A folder, and how long the map of it may be."""
+    """A folder, and the maximum length of its map."""
 
     under: str = ""
     max_characters: Annotated[int, Meta(ge=BUDGETS[0], le=BUDGETS[1])] = BUDGET
 
 
 class ChangeQuery(Struct, frozen=True):
-    """A commit, a branch or a tag; and the file or folder whose change it is, without one all. `explain` asks a model."""
+    """A commit, a branch or a tag, and optionally the file or folder to restrict to. `explain` asks a model."""
 
     since: Annotated[_Name, Meta(examples=["main"])]
     path: str = ""
     explain: bool = True
 
 
-class ChangeRead(ChangeReading, frozen=True, kw_only=True):
-    """A change, by its files and definitions, and what it is for."""
+class ChangeResponse(ChangeReading, frozen=True, kw_only=True):
+    """A change by files and definitions, and its purpose."""
 
     success: Literal[True]
 
 
 class RepositoryApi:
-    """The handlers."""
+    """HTTP handlers for questions about a repository."""
 
     def __init__(self, host: Host, folder: Path, outliner: Outliner) -> None:
         self._host = host
@@ -75,21 +75,21 @@ class RepositoryApi:
 
     @get("/api/reading/search", errors=_UNREADABLE)
     async def search(self, query: SearchQuery) -> TextHits:
-        """Lines that fit a regular expression."""
-        with readable():
+        """Search files for a regular expression."""
+        with report_unreadable():
             workspace = await self._workspace()
             return await search_text(workspace, query.pattern, query.under, query.file_pattern, ignore_case=query.case_insensitive)
 
     @get("/api/reading/references", errors=_UNREADABLE)
     async def references(self, query: ReferencesQuery) -> References:
-        """Where a name is defined, called or mentioned."""
-        with readable():
+        """Find where a name is defined, called or mentioned."""
+        with report_unreadable():
             return await find_references(await self._workspace(), self._outliner, query.name, query.under, query.kind)
 
     @get("/api/reading/map", errors=_UNREADABLE)
     async def map(self, query: MapQuery) -> RepositoryMap:
-        """The source files with their definitions, those first that other files refer to most."""
-        with readable():
+        """List the source files with their definitions, the most referenced first."""
+        with report_unreadable():
             return await map_repository(await self._workspace(), self._outliner, query.under or ".", query.max_characters)
 
     @post(
@@ -103,12 +103,12 @@ class RepositoryApi:
     )
     async def changes(
         self, request: Request, body: ChangeQuery
-    ) -> Annotated[Response, Returns(200, "the change", body=ChangeRead)]:
-        """What has changed since a commit, and what the change is for."""
-        with readable():
+    ) -> Annotated[Response, Returns(200, "the change", body=ChangeResponse)]:
+        """Describe what has changed since a commit, and why."""
+        with report_unreadable():
             where = (await self._workspace()).real(body.path or ".")
             work = read_change(self._host, body.since, self._folder / where, self._outliner, ask=body.explain)
-            found = await while_wanted(request, work)
+            found = await run_until_disconnect(request, work)
         answer: dict[str, Any] = msgspec.to_builtins(found)
         if not found.fallback:
             return json_response({"success": True, **answer})
@@ -118,11 +118,11 @@ class RepositoryApi:
         return await asyncio.to_thread(workspace_at, self._folder)
 
 
-async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
+async def run_until_disconnect(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of the work; cancel it when the client has disconnected, since a model's time costs something."""
     task = asyncio.ensure_future(work)
     try:
-        while not (await asyncio.wait([task], timeout=_LOOK))[0]:
+        while not (await asyncio.wait([task], timeout=_POLL_SECONDS))[0]:
             if await request.is_disconnected():
                 raise HTTPException(499, "The client has disconnected.")
         return task.result()
@@ -131,8 +131,8 @@ async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def readable() -> Generator[None]:
-    """400 for what can't be read."""
+def report_unreadable() -> Generator[None]:
+    """Respond with 400 if something can't be read."""
     try:
         yield
     except TreadleError as error:

@@ -1,6 +1,6 @@
-"""Questions over a repository that code answers alone: lines that fit a pattern, and where a name is defined, called or mentioned.
+"""Repository questions answered without a model: lines that match a pattern, and where a name is defined, called or mentioned.
 
-References are told by names, not by types. What may hold secrets is never opened.
+References are found by names, not by types. Files that may contain secrets are never opened.
 """
 
 import re
@@ -12,11 +12,11 @@ from typing import Literal
 from msgspec import Struct
 
 from treadle import TreadleError
-from treadle.assistants.reading.files import load_from, open_source_from, walk
-from treadle.assistants.reading.outline.source import lines_of, read_source
-from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.parts import part_at
-from treadle.files import Workspace, shown
+from treadle.assistants.reading.file_parts import find_part_at
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.outline.source_text import decode_source, split_source_lines
+from treadle.assistants.reading.source_files import iter_source_files, load_workspace_file, open_workspace_source
+from treadle.files import Workspace, printable_name
 from treadle.workspace import Search
 
 MOST_REFERENCES = 100
@@ -26,7 +26,7 @@ _MOST_TEXT = 200  # characters of a line
 _HEAD = 3  # lines in which a definition has its name
 
 ReferenceKind = Literal["definition", "call", "mention"]
-WantedKind = ReferenceKind | Literal["any"]
+RequestedKind = ReferenceKind | Literal["any"]
 
 
 class Reference(Struct, frozen=True):
@@ -40,17 +40,17 @@ class Reference(Struct, frozen=True):
 
 
 class References(Struct, frozen=True):
-    """The data of a search for a name: as many references as are listed, how many there are, and how many of any kind."""
+    """Result of a reference search: the references listed, their total number, and the number of any kind."""
 
     name: str
-    kind: WantedKind
+    kind: RequestedKind
     references: tuple[Reference, ...]
     total: int
     any_total: int
 
 
 class TextHit(Struct, frozen=True):
-    """A line that fits a pattern."""
+    """A line that matches a pattern."""
 
     path: str
     line: int
@@ -58,7 +58,7 @@ class TextHit(Struct, frozen=True):
 
 
 class TextHits(Struct, frozen=True):
-    """The data of a search for text. `complete` is false where there is more, or it is `late`: the time was up."""
+    """Result of a text search. `complete` is false if there is more, or if it is `late`: the time limit was reached."""
 
     hits: tuple[TextHit, ...]
     complete: bool
@@ -68,25 +68,25 @@ class TextHits(Struct, frozen=True):
 async def search_text(
     workspace: Workspace, pattern: str, under: str = "", file_pattern: str = "", *, ignore_case: bool = False
 ) -> TextHits:
-    """Return the lines that fit a regular expression, in files of any kind."""
+    """Return the lines that match a regular expression, in files of any kind."""
     globs = [file_pattern] if file_pattern else []
     found = await Search(workspace).grep(pattern, under or ".", globs, ignore_case=ignore_case, most=MOST_HITS)
-    hits = tuple([TextHit(shown(hit.path), hit.line, hit.text.strip()[:_MOST_TEXT]) for hit in found.hits])
+    hits = tuple([TextHit(printable_name(hit.path), hit.line, hit.text.strip()[:_MOST_TEXT]) for hit in found.hits])
     return TextHits(hits, not (found.more or found.late), found.late)
 
 
 async def find_references(
-    workspace: Workspace, outliner: Outliner, name: str, under: str = "", kind: WantedKind = "any"
+    workspace: Workspace, outliner: Outliner, name: str, under: str = "", kind: RequestedKind = "any"
 ) -> References:
     """Return where a name is defined, called or mentioned in the source files."""
-    files = await to_thread(_mentions, workspace, name, under or ".")
-    found = [each for path, lines in files for each in await _references(workspace, path, lines, name, outliner)]
+    files = await to_thread(_find_mentions, workspace, name, under or ".")
+    found = [each for path, lines in files for each in await _find_file_references(workspace, path, lines, name, outliner)]
     wanted = [each for each in found if kind in ("any", each.kind)]
     return References(name, kind, tuple(wanted[:MOST_REFERENCES]), len(wanted), len(found))
 
 
-def references_text(found: References) -> str:
-    """References, a line each, and how many more there are."""
+def format_references(found: References) -> str:
+    """Format references, one per line, and how many more there are."""
     if not found.any_total:
         return f"{found.name} isn't mentioned in any source file here."
     if not found.total:
@@ -96,29 +96,31 @@ def references_text(found: References) -> str:
     return "\n".join([*lines, *([f"… and {left} more; name a folder beneath."] if left else [])])
 
 
-def _mentions(workspace: Workspace, name: str, under: str) -> list[tuple[str, list[int]]]:
-    """The files that mention a name, with the lines, as far as they can be read."""
+def _find_mentions(workspace: Workspace, name: str, under: str) -> list[tuple[str, list[int]]]:
+    """Return the readable files that mention a name, with the lines."""
     word, found = re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])"), list[tuple[str, list[int]]]()
-    for path in islice(walk(workspace, under), _MOST_FILES):
+    for path in islice(iter_source_files(workspace, under), _MOST_FILES):
         with suppress(TreadleError):  # what can't be read mentions nothing
-            text = read_source(load_from(workspace, path)).text
-            if lines := [number for number, line in enumerate(lines_of(text), 1) if word.search(line)]:
+            text = decode_source(load_workspace_file(workspace, path)).text
+            if lines := [number for number, line in enumerate(split_source_lines(text), 1) if word.search(line)]:
                 found.append((path, lines))
     return found
 
 
-async def _references(workspace: Workspace, path: str, lines: list[int], name: str, outliner: Outliner) -> list[Reference]:
-    """The mentions of a name in a file, each with the definition that it is in."""
+async def _find_file_references(
+    workspace: Workspace, path: str, lines: list[int], name: str, outliner: Outliner
+) -> list[Reference]:
+    """Return the mentions of a name in a file, each with its enclosing definition."""
     try:
-        source = await open_source_from(workspace, path, outliner)
+        source = await open_workspace_source(workspace, path, outliner)
     except TreadleError:
         return []
     called = re.compile(rf"(?<![\w$]){re.escape(name)}\s*\(")
     found: list[Reference] = []
     for line in lines:
-        part = part_at(source.parts, line)
+        part = find_part_at(source.parts, line)
         text, element = source.lines[line - 1].strip(), part.elements[0].name if part is not None and part.elements else ""
         defines = part is not None and part.node.name == name and line < part.start + _HEAD
         kind = "definition" if defines else "call" if called.search(text) else "mention"
-        found.append(Reference(shown(path), line, kind, element, text[:_MOST_TEXT]))
+        found.append(Reference(printable_name(path), line, kind, element, text[:_MOST_TEXT]))
     return found

@@ -1,4 +1,4 @@
-"""The reading assistant over HTTP: `/api/iris/…` as clients of the original know it, and the files of a folder for the panel."""
+"""HTTP API of the reading assistant: `/api/iris/…` compatible with the original, and a folder's files for the panel."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,28 +15,42 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from treadle import Host, RunNotFound, TreadleError
-from treadle.assistants.reading.analyse import Analysis, How, analyse, conclude, latest_run, run_read, without_asking
-from treadle.assistants.reading.files import LARGEST, Gone, load_from, source_from, walk
-from treadle.assistants.reading.outline.languages import language_of
-from treadle.assistants.reading.outline.source import read_source
-from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.program import Wanted, keep_source, question_about
-from treadle.assistants.reading.report import filed, summary
-from treadle.assistants.reading.repository_routes import RepositoryApi, readable, while_wanted
-from treadle.assistants.reading.source import hash_of
-from treadle.assistants.reading.values import Block, Metadata, Reading
+from treadle.assistants.reading.analysis import (
+    Analysis,
+    AnalysisOptions,
+    analyse,
+    analyse_without_model,
+    find_latest_run,
+    finish_analysis,
+    load_analysis_run,
+)
+from treadle.assistants.reading.analysis_program import RequestedPath, analysis_question, store_source
+from treadle.assistants.reading.debug_report import file_report, summarize_metrics
+from treadle.assistants.reading.outline.languages import detect_language
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.outline.source_text import decode_source
+from treadle.assistants.reading.reading_types import AnalysisMetadata, FileReading, ResponsibilityBlock
+from treadle.assistants.reading.repository_routes import RepositoryApi, report_unreadable, run_until_disconnect
+from treadle.assistants.reading.source import hash_text
+from treadle.assistants.reading.source_files import (
+    MAX_SOURCE_BYTES,
+    SourceFileGone,
+    iter_source_files,
+    load_workspace_file,
+    outline_source,
+)
 from treadle.files import workspace_at
 from treadle.routes import Returns, get, json_response, post, routes_of
 
 MOST_FILES = 2000
-MOST_BYTES = 6 * LARGEST  # of a request: JSON may write a character of a file with six
+MOST_BYTES = 6 * MAX_SOURCE_BYTES  # of a request: JSON may write a character of a file with six
 
 
 # What is sent
 
 
-class SourceAsked(Struct, frozen=True):
-    """Source code to be read. `metadata` comes back with the answer; `fresh` asks anew where an answer is kept."""
+class AnalyzeRequest(Struct, frozen=True):
+    """Source code to analyse. `metadata` is returned with the answer; `fresh` ignores a cached answer."""
 
     filename: Annotated[str, Meta(min_length=1, examples=["shop.js"])]
     source_code: Annotated[str, Meta(min_length=1, examples=["export const price = () => 3;\n"])]
@@ -49,7 +63,7 @@ class SourceAsked(Struct, frozen=True):
             raise ValueError(f"{' and '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty")
 
 
-class SwitchesSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class SwitchesUpdate(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Switches to set, at least one."""
 
     debug_mode: bool | UnsetType = UNSET
@@ -62,11 +76,11 @@ class SwitchesSet(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
             raise ValueError(f"set at least one of {', '.join(self.__struct_fields__)}")
 
     def given(self) -> dict[str, bool]:
-        """Those that are to be set."""
+        """Return the switches to set."""
         return {name: on for name, on in msgspec.structs.asdict(self).items() if on is not UNSET}
 
 
-class FileAsked(Struct, frozen=True):
+class SourceFileQuery(Struct, frozen=True):
     """A file by its path; `unless` it still has this hash."""
 
     path: str = ""
@@ -77,7 +91,7 @@ class FileAsked(Struct, frozen=True):
 
 
 class DebugStats(Struct, frozen=True):
-    """How good the outline was, of which a report was filed."""
+    """Quality metrics of the outline for which a report was written."""
 
     integrity_score: float
     has_quality_warning: bool
@@ -86,23 +100,23 @@ class DebugStats(Struct, frozen=True):
     comment_retention_score: float
 
 
-class ReadingMetadata(Metadata, frozen=True, kw_only=True):
-    """How a reading was made, among what came with the request."""
+class ReadingMetadata(AnalysisMetadata, frozen=True, kw_only=True):
+    """How a reading was made, merged with the request's metadata."""
 
     debug_stats: DebugStats | UnsetType = UNSET
 
 
-class Read(Struct, frozen=True):
-    """What a file is for, and which of its parts belong together."""
+class AnalyzeResponse(Struct, frozen=True):
+    """A file's purpose, and which of its parts belong together."""
 
     success: Literal[True]
     file_intent: str
-    responsibilities: tuple[Block, ...]
+    responsibilities: tuple[ResponsibilityBlock, ...]
     metadata: ReadingMetadata
 
 
-class Switches(Struct, frozen=True):
-    """How answers are made."""
+class ReadingSwitches(Struct, frozen=True):
+    """Switches that control how answers are made."""
 
     debug_mode: bool = True
     force_fast_path: bool = False
@@ -110,28 +124,28 @@ class Switches(Struct, frozen=True):
     use_tool_calling: bool = True
 
 
-class Health(Switches, frozen=True, kw_only=True):
-    """Whether a model can be had, and the switches."""
+class ReadingHealth(ReadingSwitches, frozen=True, kw_only=True):
+    """Whether a model is available, and the switches."""
 
     status: Literal["ok"] = "ok"
     agent_ready: bool
     agent_error: str | None
 
 
-class SwitchesShown(Switches, frozen=True, kw_only=True):
-    """The switches, twice: as they are, and in words."""
+class SwitchesResponse(ReadingSwitches, frozen=True, kw_only=True):
+    """The switches, as booleans and as text."""
 
     status: dict[str, Literal["enabled", "disabled"]]
 
 
-class SwitchesTold(Switches, frozen=True, kw_only=True):
-    """The switches, after some were set."""
+class SwitchesUpdateResponse(ReadingSwitches, frozen=True, kw_only=True):
+    """The switches after an update."""
 
     success: Literal[True]
     message: str
 
 
-class FilesListed(Struct, frozen=True):
+class SourceFileList(Struct, frozen=True):
     """The source files of a folder."""
 
     folder: str
@@ -139,19 +153,19 @@ class FilesListed(Struct, frozen=True):
     truncated: bool
 
 
-class Prepared(Struct, frozen=True):
-    """A reading for which no model has to be asked; or, without one, what to begin a run with: POST /api/runs."""
+class PrepareResponse(Struct, frozen=True):
+    """A reading that needs no model; or, without one, the arguments of a run: POST /api/runs."""
 
     success: Literal[True]
-    reading: Reading | None
+    reading: FileReading | None
     message: str
     context: dict[str, Any]
 
 
-class FileTold(Struct, frozen=True, omit_defaults=True):
-    """A file. One that is still the same has its hash only, one that is gone not even that.
+class SourceFileResponse(Struct, frozen=True, omit_defaults=True):
+    """A file. An unchanged one has its hash only, a deleted one not even that.
 
-    `run_id` is the latest analysis of just this text, under way or over.
+    `run_id` is the latest analysis of exactly this text, running or finished.
     """
 
     success: Literal[True]
@@ -166,14 +180,14 @@ class FileTold(Struct, frozen=True, omit_defaults=True):
 # The handlers
 
 
-class Service:
-    """The handlers. One set of switches for all requests."""
+class ReadingApi:
+    """HTTP handlers of the reading assistant. One set of switches for all requests."""
 
     def __init__(self, host: Host, folder: Path, outliner: Outliner) -> None:
         self._host = host
         self._folder = folder
         self._outliner = outliner
-        self._switches = Switches()
+        self._switches = ReadingSwitches()
 
     @post(
         "/api/iris/analyze",
@@ -186,118 +200,122 @@ class Service:
         runs=True,
         most=MOST_BYTES,
     )
-    async def analyze(self, request: Request, body: SourceAsked) -> Annotated[Response, Returns(200, "the reading", body=Read)]:
-        """Read source code: what it is for, and which of its parts belong together."""
-        with readable():
-            source = await source_from(body.source_code, body.filename, body.language, self._outliner)
-        found = await while_wanted(request, analyse(source, How(self._host, self._path(), body.fresh)))
-        answer = _read(found.reading, body.metadata or {}, await self._debugged(found))
+    async def analyze(
+        self, request: Request, body: AnalyzeRequest
+    ) -> Annotated[Response, Returns(200, "the reading", body=AnalyzeResponse)]:
+        """Analyse source code: its purpose, and which of its parts belong together."""
+        with report_unreadable():
+            source = await outline_source(body.source_code, body.filename, body.language, self._outliner)
+        found = await run_until_disconnect(
+            request, analyse(source, AnalysisOptions(self._host, self._requested_path(), body.fresh))
+        )
+        answer = _reading_to_json(found.reading, body.metadata or {}, await self._debug_stats(found))
         if not found.reading.metadata.is_failed:
             return json_response(answer)
         label = found.reading.metadata.label
         return json_response({**answer, "success": False, "error": label, "detail": label}, 502)
 
     @post("/api/reading/readings", errors={400: "something is missing, or can't be read"}, most=MOST_BYTES)
-    async def prepare(self, body: SourceAsked) -> Prepared:
-        """What is needed to have source code read as a run: nothing, where its reading is kept or no model can be had."""
-        with readable():
-            source = await source_from(body.source_code, body.filename, body.language, self._outliner)
-        found = await without_asking(source, How(self._host, self._path(), body.fresh))
+    async def prepare(self, body: AnalyzeRequest) -> PrepareResponse:
+        """Prepare a run that analyses source code; no run is needed if its reading is cached or no model is available."""
+        with report_unreadable():
+            source = await outline_source(body.source_code, body.filename, body.language, self._outliner)
+        found = await analyse_without_model(source, AnalysisOptions(self._host, self._requested_path(), body.fresh))
         if found is not None:
-            return Prepared(True, found.reading, "", {})
-        about: dict[str, Any] = msgspec.to_builtins(await keep_source(self._host, source, self._path()))
-        return Prepared(True, None, question_about(source.filename), about)
+            return PrepareResponse(True, found.reading, "", {})
+        about: dict[str, Any] = msgspec.to_builtins(await store_source(self._host, source, self._requested_path()))
+        return PrepareResponse(True, None, analysis_question(source.filename), about)
 
     @get(
         "/api/reading/readings/{run_id}",
         errors={404: "there is no such run, or it is no analysis", 409: "it isn't over, or was cancelled"},
     )
-    async def run(self, run_id: str) -> Annotated[Response, Returns(200, "the reading", body=Read)]:
-        """The reading that a run came to."""
+    async def run(self, run_id: str) -> Annotated[Response, Returns(200, "the reading", body=AnalyzeResponse)]:
+        """Return the reading that a run produced."""
         try:
-            found = await run_read(self._host, run_id)
+            found = await load_analysis_run(self._host, run_id)
         except RunNotFound as error:
             raise HTTPException(404, str(error)) from error
         if found is None:
             raise HTTPException(404, f"Run {run_id} is no analysis of a file.")
         if found.ended is None or found.status == "cancelled":
             raise HTTPException(409, f"Run {run_id} {'was cancelled' if found.ended else 'is not over yet'}.")
-        return json_response(_read(await conclude(self._host, found.about, found.ended)))
+        return json_response(_reading_to_json(await finish_analysis(self._host, found.about, found.ended)))
 
-    def _path(self) -> Wanted:
+    def _requested_path(self) -> RequestedPath:
         if self._switches.force_fast_path or self._switches.use_raw_source:
             return "fast-path"
         return "auto" if self._switches.use_tool_calling else "two-stage"
 
-    async def _debugged(self, found: Analysis) -> dict[str, Any]:
-        """With debugging on, a report on disk, and its figures for the response."""
+    async def _debug_stats(self, found: Analysis) -> dict[str, Any]:
+        """Write a report if debugging is on, and return its metrics for the response."""
         if not self._switches.debug_mode:
             return {}
         folder = self._host.home.folder / "debug_reports"
-        _, metrics = await filed(folder, found, self._outliner, raw_source=self._switches.use_raw_source)
-        return {"debug_stats": summary(metrics)}
+        _, metrics = await file_report(folder, found, self._outliner, raw_source=self._switches.use_raw_source)
+        return {"debug_stats": summarize_metrics(metrics)}
 
     @get("/api/iris/health")
-    async def health(self) -> Health:
-        """Whether a model can be had."""
+    async def health(self) -> ReadingHealth:
+        """Return whether a model is available."""
         try:
             await self._host.model()
             error = None
         except TreadleError as problem:
             error = str(problem)
-        return Health(**msgspec.structs.asdict(self._switches), agent_ready=error is None, agent_error=error)
+        return ReadingHealth(**msgspec.structs.asdict(self._switches), agent_ready=error is None, agent_error=error)
 
     @get("/api/iris/debug")
-    async def switches(self) -> SwitchesShown:
-        """How answers are made."""
+    async def switches(self) -> SwitchesResponse:
+        """Return the switches that control how answers are made."""
         switches: dict[str, bool] = msgspec.structs.asdict(self._switches)
-        return SwitchesShown(**switches, status={name: "enabled" if on else "disabled" for name, on in switches.items()})
+        return SwitchesResponse(**switches, status={name: "enabled" if on else "disabled" for name, on in switches.items()})
 
     @post("/api/iris/debug", errors={400: "there is no such switch"})
-    async def set(self, body: SwitchesSet) -> SwitchesTold:
-        """Set how answers are made."""
+    async def set(self, body: SwitchesUpdate) -> SwitchesUpdateResponse:
+        """Set the switches that control how answers are made."""
         self._switches = replace(self._switches, **body.given())
         said = ", ".join([f"{name} {'enabled' if on else 'disabled'}" for name, on in body.given().items()])
-        return SwitchesTold(**msgspec.structs.asdict(self._switches), success=True, message=f"Set: {said}.")
+        return SwitchesUpdateResponse(**msgspec.structs.asdict(self._switches), success=True, message=f"Set: {said}.")
 
     @get("/api/reading/files")
-    async def files(self) -> FilesListed:
-        """The source files of the folder that the server was started in."""
-        with readable():
-            paths = await asyncio.to_thread(lambda: list(islice(walk(workspace_at(self._folder)), MOST_FILES + 1)))
+    async def files(self) -> SourceFileList:
+        """List the source files of the folder that the server was started in."""
+        with report_unreadable():
+            paths = await asyncio.to_thread(lambda: list(islice(iter_source_files(workspace_at(self._folder)), MOST_FILES + 1)))
         found = [path for path in paths[:MOST_FILES] if path.isprintable()]  # what can be asked for by a query string
-        return FilesListed(self._folder.name, found, len(paths) > MOST_FILES)
+        return SourceFileList(self._folder.name, found, len(paths) > MOST_FILES)
 
     @get("/api/reading/file", errors={400: "it can't be read"})
-    async def file(self, query: FileAsked) -> FileTold:
-        """One of them, with its text."""
-        with readable():
+    async def file(self, query: SourceFileQuery) -> SourceFileResponse:
+        """Return one source file with its text."""
+        with report_unreadable():
             try:
-                text = read_source(await asyncio.to_thread(self._load, query.path)).text
-            except Gone:
+                text = decode_source(await asyncio.to_thread(self._load, query.path)).text
+            except SourceFileGone:
                 if query.unless is None:
                     raise
-                return FileTold(True, gone=True)
-        tag = hash_of(text)
+                return SourceFileResponse(True, gone=True)
+        tag = hash_text(text)
         if query.unless == tag:
-            return FileTold(True, content_hash=tag)
-        run_id = await latest_run(self._host, query.path, tag)
-        language = language_of(query.path, text)
-        return FileTold(True, path=query.path, language=language, content_hash=tag, text=text, run_id=run_id)
+            return SourceFileResponse(True, content_hash=tag)
+        run_id = await find_latest_run(self._host, query.path, tag)
+        language = detect_language(query.path, text)
+        return SourceFileResponse(True, path=query.path, language=language, content_hash=tag, text=text, run_id=run_id)
 
     def _load(self, path: str) -> bytes:
-        return load_from(workspace_at(self._folder), path)
+        return load_workspace_file(workspace_at(self._folder), path)
 
 
-def _read(reading: Reading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any] = {}) -> dict[str, Any]:
-    """A reading as JSON; among how it was made is what was `sent` with the request."""
+def _reading_to_json(reading: FileReading, sent: Mapping[str, Any] = {}, more: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Serialize a reading to JSON; its metadata includes what was `sent` with the request."""
     answer = msgspec.to_builtins(reading)
     answer["metadata"] = {**sent, **answer["metadata"], **more}
     return {"success": True, **answer}
 
 
 def routes(host: Host) -> list[BaseRoute]:
-    """The routes, for files beneath the folder that the server was started in."""
+    """Build the routes, for files below the folder that the server was started in."""
     outliner = Outliner()
     host.at_end(outliner.close)
-    return routes_of(Service(host, host.workspace, outliner), RepositoryApi(host, host.workspace, outliner))
+    return routes_of(ReadingApi(host, host.workspace, outliner), RepositoryApi(host, host.workspace, outliner))

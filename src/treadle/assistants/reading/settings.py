@@ -29,6 +29,6 @@ class ReadingSettings(Struct, frozen=True):
 
 
 def load_settings(host: Host) -> ReadingSettings:
-    """Return what is set where the host works."""
+    """Return the assistant's settings where the host works."""
     settings: ReadingSettings = host.settings.assistant("reading")
     return settings

@@ -1,4 +1,4 @@
-"""A file that is to be read: its text and what is known of it before any model is asked. And the one tool that reads its lines."""
+"""A file to analyse: its text and what is known of it before a model is asked, and the one tool that reads its lines."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -6,16 +6,16 @@ from hashlib import sha256
 from msgspec import Struct
 
 from treadle import ToolProblem
-from treadle.assistants.reading.outline.source import lines_of
-from treadle.assistants.reading.outline.values import Outline
-from treadle.assistants.reading.parts import Part, parts_of
+from treadle.assistants.reading.file_parts import FilePart, split_parts
+from treadle.assistants.reading.outline.nodes import Outline
+from treadle.assistants.reading.outline.source_text import split_source_lines
+from treadle.assistants.reading.reading_types import ToolRead
 from treadle.assistants.reading.settings import MAX_LINES
-from treadle.assistants.reading.values import ToolRead
 
 FAST_LINES, FAST_TOKENS, CHARS_A_TOKEN = 200, 2000, 4
 
 
-class Source(Struct, frozen=True):
+class OutlinedSource(Struct, frozen=True):
     """A file, read and outlined. `notes` is what a reader of the answer should know."""
 
     filename: str
@@ -23,34 +23,36 @@ class Source(Struct, frozen=True):
     text: str
     lines: tuple[str, ...]
     outline: Outline
-    parts: tuple[Part, ...]
+    parts: tuple[FilePart, ...]
     notes: tuple[str, ...] = ()
 
     @property
     def is_small(self) -> bool:
-        """Whether sending all of it costs less than anything else."""
+        """Whether sending the whole file is the cheapest way."""
         return len(self.lines) <= FAST_LINES and len(self.text) // CHARS_A_TOKEN <= FAST_TOKENS
 
 
-def source_of(filename: str, text: str, outline: Outline, notes: Sequence[str] = ()) -> Source:
-    """A file that can be read."""
+def build_source(filename: str, text: str, outline: Outline, notes: Sequence[str] = ()) -> OutlinedSource:
+    """Build a source from a text and its outline."""
     broken = ("Parts of it couldn't be parsed, so its outline may miss something.",) if outline.broken else ()
-    return Source(filename, outline.language, text, lines_of(text), outline, tuple(parts_of(outline)), (*notes, *broken))
+    return OutlinedSource(
+        filename, outline.language, text, split_source_lines(text), outline, tuple(split_parts(outline)), (*notes, *broken)
+    )
 
 
-def hash_of(text: str) -> str:
-    """What a text is known by."""
+def hash_text(text: str) -> str:
+    """Return the hash that identifies a text."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class Reads:
-    """The tool `refer_to_source_code`, bound to one file, with a record of what it was asked for, in that order.
+class SourceReader:
+    """The tool `refer_to_source_code`, bound to one file, with a record of its calls in order.
 
-    It is asynchronous although it waits for nothing: threads would finish in any order. One call reads `most` lines: a small model
-    asks for the whole file, which is what the outline is there to save.
+    It is asynchronous although it waits for nothing: threads would finish in any order. One call reads `most` lines: a
+    small model asks for the whole file, which is what the outline is there to save.
     """
 
-    def __init__(self, source: Source, most: int = MAX_LINES) -> None:
+    def __init__(self, source: OutlinedSource, most: int = MAX_LINES) -> None:
         self._lines = source.lines
         self._most = most
         self.log: list[ToolRead] = []
@@ -70,7 +72,7 @@ class Reads:
         return self.read(start_line, end_line, "the model asked")
 
     def read(self, start: int, end: int, reason: str) -> str:
-        """The lines, and one more entry in the record."""
+        """Return the lines, and add an entry to the record."""
         last = len(self._lines)
         if start < 1 or end < start or start > last:
             raise ToolProblem(f"Invalid line range: {start} to {end}. The file has lines 1 to {last}.")

@@ -1,4 +1,4 @@
-"""Tools for conversations about code beneath one folder: its map, outlines and lines of files, search, and references to a name."""
+"""Tools for conversations about code in one folder: its map, outlines and lines of files, search, and references to a name."""
 
 from asyncio import to_thread
 from collections.abc import Generator
@@ -7,23 +7,23 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle import Functions, ToolProblem, ToolResult, Toolset, TreadleError, tool
-from treadle.assistants.reading.files import load_from, open_source_from, walk
-from treadle.assistants.reading.outline.compact import compact
-from treadle.assistants.reading.outline.source import read_source
-from treadle.assistants.reading.outline.worker import Outliner
-from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, map_repository, map_text
-from treadle.assistants.reading.repository_search import WantedKind, references_text
+from treadle import FunctionToolset, ToolProblem, ToolResult, Toolset, TreadleError, tool
+from treadle.assistants.reading.outline.formatter import format_outline
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.outline.source_text import decode_source
+from treadle.assistants.reading.repository_map import BUDGET, BUDGETS, format_map, map_repository
+from treadle.assistants.reading.repository_search import RequestedKind, format_references
 from treadle.assistants.reading.repository_search import find_references as find
 from treadle.assistants.reading.repository_search import search_text as search
-from treadle.assistants.reading.source import Reads, source_of
-from treadle.files import shown, workspace_at
+from treadle.assistants.reading.source import SourceReader, build_source
+from treadle.assistants.reading.source_files import iter_source_files, load_workspace_file, open_workspace_source
+from treadle.files import printable_name, workspace_at
 
 _MOST_LISTED = 200
 
 
 class FileList(Struct, frozen=True):
-    """The data of a list of files: as many as are listed, and how many there are."""
+    """Data of a file list: the files listed, and how many there are."""
 
     files: tuple[str, ...]
     total: int
@@ -36,8 +36,8 @@ class FileOutline(Struct, frozen=True):
     outline: str
 
 
-def toolset(folder: Path) -> Toolset:
-    """The tools, for files beneath `folder`."""
+def build_reading_toolset(folder: Path) -> Toolset:
+    """Build the tools for files below `folder`."""
     outliner = Outliner()
 
     @tool(effect="read")
@@ -46,10 +46,10 @@ def toolset(folder: Path) -> Toolset:
 
         :param under: a folder, for those beneath it only
         """
-        with _worded():
-            found = list(walk(workspace_at(folder), under or "."))
+        with _raise_tool_problems():
+            found = list(iter_source_files(workspace_at(folder), under or "."))
         more = f"\n… and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
-        files = [shown(path) for path in found[:_MOST_LISTED]]
+        files = [printable_name(path) for path in found[:_MOST_LISTED]]
         return ToolResult("\n".join(files) + more or "There are none.", FileList(tuple(files), len(found)))
 
     @tool(effect="read", trust="untrusted")
@@ -58,10 +58,10 @@ def toolset(folder: Path) -> Toolset:
 
         :param path: the file
         """
-        with _worded():
+        with _raise_tool_problems():
             workspace = await to_thread(workspace_at, folder)
             async with outliner:
-                outline = compact((await open_source_from(workspace, path, outliner)).outline)
+                outline = format_outline((await open_workspace_source(workspace, path, outliner)).outline)
         return ToolResult(outline, FileOutline(path, outline))
 
     @tool(effect="read", trust="untrusted")
@@ -72,25 +72,25 @@ def toolset(folder: Path) -> Toolset:
         :param start_line: the first line, from 1
         :param end_line: the last line
         """
-        from treadle.assistants.reading.outline.values import Outline
+        from treadle.assistants.reading.outline.nodes import Outline
 
-        with _worded():
-            text = read_source(load_from(workspace_at(folder), path)).text
-        return Reads(source_of(path, text, Outline("", 0, ()))).read(start_line, end_line, "")
+        with _raise_tool_problems():
+            text = decode_source(load_workspace_file(workspace_at(folder), path)).text
+        return SourceReader(build_source(path, text, Outline("", 0, ()))).read(start_line, end_line, "")
 
     @tool(effect="read", trust="untrusted")
-    async def find_references(name: str, under: str = "", kind: WantedKind = "any") -> ToolResult:
+    async def find_references(name: str, under: str = "", kind: RequestedKind = "any") -> ToolResult:
         """Find where a name is defined, called or mentioned in the source files here.
 
         :param name: a function, method, class or variable, without its class
         :param under: a folder, for files beneath it only
         :param kind: "call" for its callers only, "definition" for where it is defined
         """
-        with _worded():
+        with _raise_tool_problems():
             workspace = await to_thread(workspace_at, folder)
             async with outliner:
                 references = await find(workspace, outliner, name, under, kind)
-        return ToolResult(references_text(references), references)
+        return ToolResult(format_references(references), references)
 
     @tool(effect="read", trust="untrusted")
     async def search_text(pattern: str, under: str = "", file_pattern: str = "", case_insensitive: bool = False) -> ToolResult:
@@ -101,7 +101,7 @@ def toolset(folder: Path) -> Toolset:
         :param file_pattern: only files with such names, as *.py
         :param case_insensitive: upper and lower case are the same
         """
-        with _worded():
+        with _raise_tool_problems():
             workspace = await to_thread(workspace_at, folder)
             found = await search(workspace, pattern, under, file_pattern, ignore_case=case_insensitive)
         lines = [f"{hit.path}:{hit.line}:{hit.text}" for hit in found.hits]
@@ -118,19 +118,19 @@ def toolset(folder: Path) -> Toolset:
         :param max_characters: how long the map may be
         """
         least, most = BUDGETS
-        with _worded():
+        with _raise_tool_problems():
             workspace = await to_thread(workspace_at, folder)
             async with outliner:
                 found = await map_repository(workspace, outliner, under or ".", max(least, min(max_characters, most)))
-        return ToolResult(map_text(found), found)
+        return ToolResult(format_map(found), found)
 
     tools = [list_source_files, repository_map, outline_file, refer_to_source_code, find_references, search_text]
-    return Functions(tools)
+    return FunctionToolset(tools)
 
 
 @contextmanager
-def _worded() -> Generator[None]:
-    """What is wrong with a path or a file is a problem of the model's."""
+def _raise_tool_problems() -> Generator[None]:
+    """Raise problems with a path or a file as tool problems for the model."""
     try:
         yield
     except TreadleError as error:

@@ -1,4 +1,4 @@
-"""The embedded model: a GGUF file, run by a child of this process on xllamacpp. Needs no server, no key and no network.
+"""The embedded model: a GGUF file, run by a child process on xllamacpp. Needs no server, no key and no network.
 
-Read `model` first. `child` owns the process, `serve` is what runs in it, `prefix` keeps what was read once on disk.
+Read `model` first. `child` owns the process, `serve` runs in it, `prompt_cache` stores evaluated prompt prefixes on disk.
 """

@@ -1,6 +1,6 @@
-"""How many threads a model gets: a core each, without those that are busy already. One that waits for its turn stalls all others.
+"""Number of threads for a model: one per core, without the busy ones. A thread that waits for a core stalls all others.
 
-How busy cores are is looked at when the model is loaded. The system's load average tells what was a minute ago.
+The cores are sampled when the model is loaded. The system's load average reports what was a minute ago.
 """
 
 import os
@@ -8,28 +8,28 @@ import time
 from pathlib import Path
 
 _STAT = Path("/proc/stat")
-_LOOK = 0.3  # seconds
+_SAMPLE_SECONDS = 0.3  # seconds
 _IDLE, _WAITING = 3, 4  # columns of a core's line: nothing to do, and waiting for a disk
 
 
-def usual_threads(seconds: float = _LOOK) -> int:
-    """How many threads to use. Looks at the machine for as long."""
+def choose_thread_count(seconds: float = _SAMPLE_SECONDS) -> int:
+    """Return how many threads to use. Samples the machine for this many seconds."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, round(cores - _busy(cores, seconds))))
+    return max(1, min(cores, round(cores - _count_busy_cores(cores, seconds))))
 
 
-def _busy(cores: int, seconds: float) -> float:
-    """How many cores' worth of work the machine does now, as far as that is known."""
+def _count_busy_cores(cores: int, seconds: float) -> float:
+    """Return how many cores' worth of work the machine does now, as far as that is known."""
     if not _STAT.exists():
         return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    idle, total = _ticks()
+    idle, total = _read_ticks()
     time.sleep(seconds)
-    idle_since, total_since = _ticks()
+    idle_since, total_since = _read_ticks()
     passed = max(total_since - total, 1)
     return cores * (1 - (idle_since - idle) / passed)
 
 
-def _ticks() -> tuple[int, int]:
-    """Time that all cores were idle, and all time."""
+def _read_ticks() -> tuple[int, int]:
+    """Return the idle time of all cores, and their total time."""
     numbers = [int(number) for number in _STAT.read_text("ascii").partition("\n")[0].split()[1:9]]
     return numbers[_IDLE] + numbers[_WAITING], sum(numbers)

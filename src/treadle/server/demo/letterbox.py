@@ -1,4 +1,7 @@
-"""A small project to read and to ask about: letters that are taken in and delivered, in Python and Go, with a test that fails."""
+"""A small sample project for the reading and coding assistants.
+
+Letters are received and delivered, in Python and Go, with a failing test.
+"""
 
 from pathlib import Path
 
@@ -215,8 +218,8 @@ func main() {
 }
 
 
-def write(folder: Path) -> None:
-    """Write what isn't there yet; a file gets its name when all of it is there."""
+def write_letterbox(folder: Path) -> None:
+    """Write the files that don't exist yet; a file gets its name once it is complete."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for name, text in FILES.items():
         path, part = folder / name, folder / f".{name}.part"

@@ -1,4 +1,4 @@
-"""The platform of the demonstration: a small real one beside the server, which the platform assistant is pointed at."""
+"""The demo's platform: a small real one beside the server, which the platform assistant uses."""
 
 import os
 from collections.abc import Generator
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from treadle.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from treadle.assistants.platform.demo import Running
+    from treadle.demo.platform import DemoServer
 
 FILE, PORT = "platform-demo.db", "platform-demo.port"
 PERSON = "alice"  # a developer: there is something of hers to see, something to deploy, and something that isn't hers
@@ -18,14 +18,15 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 @contextmanager
-def platform(folder: Path) -> Generator[str]:
-    """The platform, for as long as the block lasts; gives a sentence where there is none.
+def demo_platform(folder: Path) -> Generator[str]:
+    """Run the platform while the context is open; yield a sentence where it can't be started.
 
-    Which one is asked stands in the environment of this process: without one it is nobody's, never the person's own.
+    The environment of this process says which one is used: without one it is an unreachable address, never the user's
+    own.
     """
     os.environ["TREADLE_PLATFORM_SERVER"], os.environ["TREADLE_PLATFORM_TOKEN"] = NOWHERE, "none"
     try:
-        running = _started(folder)
+        running = _start(folder)
     except Exception as error:  # noqa: BLE001 - whatever is broken or not installed, the rest is served
         yield f"There is no platform to try: {error}"
         return
@@ -34,9 +35,9 @@ def platform(folder: Path) -> Generator[str]:
         yield ""
 
 
-def _started(folder: Path) -> "Running":
-    """Where it was the last time, if that is free: runs from then still find it there."""
-    from treadle.assistants.platform.demo import start_demo
+def _start(folder: Path) -> "DemoServer":
+    """Start the platform at its last address, if that is free: earlier runs still find it there."""
+    from treadle.demo.platform import start_demo
 
     kept = folder / PORT
     before = kept.read_text() if kept.exists() else ""

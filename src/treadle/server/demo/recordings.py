@@ -1,6 +1,6 @@
 """Recorded runs of the assistants, to be played before there is a model: journals that come with the package.
 
-They were made by `scripts/demonstrations.py` with a real model, and are brought into a home as runs like any other.
+They were made by `scripts/demonstrations.py` with a real model, and are imported into a home as ordinary runs.
 """
 
 import time
@@ -11,17 +11,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.routing import BaseRoute
 
-from treadle.app.home import Home
 from treadle.core.entries import Entry, Opened, decode
 from treadle.core.errors import JournalDamaged, RunNotFound, RunTaken
+from treadle.home import Home
 from treadle.routes import get, routes_of
 
 FOLDER = Path(__file__).parents[1] / "demonstrations"
 PREFIX = "demo-"
 
 
-class Recording(Struct, frozen=True):
-    """A recorded run: whose, what it shows, with which model and on which day."""
+class DemoRecording(Struct, frozen=True):
+    """A recorded run: its assistant, title, model and date."""
 
     assistant: str
     title: str
@@ -31,41 +31,41 @@ class Recording(Struct, frozen=True):
 
 
 @cache
-def recordings() -> dict[Recording, tuple[Entry, ...]]:
-    """Those that come with the package; their times begin at zero."""
-    return {recording_of(path.stem, entries): entries for path, entries in _read()}
+def load_recordings() -> dict[DemoRecording, tuple[Entry, ...]]:
+    """Return the recordings of the package; their times start at zero."""
+    return {recording_of(path.stem, entries): entries for path, entries in _read_journals()}
 
 
-def _read() -> list[tuple[Path, tuple[Entry, ...]]]:
+def _read_journals() -> list[tuple[Path, tuple[Entry, ...]]]:
     return [(path, tuple(map(decode, path.read_bytes().splitlines()))) for path in sorted(FOLDER.glob("*.jsonl"))]
 
 
-def recording_of(name: str, entries: tuple[Entry, ...]) -> Recording:
-    """What the journal of an assistant by this name says of itself: how it was made stands in how it was opened."""
+def recording_of(name: str, entries: tuple[Entry, ...]) -> DemoRecording:
+    """Return the recording of a journal of this assistant: how it was made is in its `Opened` entry."""
     opened = entries[0]
     if not isinstance(opened, Opened):
         raise JournalDamaged(f"The recording {name} doesn't begin with how it was opened; make it anew.")
     said = opened.origin["recording"]
-    return Recording(name, said["title"], f"{PREFIX}{name}", opened.model, said["date"])
+    return DemoRecording(name, said["title"], f"{PREFIX}{name}", opened.model, said["date"])
 
 
-async def bring(home: Home) -> None:
-    """Have the recordings among the runs of a home, as if they had just ended; those that are there stay as they are."""
-    for recording, entries in recordings().items():
+async def import_recordings(home: Home) -> None:
+    """Import the recordings into a home, as if they had just ended; existing ones stay as they are."""
+    for recording, entries in load_recordings().items():
         try:
-            await home.journal.append(recording.run_id, 0, _moved(entries, time.time() - entries[-1].at))
+            await home.journal.append(recording.run_id, 0, _shift_times(entries, time.time() - entries[-1].at))
         except RunTaken:
             continue
 
 
-def _moved(entries: tuple[Entry, ...], by: float) -> list[Entry]:
+def _shift_times(entries: tuple[Entry, ...], by: float) -> list[Entry]:
     return [replace(entry, at=entry.at + by) for entry in entries]
 
 
-async def brought(home: Home) -> list[Recording]:
-    """Those that are in a home."""
-    found: list[Recording] = []
-    for recording in recordings() if home.database.exists() else ():
+async def list_recordings(home: Home) -> list[DemoRecording]:
+    """Return the recordings that are in a home."""
+    found: list[DemoRecording] = []
+    for recording in load_recordings() if home.database.exists() else ():
         try:
             await home.journal.info(recording.run_id)
         except RunNotFound:
@@ -75,11 +75,11 @@ async def brought(home: Home) -> list[Recording]:
 
 
 def demonstration_routes(home: Home) -> list[BaseRoute]:
-    """Which recordings can be played here."""
+    """Return the route of the recordings."""
 
     @get("/api/demonstrations", returns="the recordings")
-    async def listed() -> list[Recording]:
-        """The recorded runs that can be played; none, but on a server that was started with --demo."""
-        return await brought(home)
+    async def listed() -> list[DemoRecording]:
+        """List the recorded runs that can be played; empty unless the server was started with --demo."""
+        return await list_recordings(home)
 
     return routes_of(listed)

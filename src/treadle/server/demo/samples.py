@@ -1,66 +1,69 @@
-"""The samples: something of each assistant's to try it on, made once and then left alone. None keeps another from being made."""
+"""The samples: something for each assistant to work on, created once and then left alone.
+
+A failure doesn't affect the others.
+"""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
 
-from treadle.app.assistant import Host
 from treadle.core.errors import TreadleError
 from treadle.core.log import log
-from treadle.files.places import WORKSHOP
+from treadle.files.workspace_folders import WORKSHOP
+from treadle.plugins.assistant import Host
 from treadle.server.demo import letterbox
 
-MADE = "samples.json"  # which samples were made
-Make = Callable[[Host], Awaitable[None]]
+CREATED_FILE = "samples.json"  # which samples were made
+CreateSample = Callable[[Host], Awaitable[None]]
 
 
-async def fill(host: Host) -> list[str]:
-    """Make what wasn't made yet; a sentence for each that can't be. Those are tried again at the next start."""
+async def create_demo_samples(host: Host) -> list[str]:
+    """Create the missing samples and return a sentence for each failure. Those are retried at the next start."""
     problems: list[str] = []
     for name, make in SAMPLES.items():
-        if name in made_in(host.home.folder):
+        if name in created_samples(host.home.folder):
             continue
         try:
             await make(host)
         except Exception as error:  # noqa: BLE001 - whatever is broken or not installed, the other samples still come
-            problems.append(f"There is no sample of {name}: {_why(error)}")
+            problems.append(f"There is no sample of {name}: {_describe_error(error)}")
             log.info("the sample of %s can't be made", name, exc_info=True)
         else:
-            _note(host.home.folder, name)
+            _record_created(host.home.folder, name)
     return problems
 
 
-def made_in(folder: Path) -> list[str]:
-    """The names of the samples that were made in a home."""
+def created_samples(folder: Path) -> list[str]:
+    """Return the names of the samples that were created in a home."""
     try:
-        return msgspec.json.decode((folder / MADE).read_bytes(), type=list[str])
+        return msgspec.json.decode((folder / CREATED_FILE).read_bytes(), type=list[str])
     except (FileNotFoundError, msgspec.DecodeError):
         return []
 
 
-def _note(folder: Path, name: str) -> None:
-    part = folder / f"{MADE}.part"
-    part.write_bytes(msgspec.json.encode([*made_in(folder), name]))
-    part.replace(folder / MADE)
+def _record_created(folder: Path, name: str) -> None:
+    part = folder / f"{CREATED_FILE}.part"
+    part.write_bytes(msgspec.json.encode([*created_samples(folder), name]))
+    part.replace(folder / CREATED_FILE)
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return str(error) if isinstance(error, TreadleError) else f"{type(error).__name__}: {error}"
 
 
-async def _letterbox(host: Host) -> None:
-    letterbox.write(host.home.folder / WORKSHOP)
+async def _create_letterbox(host: Host) -> None:
+    letterbox.write_letterbox(host.home.folder / WORKSHOP)
 
 
-async def _cart(host: Host) -> None:
-    from treadle.assistants.coding.places import SAMPLES
-    from treadle.assistants.coding.sample import make_sample
+async def _create_cart(host: Host) -> None:
+    from treadle.assistants.coding.sample import make_coding_sample
+    from treadle.assistants.coding.workspaces import SAMPLES
 
-    await make_sample(host.home.folder / SAMPLES, set())
+    await make_coding_sample(host.home.folder / SAMPLES, set())
 
 
-async def _courses(host: Host) -> None:
+async def _create_courses(host: Host) -> None:
     from treadle.assistants.courses.command import SAMPLE
     from treadle.assistants.courses.library import open_library
 
@@ -69,20 +72,25 @@ async def _courses(host: Host) -> None:
         await library.refresh()
 
 
-async def _project(host: Host) -> None:
-    """The sample project. One that a killed start has left without its world is made anew."""
-    from treadle.assistants.guidance.command import make_sample
-    from treadle.assistants.guidance.projects import open_projects, user_of
-    from treadle.assistants.guidance.sample import TITLE
+async def _create_project(host: Host) -> None:
+    """Create the sample project. One that a killed start has left incomplete is created anew."""
+    from treadle.assistants.guidance.command import make_sample_project
+    from treadle.assistants.guidance.projects import open_projects, project_user_of
+    from treadle.assistants.guidance.sample import SAMPLE_TITLE
 
-    user = user_of(host)
+    user = project_user_of(host)
     async with open_projects(host) as store:
-        same = [each for each in await store.list_projects(user) if each.title == TITLE]
+        same = [each for each in await store.list_projects(user) if each.title == SAMPLE_TITLE]
         halves = [each for each in same if await store.get_world_model(user, each.id) is None]
         for half in halves:
             await store.delete_project(user, half.id)
         if len(same) == len(halves):
-            await make_sample(store, user)
+            await make_sample_project(store, user)
 
 
-SAMPLES: dict[str, Make] = {"reading": _letterbox, "coding": _cart, "courses": _courses, "guidance": _project}
+SAMPLES: dict[str, CreateSample] = {
+    "reading": _create_letterbox,
+    "coding": _create_cart,
+    "courses": _create_courses,
+    "guidance": _create_project,
+}

@@ -1,4 +1,4 @@
-"""What an MCP server of ours offers, to whom and under which policy: a value, and its tools as the protocol tells of them."""
+"""What an MCP server offers, to whom and under which policy: a value, and its tools in the protocol's format."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -11,8 +11,8 @@ from msgspec import Struct
 from treadle.core.seams import Policy, Situation, Toolset, Watcher
 from treadle.core.tool import Tool
 from treadle.engine.setup import Approver, Services
-from treadle.guard.policy import policy_of
-from treadle.toolsets.wrap import Together
+from treadle.guard.policy import to_policy
+from treadle.toolsets.wrappers import CombinedToolset
 
 Origin = Callable[[str, dict[str, Any]], dict[str, Any]]
 
@@ -21,16 +21,16 @@ class Offering(Struct, frozen=True):
     """What is served.
 
     toolsets  whose tools are offered
-    name      what the server is called
-    policy    may a call run? As `Agent` takes it
-    services  the stores that runs are kept in; without them nothing is kept
+    name      the server's name
+    policy    the policy, as `Agent` takes it
+    services  the stores for runs; without them nothing is stored
     user      on whose behalf calls are made
-    approver  answers what the policy asks; without one the person at the client is asked, if the client can do that
-    attended  False where nobody is to be asked
-    origin    what is kept with a run, so that its face can take it up again: made of a tool's name and arguments
-    watch     gives what watches a run
-    enter     is entered with the HTTP request of a call, for as long as that lasts; raises where there are too many
-    advice    what a person may do where a call was refused only because nobody could be asked; `{tool}` is its name
+    approver  answers approvals; without one the client's user is asked, if the client supports that
+    attended  False where no person is to be asked
+    origin    makes what is journaled with a run, so that its host can resume it, from a tool's name and arguments
+    watch     returns the watcher of a run
+    enter     a context manager for the duration of a call, given its HTTP request; raises where there are too many
+    advice    what a user may do where a call was denied only because no person could be asked; `{tool}` is its name
     """
 
     toolsets: Sequence[Toolset]
@@ -46,23 +46,23 @@ class Offering(Struct, frozen=True):
     advice: str = " Whoever starts this server may allow it: treadle mcp --allow {tool}."
 
 
-class Shop:
+class PreparedOffering:
     """An offering made ready: one toolset, one policy."""
 
     def __init__(self, offering: Offering) -> None:
         self.offering = offering
-        self.policy: Policy = policy_of(offering.policy)
+        self.policy: Policy = to_policy(offering.policy)
         toolsets = offering.toolsets
-        self.toolset: Toolset = toolsets[0] if len(toolsets) == 1 else Together(*toolsets)
+        self.toolset: Toolset = toolsets[0] if len(toolsets) == 1 else CombinedToolset(*toolsets)
 
     def tools(self) -> list[Tool]:
-        """Those that the policy doesn't forbid altogether."""
+        """Return the tools that the policy doesn't deny altogether."""
         situation = Situation(self.offering.user, self.offering.attended)
         return [tool for tool in self.toolset.tools() if self.policy.offers(tool, situation)]
 
 
-def described(tool: Tool) -> McpTool:
-    """A tool as the protocol tells of it. What we don't know is left open, and then counts as the worse."""
+def to_mcp_tool(tool: Tool) -> McpTool:
+    """Return a tool in the protocol's format. Unknown hints are left open, which clients take as the worse case."""
     hints = ToolAnnotations(
         read_only_hint=tool.effect == "read",
         destructive_hint=tool.effect == "destroy",

@@ -1,1 +1,1 @@
-"""Runs over HTTP: begun, gone on with, watched, approved, cancelled and forked. They last: whoever leaves stops none of them."""
+"""Runs over HTTP: started, continued, watched, approved, cancelled and forked. A client that disconnects doesn't stop them."""

@@ -1,6 +1,6 @@
-"""What readers of a run's events are told: those of `core.events`, what only a stream has to say, and how a turn ended.
+"""The events of a run's stream: those of `core.events`, those that only a stream has, and how a turn ended.
 
-Values only, already redacted. How they are numbered and kept is `broadcast`, how they are made of a journal is `replay`.
+Values only, already redacted. `broadcast` numbers and buffers them, `replay` makes them from a journal.
 """
 
 from typing import Any, Literal
@@ -30,23 +30,23 @@ from treadle.core.events import (
 from treadle.engine.setup import Approval
 from treadle.guard.redaction import Redactor
 
-MOST_CONTENT = 50_000  # characters of one result; the journal has the rest
+MAX_CONTENT = 50_000  # characters of one result; the journal has the rest
 
 Status = Stopped | Literal["open"]
 
 
-class _Told(Struct, frozen=True, tag_field="event", kw_only=True):
+class _StreamEvent(Struct, frozen=True, tag_field="event", kw_only=True):
     run_id: str = ""
 
 
-class PersonSaid(_Told, frozen=True, tag="said"):
-    """A person said something: a turn begins."""
+class PersonSaid(_StreamEvent, frozen=True, tag="said"):
+    """A user's message: a turn starts."""
 
     text: str
 
 
-class TurnEnded(_Told, frozen=True, tag="run_ended"):
-    """A turn is over, or that of a run inside of this one, and more follows."""
+class TurnEnded(_StreamEvent, frozen=True, tag="run_ended"):
+    """A turn of this or a nested run has ended, and more follows."""
 
     message: str
     stopped: Status
@@ -56,10 +56,10 @@ class TurnEnded(_Told, frozen=True, tag="run_ended"):
     seconds: float = 0.0
 
 
-class Reply(_Told, frozen=True, tag="reply"):
-    """The last turn is over, and so is the stream. `stopped` is "open" where the run goes on elsewhere, or isn't carried on.
+class RunReply(_StreamEvent, frozen=True, tag="reply"):
+    """The last turn has ended, and so does the stream. `stopped` is "open" where the run continues elsewhere, or was abandoned.
 
-    `data` is what the assistant says besides its words, such as citations.
+    `data` accompanies the assistant's text, such as citations.
     """
 
     message: str
@@ -72,17 +72,17 @@ class Reply(_Told, frozen=True, tag="reply"):
     data: Any = None
 
 
-class Reset(_Told, frozen=True, tag="reset"):
-    """What the reader has counts no more; everything follows anew."""
+class StreamReset(_StreamEvent, frozen=True, tag="reset"):
+    """What the reader has is no longer valid; everything follows anew."""
 
 
-class Missed(_Told, frozen=True, tag="missed"):
+class EventsMissed(_StreamEvent, frozen=True, tag="missed"):
     """The reader was too slow: so many events are gone."""
 
     count: int
 
 
-Told = (
+StreamEvent = (
     RunStarted
     | PersonSaid
     | ModelAsked
@@ -99,36 +99,36 @@ Told = (
     | CallReturned
     | ApprovalNeeded
     | TurnEnded
-    | Reset
-    | Missed
-    | Reply
+    | StreamReset
+    | EventsMissed
+    | RunReply
 )
 
 encode = msgspec.json.Encoder().encode
 
 
-def bounded(result: Result) -> Result:
-    """A result that isn't too large to be told; nobody may take a part for the whole."""
-    data = result.data if result.data is None or len(encode(result.data)) <= MOST_CONTENT else None
-    more = len(result.content) - MOST_CONTENT
+def truncate_result(result: Result) -> Result:
+    """Truncate a result for streaming, marked so that a part isn't taken for the whole."""
+    data = result.data if result.data is None or len(encode(result.data)) <= MAX_CONTENT else None
+    more = len(result.content) - MAX_CONTENT
     if more <= 0:
         return result if data is result.data else replace(result, data=data)
-    return replace(result, content=f"{result.content[:MOST_CONTENT]}\n[… {more:,} more characters aren't shown …]", data=data)
+    return replace(result, content=f"{result.content[:MAX_CONTENT]}\n[… {more:,} more characters aren't shown …]", data=data)
 
 
-def plain_data(value: Any) -> Any:
-    """What an assistant says besides its words, as plain data without secrets."""
+def to_plain_data(value: Any) -> Any:
+    """Return the data that accompanies an answer as plain values without secrets."""
     return None if value is None else Redactor().value(msgspec.to_builtins(value))
 
 
-def masked(approval: Approval, redactor: Redactor) -> Approval:
-    """What a person is asked, without secrets. Its digest is still that of the real arguments."""
+def mask_pending_approval(approval: Approval, redactor: Redactor) -> Approval:
+    """Return an approval without secrets. Its digest is still that of the real arguments."""
     words = {"reason": redactor.text(approval.reason), "preview": redactor.text(approval.preview)}
     return replace(approval, arguments=redactor.value(approval.arguments), **words)
 
 
-def ended(reply: Reply) -> TurnEnded:
-    """The end of a turn after which there is more."""
+def turn_ended_from(reply: RunReply) -> TurnEnded:
+    """Return the end of a turn after which more follows."""
     return TurnEnded(
         run_id=reply.run_id,
         message=reply.message,

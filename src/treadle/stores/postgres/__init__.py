@@ -1,4 +1,4 @@
-"""The same stores in PostgreSQL, for homes that several machines share. What is kept is the business of the stores above.
+"""The same stores in PostgreSQL, for homes that several machines share. Their content is up to the stores above.
 
-Needs `pip install 'treadle[cluster]'`; the driver is imported when a connection is first made.
+Needs `pip install 'treadle[cluster]'`; the driver is imported with the first connection.
 """

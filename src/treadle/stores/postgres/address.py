@@ -1,19 +1,19 @@
-"""Where a PostgreSQL database is, and which schema of it is whose. Pure. An address is shown without its password."""
+"""PostgreSQL URLs, and the schema names of users. Pure. A URL is displayed without its password."""
 
 import re
 from urllib.parse import urlsplit
 
 from treadle.core.errors import SettingsError
 
-OWNERS = "treadle"  # the schema of whoever a home belongs to
-MOST_BYTES = 63  # of a name in PostgreSQL; it would cut a longer one off, and two could become the same
+OWNER_SCHEMA = "treadle"  # the schema of whoever a home belongs to
+MAX_NAME_BYTES = 63  # of a name in PostgreSQL; it would cut a longer one off, and two could become the same
 
 _SCHEMES = ("postgresql", "postgres")
 _WORDS = "write postgresql://USER:PASSWORD@HOST/DATABASE, with signs in the password as %-codes"
 
 
-def checked(url: str) -> str:
-    """An address that is one."""
+def check_postgres_url(url: str) -> str:
+    """Return a URL. Raises if it isn't a PostgreSQL URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -23,22 +23,22 @@ def checked(url: str) -> str:
     return url
 
 
-def shown(url: str) -> str:
-    """An address for people: the servers and the database."""
-    parts = urlsplit(checked(url))
+def redact_url(url: str) -> str:
+    """Return a URL for display: the servers and the database."""
+    parts = urlsplit(check_postgres_url(url))
     return f"postgresql://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def schema_of(person: str) -> str:
-    """The schema of one person's home; that of the owner where no name is given."""
-    schema = f"{OWNERS}_{person}" if person else OWNERS
-    if "\0" in schema or len(schema.encode(errors="replace")) > MOST_BYTES or not schema.isprintable():
+def schema_name(person: str) -> str:
+    """Return the schema of a user's home; the owner's schema where no name is given."""
+    schema = f"{OWNER_SCHEMA}_{person}" if person else OWNER_SCHEMA
+    if "\0" in schema or len(schema.encode(errors="replace")) > MAX_NAME_BYTES or not schema.isprintable():
         raise SettingsError(
             f"{person!r} can't be the name of a person whose runs are kept in PostgreSQL; choose a shorter, plain one."
         )
     return schema
 
 
-def quoted(name: str) -> str:
-    """A name as SQL has it, whatever is in it."""
+def quote_identifier(name: str) -> str:
+    """Quote a SQL identifier, whatever its characters."""
     return '"' + re.sub('"', '""', name) + '"'

@@ -1,8 +1,8 @@
-"""One schema of a PostgreSQL database, and the one connection that this process writes it with.
+"""A database in one schema of PostgreSQL, and the one connection that this process writes it with.
 
-The server may go away at any moment. A batch is then carried out again on a new connection, unless it was committed after all:
-with each batch its number is written, so that the new connection can look. It looks only when the old one's transaction is over,
-since both hold the same lock.
+The server may go away at any moment. A batch is then executed again on a new connection, unless it was committed after all:
+each batch writes its number, so that the new connection can check. It checks only when the old connection's transaction is
+over, since both take the same lock.
 """
 
 import random
@@ -13,42 +13,42 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from treadle.stores.database import Connection, Database, Ticket, Words
+from treadle.stores.database import Connection, Database, SqlDialect, Ticket
 from treadle.stores.encryption import Cipher
-from treadle.stores.postgres.address import OWNERS, shown
-from treadle.stores.postgres.connection import PostgresConnection, connect, driver
-from treadle.stores.postgres.troubles import translated, trouble_of
+from treadle.stores.postgres.address import OWNER_SCHEMA, redact_url
+from treadle.stores.postgres.connection import PostgresConnection, connect_schema, load_driver
+from treadle.stores.postgres.errors import classify_error, translate_postgres_error
 
 if TYPE_CHECKING:
     import psycopg
 
 WAIT = 30.0  # seconds that a batch waits for a server that is away
-LONG = 600.0  # seconds for one statement of a long look
-REST = 20.0  # seconds after which a connection that nobody uses is given back: servers have few
+STATEMENT_TIMEOUT = 600.0  # seconds for one statement of a long look
+IDLE_TIMEOUT = 20.0  # seconds after which a connection that nobody uses is given back: servers have few
 PAUSES = (0.02, 1.0)  # seconds between tries, at first and at most
 _FORGET = "DELETE FROM writers WHERE at < now() - interval '1 day'"  # nobody will ask for their last batches any more
 QUARTER = 900  # seconds; the clocks of all places differ by so many of them
 
 
-def _glob(column: str, glob: str) -> tuple[str, str]:
+def _glob_condition(column: str, glob: str) -> tuple[str, str]:
     escaped = "".join([f"!{sign}" if sign in "%_!" else sign for sign in glob])
     return f"{column} LIKE ? ESCAPE '!'", escaped.replace("*", "%").replace("?", "_")
 
 
-def _day_of(quarter: Any) -> str:
+def _format_day(quarter: Any) -> str:
     return datetime.fromtimestamp(quarter).date().isoformat()
 
 
-WORDS = Words(
+POSTGRES_DIALECT = SqlDialect(
     begin="BEGIN",
     snapshot="BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     like="ILIKE",
-    glob=_glob,
+    glob=_glob_condition,
     said=r"(replace(convert_from(line, 'UTF8'), '\u0000', '\ufffd')::json ->> '{}')",
     blob="BYTEA",
     now="extract(epoch FROM clock_timestamp())::double precision",
     day=f"(floor(facts.at / {QUARTER}) * {QUARTER})",  # the day is that of this place, which the server needn't know
-    day_of=_day_of,
+    day_of=_format_day,
     beside="JOIN",
     share=" FOR SHARE",
     lock=" FOR UPDATE",
@@ -59,17 +59,17 @@ WORDS = Words(
 
 
 class PostgresDatabase(Database):
-    """A schema, made when something is first looked for or written in it."""
+    """A PostgreSQL schema, created at the first access."""
 
-    words = WORDS
-    rests_after = REST
+    words = POSTGRES_DIALECT
+    rests_after = IDLE_TIMEOUT
 
-    def __init__(self, url: str, schema: str = OWNERS, *, wait: float = WAIT, cipher: Cipher | None = None) -> None:
+    def __init__(self, url: str, schema: str = OWNER_SCHEMA, *, wait: float = WAIT, cipher: Cipher | None = None) -> None:
         super().__init__(cipher or Cipher())
         self.url = url
         self.schema = schema
         self.wait = wait
-        self._name = shown(url)
+        self._name = redact_url(url)
         self._connection: PostgresConnection | None = None
         self._writer = secrets.randbits(62)
         self._batch = 0
@@ -81,22 +81,22 @@ class PostgresDatabase(Database):
         return self._name
 
     def exists(self) -> bool:
-        """Always: it isn't looked for before it is used."""
+        """Return True: the server isn't contacted before it is used."""
         return True
 
     @contextmanager
     def apart(self) -> Generator[Connection]:
-        """Another connection to the schema."""
+        """Open another connection to the schema."""
         import psycopg
 
         try:
-            with self._patiently(statement=LONG) as raw:
+            with self._connect_with_retries(statement=STATEMENT_TIMEOUT) as raw:
                 yield PostgresConnection(raw)
         except psycopg.Error as error:
-            raise translated(error, self.url) from error
+            raise translate_postgres_error(error, self.url) from error
 
     def purge(self) -> bool:
-        """Have PostgreSQL drop the rows that were deleted. Its own log and backups are its operator's."""
+        """Vacuum the tables of deleted rows. PostgreSQL's own log and backups are its operator's responsibility."""
         with self.apart() as connection:
             for table in ("entries", "results", "runs", "cache", "audit"):
                 connection.execute(f"VACUUM {table}")
@@ -105,36 +105,36 @@ class PostgresDatabase(Database):
     # the writer's
 
     def _commit(self, batch: Sequence[Ticket[Any]]) -> None:
-        tries = Tries(self.wait)
+        tries = RetryBudget(self.wait)
         self._batch += 1
         self._doubt = False
         while True:
             try:
-                return self._tried(batch, tries)
-            except driver().Error as error:
-                trouble = trouble_of(error)
+                return self._try_commit(batch, tries)
+            except load_driver().Error as error:
+                trouble = classify_error(error)
                 self._doubt = self._doubt and trouble == "gone"
-                self._undo(gone=trouble != "crossed")
+                self._roll_back(gone=trouble != "crossed")
                 if trouble == "refused" or not tries.again():
                     raise
             except BaseException:
-                self._undo()
+                self._roll_back()
                 raise
 
-    def _tried(self, batch: Sequence[Ticket[Any]], tries: "Tries") -> None:
-        """One try. A batch that is there already isn't carried out again."""
-        connection = self._connected(tries)
+    def _try_commit(self, batch: Sequence[Ticket[Any]], tries: "RetryBudget") -> None:
+        """Try once. A batch that is already committed isn't executed again."""
+        connection = self._connect(tries)
         self._begin(connection)
-        if not (self._doubt and self._is_written(connection)):
+        if not (self._doubt and self._is_committed(connection)):
             self._doubt = False
             for ticket in batch:
                 ticket.carry_out(connection)
             self._doubt = connection.wrote
         self._end(connection)
 
-    def _connected(self, tries: "Tries") -> PostgresConnection:
+    def _connect(self, tries: "RetryBudget") -> PostgresConnection:
         if self._connection is None:
-            self._connection = PostgresConnection(connect(self.url, self.schema, wait=tries.left, statement=self.wait))
+            self._connection = PostgresConnection(connect_schema(self.url, self.schema, wait=tries.left, statement=self.wait))
             self._connection.plainly(_FORGET)
         return self._connection
 
@@ -142,48 +142,48 @@ class PostgresDatabase(Database):
         connection.plainly(f"BEGIN; SELECT pg_advisory_xact_lock({self._writer})")
         connection.wrote = False
 
-    def _is_written(self, connection: PostgresConnection) -> bool:
+    def _is_committed(self, connection: PostgresConnection) -> bool:
         row = connection.execute("SELECT batch FROM writers WHERE writer = ?", (self._writer,)).fetchone()
         return row == (self._batch,)
 
     def _end(self, connection: PostgresConnection) -> None:
-        """Commit, with the number of the batch where there is anything to be found again."""
+        """Commit, with the number of the batch if it wrote anything."""
         note = (
             f"INSERT INTO writers VALUES ({self._writer}, {self._batch}) ON CONFLICT (writer)"  # noqa: S608 - our own numbers
             " DO UPDATE SET batch = excluded.batch, at = excluded.at; "
         )
         connection.plainly(f"{note if connection.wrote else ''}COMMIT")
 
-    def _undo(self, *, gone: bool = False) -> None:
-        """Leave the transaction; and the connection too, where it may be no good any more."""
+    def _roll_back(self, *, gone: bool = False) -> None:
+        """Roll back; close the connection too, where it may be unusable."""
         if self._connection is None:
             return
         try:
             if not gone:
                 self._connection.plainly("ROLLBACK")
                 return
-        except driver().Error:
+        except load_driver().Error:
             pass
-        self._let_go()
+        self._disconnect()
 
-    def _translated(self, error: Exception) -> Exception:
-        return translated(error, self.url)
+    def _translate_error(self, error: Exception) -> Exception:
+        return translate_postgres_error(error, self.url)
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.raw.close()
             self._connection = None
 
     @contextmanager
-    def _patiently(self, statement: float) -> "Generator[psycopg.Connection[Any]]":
-        """A connection, as soon as there is one to be had."""
-        tries = Tries(self.wait)
+    def _connect_with_retries(self, statement: float) -> "Generator[psycopg.Connection[Any]]":
+        """Connect, with retries."""
+        tries = RetryBudget(self.wait)
         while True:
             try:
-                raw = connect(self.url, self.schema, wait=tries.left, statement=statement)
+                raw = connect_schema(self.url, self.schema, wait=tries.left, statement=statement)
                 break
-            except driver().Error as error:
-                if trouble_of(error) == "refused" or not tries.again():
+            except load_driver().Error as error:
+                if classify_error(error) == "refused" or not tries.again():
                     raise
         try:
             yield raw
@@ -191,8 +191,8 @@ class PostgresDatabase(Database):
             raw.close()
 
 
-class Tries:
-    """How long something is still tried, and the pauses in between, which grow."""
+class RetryBudget:
+    """A deadline for retries, with growing pauses in between."""
 
     def __init__(self, wait: float) -> None:
         self._until = time.monotonic() + wait
@@ -200,11 +200,11 @@ class Tries:
 
     @property
     def left(self) -> float:
-        """Seconds."""
+        """Seconds left."""
         return max(0.0, self._until - time.monotonic())
 
     def again(self) -> bool:
-        """Pause; False where the time is over. No two that wait come back at the same moment."""
+        """Pause; return False where the time is over. Pauses are jittered, so that no two waiters return at the same moment."""
         if self.left <= 0:
             return False
         time.sleep(min(self.left, self._pause * random.uniform(0.5, 1.0)))  # noqa: S311 - nothing secret

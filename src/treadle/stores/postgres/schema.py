@@ -1,6 +1,6 @@
-"""The tables of a home in PostgreSQL, and how older ones are brought up: numbered steps, in order, one process at a time.
+"""The tables of a home in PostgreSQL, and their migrations: numbered steps, in order, one process at a time.
 
-Texts are compared byte by byte (`COLLATE "C"`), as SQLite does it. Texts that may have any character at all are kept as bytes,
+Texts are compared byte by byte (`COLLATE "C"`), as SQLite does it. Texts that may have any character are stored as bytes,
 since PostgreSQL's own have no NUL.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from treadle.core.errors import JournalError
 from treadle.stores.migration import TABLE
-from treadle.stores.postgres.address import quoted
+from treadle.stores.postgres.address import quote_identifier
 
 if TYPE_CHECKING:
     import psycopg
@@ -97,16 +97,16 @@ MIGRATIONS: tuple[str, ...] = (_FIRST, _WORKERS)  # each is a step from the numb
 _ALONE = "SELECT pg_advisory_xact_lock(hashtextextended('treadle migrations', 0))"
 
 
-def migrate(connection: "psycopg.Connection[Any]", schema: str, name: str, migrations: Sequence[str] = MIGRATIONS) -> None:
-    """Bring a schema up to date, made if it isn't there. One of a newer Treadle is left alone."""
-    if _checked(connection, schema, name, migrations) == len(migrations):
+def migrate_schema(connection: "psycopg.Connection[Any]", schema: str, name: str, migrations: Sequence[str] = MIGRATIONS) -> None:
+    """Create a schema or migrate it to the current version. One of a newer Treadle is left alone."""
+    if _check_version(connection, schema, name, migrations) == len(migrations):
         return
     with connection.transaction():
         connection.execute(_ALONE)
-        done = _checked(connection, schema, name, migrations)  # another process may have been quicker
+        done = _check_version(connection, schema, name, migrations)  # another process may have been quicker
         for number, step in enumerate(migrations[done:], done + 1):
             if number == 1:
-                _begin(connection, schema)
+                _create_schema(connection, schema)
             connection.execute(step.encode(), prepare=False)
             connection.execute("UPDATE version SET number = %s", (number,))
         if 0 < done < len(migrations):
@@ -114,16 +114,16 @@ def migrate(connection: "psycopg.Connection[Any]", schema: str, name: str, migra
             connection.execute("INSERT INTO migrations VALUES (%s, %s, %s)", (time(), done, len(migrations)))
 
 
-def _begin(connection: "psycopg.Connection[Any]", schema: str) -> None:
-    """The schema itself. Somebody who may not make one can have it made."""
+def _create_schema(connection: "psycopg.Connection[Any]", schema: str) -> None:
+    """Create the schema itself. A role that may not create one can have it created by an administrator."""
     if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
-        connection.execute(f"CREATE SCHEMA {quoted(schema)}".encode())
+        connection.execute(f"CREATE SCHEMA {quote_identifier(schema)}".encode())
     connection.execute("CREATE TABLE version (number INTEGER NOT NULL)")
     connection.execute("INSERT INTO version VALUES (0)")
 
 
-def _checked(connection: "psycopg.Connection[Any]", schema: str, name: str, migrations: Sequence[str]) -> int:
-    """Which step was the last."""
+def _check_version(connection: "psycopg.Connection[Any]", schema: str, name: str, migrations: Sequence[str]) -> int:
+    """Return the last migration that was applied. Raises for a schema of a newer version."""
     there = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = 'version'"  # to_regclass may remember what isn't true
     if connection.execute(there, (schema,)).fetchone() is None:
         return 0

@@ -1,4 +1,4 @@
-"""Users in the owner's schema. A connection is kept for them: every request asks who somebody is."""
+"""Users in the owner's schema. A connection is kept open for them: every request authenticates a user."""
 
 import threading
 from collections.abc import Generator
@@ -6,15 +6,15 @@ from contextlib import ExitStack, contextmanager
 
 from treadle.core.errors import JournalError
 from treadle.stores.database import Connection
-from treadle.stores.postgres.connection import driver
+from treadle.stores.postgres.connection import load_driver
 from treadle.stores.postgres.database import PostgresDatabase
-from treadle.stores.postgres.troubles import translated
-from treadle.stores.users_file import UsersError
+from treadle.stores.postgres.errors import translate_postgres_error
+from treadle.stores.sqlite_users import UsersError
 
 _ALONE = "LOCK TABLE users IN SHARE ROW EXCLUSIVE MODE"
 
 
-class UsersSchema:
+class PostgresUserStore:
     """The users in one schema, for all threads of a process, one at a time."""
 
     def __init__(self, database: PostgresDatabase) -> None:
@@ -25,15 +25,15 @@ class UsersSchema:
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """What is there now."""
-        with self._turn, self._told():
-            yield self._usable()
+        """Return a connection to the current state."""
+        with self._turn, self._translate_errors():
+            yield self._live_connection()
 
     @contextmanager
     def writing(self) -> Generator[Connection]:
-        """For a change that happens wholly or not at all, and beside no other."""
-        with self._turn, self._told():
-            connection = self._usable()
+        """Return a connection for one atomic change, exclusive of all others."""
+        with self._turn, self._translate_errors():
+            connection = self._live_connection()
             connection.execute("BEGIN")
             try:
                 connection.execute(_ALONE)
@@ -44,24 +44,24 @@ class UsersSchema:
                 raise
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._kept.close()
         self._connection = None
 
-    def _usable(self) -> Connection:
-        """The connection, a new one where the old one is gone."""
+    def _live_connection(self) -> Connection:
+        """Return the connection, a new one where the old one is broken."""
         if self._connection is not None:
             try:
                 self._connection.execute("SELECT 1")
-            except driver().Error:
+            except load_driver().Error:
                 self.close()
         if self._connection is None:
             self._connection = self._kept.enter_context(self._database.apart())
         return self._connection
 
     @contextmanager
-    def _told(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         try:
             yield
-        except (JournalError, driver().Error) as error:
-            raise UsersError(f"Users can't be read or changed: {translated(error, self._database.url)}") from error
+        except (JournalError, load_driver().Error) as error:
+            raise UsersError(f"Users can't be read or changed: {translate_postgres_error(error, self._database.url)}") from error

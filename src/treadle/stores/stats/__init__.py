@@ -1,4 +1,4 @@
-"""Figures about calls and requests, folded from the journal into tables beside it; what a run says in figures is `loop.facts`.
+"""Statistics about calls and requests, folded from the journal into tables beside it; the facts of a run come from `loop.facts`.
 
-The tables are never the truth: they are kept up when somebody asks (`keeping`), and can be made again from the journal.
+The tables are never the source of truth: they are updated when queried (`aggregation`), and can be rebuilt from the journal.
 """

@@ -1,30 +1,32 @@
-"""The figures of one database: kept up and asked in a thread, over a connection of their own, so that no run waits for them."""
+"""The statistics of one database: updated and queried in a thread over their own connection, so that no run waits for them."""
 
 import asyncio
 
 from treadle.stores.database import Database
-from treadle.stores.stats.asking import nothing, report
-from treadle.stores.stats.keeping import Told, count_anew, keep_up
-from treadle.stores.stats.values import Question, Report
+from treadle.stores.stats.aggregation import ProgressCallback, reset_stats, update_stats
+from treadle.stores.stats.reporting import build_report, empty_report
+from treadle.stores.stats.values import StatsQuery, StatsReport
 
 
 class DatabaseStats:
-    """Figures about what is in a journal's database. Where there is none, looking makes none."""
+    """Statistics of a journal's database. Where there is none, querying doesn't create it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._turn = asyncio.Lock()  # two who ask at once would only do the same work twice
 
-    async def ask(self, question: Question, *, anew: bool = False, told: Told | None = None) -> Report:
-        """The answer, with all that is in the journal by now; `anew` counts everything again. `told` hears how far it is."""
+    async def ask(self, question: StatsQuery, *, anew: bool = False, told: ProgressCallback | None = None) -> StatsReport:
+        """Return the report of the whole journal; `anew` rebuilds the statistics. `progress` is called as runs are folded."""
         if not self._database.exists():
-            return nothing(question)
+            return empty_report(question)
         async with self._turn:
-            return await asyncio.to_thread(self._asked, question, anew, told)
+            return await asyncio.to_thread(self._query, question, anew, told)
 
-    def _asked(self, question: Question, anew: bool, told: Told | None) -> Report:
+    def _query(self, question: StatsQuery, anew: bool, told: ProgressCallback | None) -> StatsReport:
         words = self._database.words
         with self._database.apart() as connection:
             if anew:
-                count_anew(connection, words)
-            return report(connection, question, keep_up(connection, told, words=words, cipher=self._database.cipher), words)
+                reset_stats(connection, words)
+            return build_report(
+                connection, question, update_stats(connection, told, words=words, cipher=self._database.cipher), words
+            )

@@ -1,15 +1,15 @@
-"""What can be asked of the figures, and what the answer looks like. Values only, and the rule what counts as which outcome."""
+"""Queries for statistics and their reports. Values only, and the rule which problem counts as which outcome."""
 
 from typing import Literal, get_args
 
 from msgspec import Struct
 
-By = Literal["tool", "assistant", "model", "user", "day"]
-BY: tuple[By, ...] = get_args(By)
+GroupBy = Literal["tool", "assistant", "model", "user", "day"]
+GROUP_BYS: tuple[GroupBy, ...] = get_args(GroupBy)
 
-Outcome = Literal["fine", "failed", "denied", "cancelled"]
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-_NOT_FAILED: dict[str | None, Outcome] = {
+OutcomeKind = Literal["fine", "failed", "denied", "cancelled"]
+OUTCOMES: tuple[OutcomeKind, ...] = get_args(OutcomeKind)
+_NOT_FAILED: dict[str | None, OutcomeKind] = {
     None: "fine",
     "denied": "denied",
     "limit": "denied",
@@ -18,18 +18,18 @@ _NOT_FAILED: dict[str | None, Outcome] = {
 }
 
 
-def outcome(problem: str | None) -> Outcome:
-    """What a kind of problem counts as: what wasn't allowed is denied, what went wrong otherwise has failed."""
+def classify_problem(problem: str | None) -> OutcomeKind:
+    """Return the outcome of a kind of problem: what wasn't allowed is denied, any other problem has failed."""
     return _NOT_FAILED.get(problem, "failed")
 
 
-class Question(Struct, frozen=True):
-    """Which figures, and how they are grouped. What is empty doesn't matter; times are seconds since 1970, `until` is left out.
+class StatsQuery(Struct, frozen=True):
+    """Filters and grouping. Empty filters don't apply; times are seconds since 1970, `until` is exclusive.
 
     `tool` is a glob: `*` is any run of characters, `?` is one.
     """
 
-    by: By = "tool"
+    by: GroupBy = "tool"
     since: float | None = None
     until: float | None = None
     assistant: str = ""
@@ -38,8 +38,8 @@ class Question(Struct, frozen=True):
     user: str = ""
 
 
-class Seconds(Struct, frozen=True):
-    """How long calls took that were carried out: `timed` of them. The median and the 95th percentile are times that one took."""
+class CallDurations(Struct, frozen=True):
+    """Durations of the `timed` calls that were executed. The median and the 95th percentile are durations of actual calls."""
 
     timed: int
     median: float
@@ -47,8 +47,8 @@ class Seconds(Struct, frozen=True):
     total: float
 
 
-class Spent(Struct, frozen=True):
-    """Runs that began, and what was asked of models. `cost` is in US dollars, of all requests but those that are `unpriced`."""
+class UsageTotals(Struct, frozen=True):
+    """Runs that began, and requests to models. `cost` is in US dollars, of all requests except the `unpriced` ones."""
 
     runs: int = 0
     requests: int = 0
@@ -60,17 +60,17 @@ class Spent(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Input and output together."""
+        """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
 
 
-class Row(Struct, frozen=True):
+class StatsRow(Struct, frozen=True):
     """The figures of one tool, assistant, model, user or day.
 
-    problems      how many calls had which kind of problem
-    tokens        of the requests that asked for these calls, shared equally among the calls of a reply
-    inner_tokens  what the calls spent themselves: of agents they asked, of summaries of their results
-    spent         None where tools are told apart: a request isn't a tool's
+    problems      number of calls by kind of problem
+    tokens        tokens of the requests that made these calls, shared equally among the calls of a reply
+    inner_tokens  tokens the calls spent themselves: in nested agents, in summaries of their results
+    spent         None when grouped by tool: a request belongs to no tool
     """
 
     key: str
@@ -81,18 +81,18 @@ class Row(Struct, frozen=True):
     cancelled: int = 0
     cached: int = 0
     problems: dict[str, int] = {}
-    seconds: Seconds | None = None
+    seconds: CallDurations | None = None
     tokens: int = 0
     inner_tokens: int = 0
-    spent: Spent | None = None
+    spent: UsageTotals | None = None
 
 
-class Report(Struct, frozen=True):
-    """The answer: a row for each, most calls first, days in their order; all of them together; runs that can't be read."""
+class StatsReport(Struct, frozen=True):
+    """The report: a row for each key, most calls first, days in their order; the total; the number of unreadable runs."""
 
-    by: By
+    by: GroupBy
     since: float | None
     until: float | None
-    total: Row
-    rows: tuple[Row, ...]
+    total: StatsRow
+    rows: tuple[StatsRow, ...]
     unread: int = 0

@@ -1,7 +1,7 @@
-"""How each runner is started for what is wanted: its words, what a person would have typed, and what it needs to see.
+"""How each runner is started for a selection: its arguments, what a user would have typed, and what it needs to see.
 
-Pytest is started by `reporter`, since what pytest writes for people differs with every plug-in; a report in a file would be lost
-when the time is over, or would have to lie among the person's files. npm runs the person's own script.
+Pytest is started by `reporter`, since what pytest prints differs with every plug-in; a report in a file would be lost when
+the time is over, or would have to lie among the user's files. npm runs the user's own script.
 """
 
 import re
@@ -12,111 +12,118 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle.files.problems import shown
-from treadle.toolsets.checks.parsers.javascript import spelled
-from treadle.toolsets.checks.problems import NotRun
-from treadle.toolsets.checks.programs import Program, Python, cargo_for, go_for, node_for, programs_for, python_for
-from treadle.toolsets.checks.projects import Project, project_for
-from treadle.toolsets.checks.runners import npm_runner, package_of, script_of
-from treadle.toolsets.checks.values import Runner, Wanted
+from treadle.files.problems import printable_name
+from treadle.toolsets.checks.parsers.javascript import normalize_title
+from treadle.toolsets.checks.programs import (
+    PythonRuntime,
+    RunnerProgram,
+    find_all_programs,
+    find_cargo,
+    find_go,
+    find_node,
+    find_python,
+)
+from treadle.toolsets.checks.projects import CheckProject, find_check_project
+from treadle.toolsets.checks.runners import detect_npm_runner, find_script, load_package
+from treadle.toolsets.checks.values import CheckSelection, ChecksNotRun, Runner
 
 _VALUED = {"--import", "--require", "-r", "--loader", "--test-reporter", "--test-reporter-destination", "--env-file"}
 _SHELL = re.compile(r"""[;&|<>$`()\n"'\\]""")
 _GO_IN = 'cd -- "$1" && shift && exec "$@"'
 
 
-class Line(Struct, frozen=True):
-    """A command that runs tests, and where. `shown` is what a person would have typed there."""
+class CheckCommand(Struct, frozen=True):
+    """A command that runs tests, and where. `printable_name` is what a user would have typed there."""
 
     runner: Runner
     words: tuple[str, ...]
     shown: str
-    project: Project
-    program: Program
+    project: CheckProject
+    program: RunnerProgram
 
     @property
     def from_root(self) -> tuple[str, ...]:
-        """The words as they are started in the workspace's own folder."""
+        """The arguments as started in the workspace's own folder."""
         if self.project.folder == self.project.root:
             return self.words
         return ("/bin/sh", "-c", _GO_IN, "sh", str(self.project.seen(self.project.folder)), *self.words)
 
 
-def line_for(root: Path, wanted: Wanted, seen_root: Path | None = None) -> Line:
-    """The command for what is wanted. Raises a problem where there is none. `seen_root` is where commands see the root."""
+def build_check_command(root: Path, wanted: CheckSelection, seen_root: Path | None = None) -> CheckCommand:
+    """Build the command for a selection. Raises a problem where there is none. `seen_root` is where commands see the root."""
     for argument, text in {"package": wanted.package, "module": wanted.module, "the test's name": wanted.name}.items():
         if text.startswith("-"):
-            raise NotRun(f"{argument} can't begin with a dash. Repeat the call with a name.")
+            raise ChecksNotRun(f"{argument} can't begin with a dash. Repeat the call with a name.")
     if re.match(r"[^:]+\.py::", wanted.name) and not wanted.path:  # a test as pytest writes it
-        wanted = Wanted(wanted.type, wanted.name, "", wanted.package, wanted.script, wanted.module, wanted.count)
+        wanted = CheckSelection(wanted.type, wanted.name, "", wanted.package, wanted.script, wanted.module, wanted.count)
     if wanted.command and wanted.is_all:
-        return _settled(Project(root, root, "auto", seen_root=seen_root), wanted.command)
-    project = project_for(root.expanduser().resolve(), wanted, seen_root)
+        return _custom_command(CheckProject(root, root, "auto", seen_root=seen_root), wanted.command)
+    project = find_check_project(root.expanduser().resolve(), wanted, seen_root)
     match project.kind:
         case "python":
-            return _python(project, wanted)
+            return _python_command(project, wanted)
         case "go":
-            return _go(project, wanted)
+            return _go_command(project, wanted)
         case "rust":
-            return _cargo(project, wanted)
+            return _cargo_command(project, wanted)
         case _:
-            return _npm(project, wanted)
+            return _npm_command(project, wanted)
 
 
-def _settled(project: Project, command: str) -> Line:
-    """The person's own shell line, with every program that runs tests in its sight."""
-    return Line("command", ("/bin/sh", "-c", command), command, project, programs_for(project.seen(project.root)))
+def _custom_command(project: CheckProject, command: str) -> CheckCommand:
+    """Return the user's own shell line, with every program that runs tests visible to it."""
+    return CheckCommand("command", ("/bin/sh", "-c", command), command, project, find_all_programs(project.seen(project.root)))
 
 
-def _python(project: Project, wanted: Wanted) -> Line:
-    python = python_for([project.seen(project.folder), project.seen(project.root)])
+def _python_command(project: CheckProject, wanted: CheckSelection) -> CheckCommand:
+    python = find_python([project.seen(project.folder), project.seen(project.root)])
     if python.pytest:
         words = _pytest_words(project, wanted)
-        started = (str(python.program.path), "-c", _reporter(), *words)
-        return Line("pytest", started, shlex.join(["pytest", *words]), project, python.program)
-    return _unittest(project, wanted, python)
+        started = (str(python.program.path), "-c", _read_reporter(), *words)
+        return CheckCommand("pytest", started, shlex.join(["pytest", *words]), project, python.program)
+    return _unittest_command(project, wanted, python)
 
 
 @cache
-def _reporter() -> str:
+def _read_reporter() -> str:
     return Path(__file__).with_name("reporter.py").read_text()
 
 
-def _pytest_words(project: Project, wanted: Wanted) -> list[str]:
+def _pytest_words(project: CheckProject, wanted: CheckSelection) -> list[str]:
     parts = [part for part in (project.part, wanted.name if "::" in wanted.name else "") if part]
     path = "::".join([project.path, *parts]) if project.path else ""
     words = [path] if path else []
     if wanted.module:
-        module = _module(wanted.module)
+        module = _module_name(wanted.module)
         file = f"{module.replace('.', '/')}.py"
         words += [file] if (project.folder / file).is_file() else ["--pyargs", module]
-    return words + (["-k", _expression(wanted.name)] if wanted.name and "::" not in wanted.name else [])
+    return words + (["-k", _to_keyword_expression(wanted.name)] if wanted.name and "::" not in wanted.name else [])
 
 
-def _module(text: str) -> str:
-    """A module's name, also of one that was named by its file."""
+def _module_name(text: str) -> str:
+    """Return a module's name, also for one that was named by its file."""
     name = text.removesuffix(".py").replace("/", ".")
     if re.fullmatch(r"\w+(\.\w+)*", name) is None:
-        raise NotRun(f"{shown(text)} is no module. Repeat the call with one such as tests.test_shop, or with path.")
+        raise ChecksNotRun(f"{printable_name(text)} is no module. Repeat the call with one such as tests.test_shop, or with path.")
     return name
 
 
-def _expression(name: str) -> str:
-    """A name as `-k` understands it, which doesn't know all signs that parameters of a test may have."""
+def _to_keyword_expression(name: str) -> str:
+    """Return a name that `-k` understands, which doesn't accept all characters that a test's parameters may have."""
     test, _, parameters = name.partition("[")
     return name if re.fullmatch(r"[\w:+.\\/\[\]-]*", parameters) else test
 
 
-def _unittest(project: Project, wanted: Wanted, python: Python) -> Line:
+def _unittest_command(project: CheckProject, wanted: CheckSelection, python: PythonRuntime) -> CheckCommand:
     name = ["-k", wanted.name.partition(" (")[0]] if wanted.name else []
     words = ["python", "-m", "unittest", *_unittest_targets(project, wanted), "-v", *name]
-    return Line("unittest", (str(python.program.path), *words[1:]), shlex.join(words), project, python.program)
+    return CheckCommand("unittest", (str(python.program.path), *words[1:]), shlex.join(words), project, python.program)
 
 
-def _unittest_targets(project: Project, wanted: Wanted) -> list[str]:
-    """A module, a file, or a folder; one that isn't a package is where its modules are imported from."""
+def _unittest_targets(project: CheckProject, wanted: CheckSelection) -> list[str]:
+    """Return a module, a file, or a folder; one that isn't a package is where its modules are imported from."""
     if wanted.module:
-        return [_module(wanted.module)]
+        return [_module_name(wanted.module)]
     if project.target.is_file():
         return [project.path]
     usual = (name for name in ("tests", "test") if _holds_tests(project.folder / name))
@@ -129,89 +136,89 @@ def _holds_tests(folder: Path) -> bool:
     return any(folder.glob("test*.py")) or any(folder.glob("*/test*.py"))
 
 
-def _go(project: Project, wanted: Wanted) -> Line:
-    program = go_for(project.seen(project.root))
+def _go_command(project: CheckProject, wanted: CheckSelection) -> CheckCommand:
+    program = find_go(project.seen(project.root))
     inside = Path(project.path) / "..." if project.target.is_dir() else Path(project.path).parent
     package = wanted.package.removeprefix("./")
     package = f"./{package}" if package and (project.folder / package).is_dir() else wanted.package
-    words = ["-count=1", *(["-run", _pattern(wanted.name)] if wanted.name else []), package or f"./{inside}"]
-    return Line("go", (str(program.path), "test", "-json", *words), shlex.join(["go", "test", *words]), project, program)
+    words = ["-count=1", *(["-run", _escape_pattern(wanted.name)] if wanted.name else []), package or f"./{inside}"]
+    return CheckCommand("go", (str(program.path), "test", "-json", *words), shlex.join(["go", "test", *words]), project, program)
 
 
-def _cargo(project: Project, wanted: Wanted) -> Line:
-    program = cargo_for(project.seen(project.root))
+def _cargo_command(project: CheckProject, wanted: CheckSelection) -> CheckCommand:
+    program = find_cargo(project.seen(project.root))
     words = ["cargo", "test", "--offline", "--no-fail-fast"]
     words += ["-p", wanted.package] if wanted.package else []
     target, module = _cargo_target(project)
     words += target
     words += [name] if (name := wanted.name or module) else []
-    return Line("cargo", (str(program.path), *words[1:]), shlex.join(words), project, program)
+    return CheckCommand("cargo", (str(program.path), *words[1:]), shlex.join(words), project, program)
 
 
-def _cargo_target(project: Project) -> tuple[list[str], str]:
-    """The options and the module that stand for a path."""
+def _cargo_target(project: CheckProject) -> tuple[list[str], str]:
+    """Return the options and the module that select a path."""
     first, *rest = Path(project.path.removesuffix(".rs")).parts or ("src",)
     if first == "tests" and project.path.endswith(".rs") and len(rest) == 1:
         return ["--test", rest[0]], ""
     if first == "src":
         return [], "::".join(part for part in rest if part not in ("lib", "main", "mod"))
-    raise NotRun("Cargo runs tests by package or by name. Repeat the call with package or run in place of the path.")
+    raise ChecksNotRun("Cargo runs tests by package or by name. Repeat the call with package or run in place of the path.")
 
 
-def _npm(project: Project, wanted: Wanted) -> Line:
-    program = node_for(project.seen(project.root))
-    package = package_of(project.folder)
+def _npm_command(project: CheckProject, wanted: CheckSelection) -> CheckCommand:
+    program = find_node(project.seen(project.root))
+    package = load_package(project.folder)
     script = wanted.script or "test"
-    line = script_of(package, script)
+    line = find_script(package, script)
     if wanted.script and not line:
         known = ", ".join(package.scripts) or "none"
-        raise NotRun(f"package.json has no script {wanted.script}. Its scripts: {known}.")
-    runner = npm_runner(package, line)
+        raise ChecksNotRun(f"package.json has no script {wanted.script}. Its scripts: {known}.")
+    runner = detect_npm_runner(package, line)
     words = _npm_words(runner, script, line, project, wanted)
     if not any(Path(folder, words[0]).exists() for folder in program.env["PATH"].split(":")):
-        raise NotRun(f"{words[0]} isn't installed beside node. Tell the person that these tests need it.")
-    return Line(runner, tuple(words), shlex.join(words), project, program)
+        raise ChecksNotRun(f"{words[0]} isn't installed beside node. Tell the person that these tests need it.")
+    return CheckCommand(runner, tuple(words), shlex.join(words), project, program)
 
 
-def _npm_words(runner: Runner, script: str, line: str, project: Project, wanted: Wanted) -> list[str]:
+def _npm_words(runner: Runner, script: str, line: str, project: CheckProject, wanted: CheckSelection) -> list[str]:
     if runner == "node" and (project.path or wanted.name or not line):
         return _node_words(line or "node --test", project.path, wanted.name)
     once = ["--run"] if re.search(r"\bvitest\b[^;&|]*$", line or runner) else []  # else it may wait for changes
-    chosen = [*once, *([project.path] if project.path else []), *_named(runner, wanted.name)]
+    chosen = [*once, *([project.path] if project.path else []), *_name_options(runner, wanted.name)]
     if not line:
         return ["npx", "--no-install", runner, *chosen]
     return ["npm", *(["test"] if script == "test" else ["run", script]), *(["--", *chosen] if chosen else [])]
 
 
-def _named(runner: Runner, name: str) -> list[str]:
-    """How a runner is told a test's name."""
+def _name_options(runner: Runner, name: str) -> list[str]:
+    """Return the runner's options that select a test by name."""
     if not name:
         return []
     options: dict[Runner, str] = {"jest": "-t", "vitest": "-t", "mocha": "--grep"}
     if runner not in options:
-        raise NotRun("What this script runs isn't known, so it can't be told a test's name. Repeat the call without run.")
-    return [options[runner], _pattern(spelled(_without_file(name)))]
+        raise ChecksNotRun("What this script runs isn't known, so it can't be told a test's name. Repeat the call without run.")
+    return [options[runner], _escape_pattern(normalize_title(_without_file(name)))]
 
 
 def _without_file(name: str) -> str:
-    """A test's name without the file that vitest writes before it."""
+    """Return a test's name without the file that vitest writes before it."""
     file, _, test = name.partition(" > ")
     return test if test and re.search(r"\.\w{1,4}$", file) else name
 
 
 def _node_words(line: str, path: str, name: str) -> list[str]:
-    """The script's own options with another choice of tests: node takes none after the first path."""
+    """Return the script's own options with another selection of tests: node takes none after the first path."""
     if re.match(r"node\s", line) is None or _SHELL.search(line):
-        raise NotRun(
+        raise ChecksNotRun(
             "The script is more than a call of node, so it can't be told which tests to run. Repeat the call without that."
         )
     given = line.split()[1:]
     options = [word for before, word in pairwise(["", *given]) if word.startswith("-") or before in _VALUED]
     files = [path] if path else [word for word in given if word not in options]
-    pattern = [f"--test-name-pattern={_pattern(name.rpartition(' > ')[2])}"] if name else []
+    pattern = [f"--test-name-pattern={_escape_pattern(name.rpartition(' > ')[2])}"] if name else []
     return ["node", *options, *pattern, *files]
 
 
-def _pattern(name: str) -> str:
-    """A name for runners that look for a pattern: a plain name stands for itself, whatever signs are in it."""
+def _escape_pattern(name: str) -> str:
+    """Escape a name for runners that take a pattern: a plain name stands for itself, whatever characters are in it."""
     return name if re.search(r"\.\*|\.\+|[\\^$|]", name) else re.sub(r"([.?*+()\[\]{}])", r"\\\1", name)

@@ -1,4 +1,4 @@
-"""The tool with which a model runs a project's tests: one with all choices, or a flat one for models that do better with few."""
+"""The tool with which a model runs a project's tests: one with all options, or a flat one for models that do better with few."""
 
 from asyncio import to_thread
 from pathlib import Path
@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from treadle.core.errors import ToolProblem
 from treadle.core.tool import ToolResult
+from treadle.sandbox.values import Bounds
 from treadle.tools.tool import FunctionTool, tool
-from treadle.toolsets.checks.check import BOUNDS, check
-from treadle.toolsets.checks.runners import kinds_of
-from treadle.toolsets.checks.values import Kind, Wanted
-from treadle.toolsets.checks.words import brief, words
-from treadle.toolsets.python import Functions
-from treadle.toolsets.sandbox.values import Bounds
+from treadle.toolsets.checks.check import BOUNDS, run_checks
+from treadle.toolsets.checks.format import format_outcome, shorten_outcome
+from treadle.toolsets.checks.runners import detect_kinds
+from treadle.toolsets.checks.values import CheckSelection, Kind
+from treadle.toolsets.functions import FunctionToolset
 
 TOOLSET = "checks"
 UNSANDBOXED = "checks-unsandboxed"  # another name where no sandbox holds the tests, so that no rule about the usual ones fits
@@ -25,33 +25,33 @@ def check_tools(
     folder: str | Path,
     *,
     flat: bool = False,
-    usual: Wanted = Wanted(),  # noqa: B008 - frozen
+    usual: CheckSelection = CheckSelection(),  # noqa: B008 - frozen
     bounds: Bounds = BOUNDS,
     project: Path | None = None,
     unsafe: bool = False,
-) -> Functions:
-    """The toolset of a folder.
+) -> FunctionToolset:
+    """Return the toolset of a folder.
 
     flat     one tool with two arguments, for models that choose badly among many
-    usual    what is run where nothing in particular is asked for: the kind of project, or a command line
+    usual    the default selection: the kind of project, or a command line
     bounds   what the tests may use; all runs of one call have `bounds.seconds` together
     project  the folder that this one is a private copy of, with its environments
     unsafe   runs them without a sandbox where there is none
     """
-    checks = Checks(Path(folder), usual, bounds, project=project, unsafe=unsafe)
-    return Functions([_offered(checks.run_tests if flat else checks.test, bounds)], UNSANDBOXED if unsafe else TOOLSET)
+    checks = CheckToolset(Path(folder), usual, bounds, project=project, unsafe=unsafe)
+    return FunctionToolset([_make_tool(checks.run_tests if flat else checks.test, bounds)], UNSANDBOXED if unsafe else TOOLSET)
 
 
-def _offered(function: Any, bounds: Bounds) -> FunctionTool:
+def _make_tool(function: Any, bounds: Bounds) -> FunctionTool:
     # Tests are the project's code, in a sandbox where it may write to the workspace: caches, snapshots, whatever they do. So it is
     # a write. To run them once more after a crash does no harm that running them didn't: idempotent.
     return tool(function, effect="write", retry="idempotent", sequential=True, timeout=bounds.seconds + _CLEARING_UP)
 
 
-class Checks:
+class CheckToolset:
     """The tests of one folder."""
 
-    def __init__(self, folder: Path, usual: Wanted, bounds: Bounds, *, project: Path | None = None, unsafe: bool) -> None:
+    def __init__(self, folder: Path, usual: CheckSelection, bounds: Bounds, *, project: Path | None = None, unsafe: bool) -> None:
         self._folder = folder
         self._usual = usual
         self._bounds = bounds
@@ -64,7 +64,7 @@ class Checks:
         :param path: a file or folder of tests; all, if left out
         :param name: only tests of this name
         """
-        return await self._told(replace(self._usual, path=path, name=name))
+        return await self._run(replace(self._usual, path=path, name=name))
 
     async def test(
         self,
@@ -90,19 +90,19 @@ class Checks:
         """
         chosen: Kind = self._usual.type if type == "auto" else type
         command = self._usual.command if type == "auto" else ""
-        wanted = Wanted(chosen, path, run, package, script, module, count, command)
-        return await self._told(wanted, verbose=verbose)
+        wanted = CheckSelection(chosen, path, run, package, script, module, count, command)
+        return await self._run(wanted, verbose=verbose)
 
-    async def _told(self, wanted: Wanted, *, verbose: bool = False) -> ToolResult:
-        outcome = await check(self._folder, wanted, bounds=self._bounds, project=self._project, unsafe=self._unsafe)
-        told = words(outcome, verbose=verbose)
+    async def _run(self, wanted: CheckSelection, *, verbose: bool = False) -> ToolResult:
+        outcome = await run_checks(self._folder, wanted, bounds=self._bounds, project=self._project, unsafe=self._unsafe)
+        told = format_outcome(outcome, verbose=verbose)
         if outcome.state == "not run":
             raise ToolProblem(told)
-        return ToolResult(told + await self._others(wanted), brief(outcome))
+        return ToolResult(told + await self._mention_others(wanted), shorten_outcome(outcome))
 
-    async def _others(self, wanted: Wanted) -> str:
-        """That there are tests of other kinds too, where nobody chose."""
+    async def _mention_others(self, wanted: CheckSelection) -> str:
+        """Mention tests of other kinds, where none was chosen."""
         if not wanted.is_all or wanted.type != "auto" or wanted.command:
             return ""
-        others = (await to_thread(kinds_of, self._folder))[1:]
+        others = (await to_thread(detect_kinds, self._folder))[1:]
         return f"\n\nThe project has other tests too: type={' or '.join(others)}." if others else ""

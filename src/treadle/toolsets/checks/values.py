@@ -1,8 +1,18 @@
-"""Which tests to run, and what came of them. Values only."""
+"""Selection and outcome of a test run. Values only.
+
+`ChecksNotRun` says why tests were never started; each message is a sentence for the model that says what to do.
+"""
 
 from typing import Literal
 
 from msgspec import Struct
+
+from treadle.core.errors import ToolProblem, TreadleError
+
+
+class ChecksNotRun(TreadleError, ToolProblem):
+    """No runner, no program, or a selection that the runner doesn't support."""
+
 
 Kind = Literal["auto", "go", "npm", "python", "rust"]
 Runner = Literal["pytest", "unittest", "go", "cargo", "jest", "vitest", "mocha", "node", "npm", "command"]
@@ -16,8 +26,8 @@ State = Literal[
 ]
 
 
-class Wanted(Struct, frozen=True):
-    """Which tests to run; all of them, if nothing else is said.
+class CheckSelection(Struct, frozen=True):
+    """Which tests to run; all of them by default.
 
     type     what kind of project, if not the one that its files show
     path     a file or folder of tests
@@ -25,8 +35,8 @@ class Wanted(Struct, frozen=True):
     package  for Go and Rust: the package
     script   for npm: the script of package.json
     module   for Python: the module, as tests.test_shop
-    count    how often, to find tests that fail now and then; it ends with the first run that fails
-    command  a shell line that runs all of them, where a person settled on one; what else is wanted comes before it
+    count    how often, to find flaky tests; it ends with the first run that fails
+    command  a shell line that runs all of them, where the user set one; any other selection takes precedence
     """
 
     type: Kind = "auto"
@@ -40,12 +50,12 @@ class Wanted(Struct, frozen=True):
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing in particular is wanted."""
+        """Whether no particular tests are selected."""
         return not any((self.path, self.name, self.package, self.script, self.module))
 
 
-class Failure(Struct, frozen=True):
-    """A test that failed, or something that kept tests from running; where, as far as that is known."""
+class CheckFailure(Struct, frozen=True):
+    """A test that failed, or an error that kept tests from running, with its location as far as known."""
 
     name: str
     message: str = ""
@@ -53,11 +63,11 @@ class Failure(Struct, frozen=True):
     line: int | None = None
 
 
-class Outcome(Struct, frozen=True):
-    """What came of a run of tests. `errors` are no tests: a module that can't be imported, a fixture that broke.
+class CheckOutcome(Struct, frozen=True):
+    """Outcome of a test run. `errors` are no tests: a module that can't be imported, a fixture that broke.
 
-    Not every failure need be among `failures`; the counts are of all. `last` is the last test begun, where the run was broken off
-    and the runner tells; `runs` is how often the tests ran.
+    Not every failure need be among `failures`; the counts are of all. `last` is the last test begun, where the run was aborted
+    and the runner reports it; `runs` is how often the tests ran.
     """
 
     runner: Runner | Literal[""]
@@ -66,7 +76,7 @@ class Outcome(Struct, frozen=True):
     failed: int
     skipped: int
     errors: int
-    failures: tuple[Failure, ...]
+    failures: tuple[CheckFailure, ...]
     state: State
     output: str
     seconds: float

@@ -1,39 +1,39 @@
-"""Branches: listed, made and switched to. What is changed and not committed comes along, or git refuses."""
+"""Branches: list, create and switch. Uncommitted changes come along, or git refuses."""
 
-from treadle.toolsets.git.inside import Git
-from treadle.toolsets.git.names import branch_named
-from treadle.toolsets.git.problems import Refused
-from treadle.toolsets.git.state import QUERY, State, state_of
+from treadle.toolsets.git.names import normalize_branch
+from treadle.toolsets.git.problems import GitRefused
+from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.working_tree import STATUS_QUERY, GitState, parse_status
 
-MOST_LISTED = 50
+MAX_LISTED = 50
 _FORMAT = "%(HEAD) %(refname:short) %(objectname:short) %(contents:subject)"
 
 
-async def listed(git: Git) -> str:
-    """Branches with their last commits, the newest first."""
+async def format_branches(git: SandboxedGit) -> str:
+    """Return branches with their last commits, newest first."""
     lines = (await git.read("for-each-ref", "--sort=-committerdate", f"--format={_FORMAT}", "refs/heads")).splitlines()
-    more = [f"[{len(lines) - MOST_LISTED} more branches]"] if len(lines) > MOST_LISTED else []
+    more = [f"[{len(lines) - MAX_LISTED} more branches]"] if len(lines) > MAX_LISTED else []
     return (
-        "\n".join([*[line[:200] for line in lines[:MOST_LISTED]], *more]) or "There are no branches yet, since there is no commit."
+        "\n".join([*[line[:200] for line in lines[:MAX_LISTED]], *more]) or "There are no branches yet, since there is no commit."
     )
 
 
-async def create(git: Git, name: str, prefix: str = "") -> str:
-    """Make a branch from where we are and switch to it; its whole name. Nothing happens where we are on it already."""
-    branch, state = branch_named(name, prefix), await _state(git)
+async def create_branch(git: SandboxedGit, name: str, prefix: str = "") -> str:
+    """Create a branch from the current commit and switch to it; return its full name. Does nothing if it is checked out already."""
+    branch, state = normalize_branch(name, prefix), await _read_state(git)
     if branch == state.branch:
         return branch
     there = await commit_of(git, f"refs/heads/{branch}")
     if there and there != state.head:
-        raise Refused(f"There is a branch {branch} already, with other commits. Check it out, or choose another name.")
+        raise GitRefused(f"There is a branch {branch} already, with other commits. Check it out, or choose another name.")
     await git.change("switch", "--no-guess", *((branch,) if there else ("--no-track", "-c", branch)))
     return branch
 
 
-async def switch(git: Git, name: str, prefix: str = "", remote: str = "origin") -> str:
-    """Switch to a branch that is there, here or as it was last seen at the remote; its whole name."""
-    candidates = list(dict.fromkeys([branch_named(name), branch_named(name, prefix)]))
-    state = await _state(git)
+async def switch_branch(git: SandboxedGit, name: str, prefix: str = "", remote: str = "origin") -> str:
+    """Switch to an existing branch, local or as last fetched from the remote; return its full name."""
+    candidates = list(dict.fromkeys([normalize_branch(name), normalize_branch(name, prefix)]))
+    state = await _read_state(git)
     for branch in candidates:
         if branch == state.branch:
             return branch
@@ -43,13 +43,13 @@ async def switch(git: Git, name: str, prefix: str = "", remote: str = "origin") 
         if await commit_of(git, f"refs/remotes/{remote}/{branch}"):
             await git.change("switch", "--no-track", "-c", branch, f"refs/remotes/{remote}/{branch}")
             return branch
-    raise Refused(f"There is no branch {candidates[0]}. List the branches to see which there are, or create it.")
+    raise GitRefused(f"There is no branch {candidates[0]}. List the branches to see which there are, or create it.")
 
 
-async def commit_of(git: Git, name: str) -> str:
-    """The hash of a commit; nothing where there is none by that name."""
+async def commit_of(git: SandboxedGit, name: str) -> str:
+    """Return the hash of a commit; empty where there is none by that name."""
     return (await git.tried("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")).output.strip()
 
 
-async def _state(git: Git) -> State:
-    return state_of(await git.read(*QUERY, "--untracked-files=no"))
+async def _read_state(git: SandboxedGit) -> GitState:
+    return parse_status(await git.read(*STATUS_QUERY, "--untracked-files=no"))

@@ -1,7 +1,7 @@
-"""Commits that are made once: the branch and the ref that remembers the call are moved together, and a repeat finds the ref.
+"""Idempotent commits: the branch and the ref that records the call are moved together, and a repeat finds the ref.
 
-Made of git's plumbing in one command line, so no hook runs. The ref of the call is written first: whoever dies between the two
-leaves a commit that `remembered` finds and puts in its place.
+Made with git's plumbing in one command line, so no hook runs. The ref of the call is written first: a process that dies
+between the two leaves a commit that `find_commit_of_call` finds and puts on the branch.
 """
 
 import re
@@ -9,15 +9,15 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from treadle.files.problems import shown
-from treadle.files.secret import is_secret
-from treadle.toolsets.git.inside import Git
+from treadle.files.problems import printable_name
+from treadle.files.secret_files import is_secret_file
 from treadle.toolsets.git.names import call_ref, is_sha
-from treadle.toolsets.git.problems import Failed, Refused, failed
-from treadle.toolsets.git.staging import chosen
-from treadle.toolsets.git.state import QUERY, State, state_of
+from treadle.toolsets.git.problems import GitFailed, GitRefused, git_failure
+from treadle.toolsets.git.sandboxed import SandboxedGit
+from treadle.toolsets.git.staging import plan_staging
+from treadle.toolsets.git.working_tree import STATUS_QUERY, GitState, parse_status
 
-NOTHING = 3  # the code of a script that found nothing to commit
+NOTHING_TO_COMMIT = 3  # the code of a script that found nothing to commit
 END = "-- the message ends here --"  # whoever was to send it may be killed before they have: then nothing is committed
 _MAKE = """
 call=$1 ref=$2 old=$3
@@ -53,13 +53,13 @@ set -- "$call" "$ref" "$old"{_MAKE}"""
 
 
 class Identity(Struct, frozen=True):
-    """Who commits."""
+    """Author and committer."""
 
     name: str
     email: str
 
     def variables(self) -> dict[str, str]:
-        """The same, as git wants it."""
+        """Return the identity as environment variables for git."""
         return {
             **{f"GIT_{role}_NAME": self.name for role in ("AUTHOR", "COMMITTER")},
             **{f"GIT_{role}_EMAIL": self.email for role in ("AUTHOR", "COMMITTER")},
@@ -70,8 +70,8 @@ TREADLE = Identity("Treadle", "treadle@localhost")
 _TRAILER = re.compile(r"[A-Za-z][A-Za-z-]*: \S.*")
 
 
-def with_co_author(message: str, author: Identity) -> str:
-    """A message whose last line names Treadle beside the person who commits; unchanged where it does, or where Treadle commits."""
+def add_co_author(message: str, author: Identity) -> str:
+    """Add a last line that names Treadle as co-author; unchanged where it is there already, or where Treadle commits."""
     line = f"Co-authored-by: {TREADLE.name} <{TREADLE.email}>"
     if author == TREADLE or line in message.splitlines():
         return message
@@ -80,50 +80,52 @@ def with_co_author(message: str, author: Identity) -> str:
     return f"{message}\n{line}" if has_trailers else f"{message}\n\n{line}"
 
 
-async def commit_staged(git: Git, message: str, key: str, identity: Identity, protected: Sequence[str] = ()) -> str:
-    """Commit what is staged, and give the commit's hash. A call with a known key gives the commit that it made."""
-    if known := await remembered(git, key):
+async def commit_staged(git: SandboxedGit, message: str, key: str, identity: Identity, protected: Sequence[str] = ()) -> str:
+    """Commit what is staged and return the commit's hash. A call with a known key returns the commit that it made."""
+    if known := await find_commit_of_call(git, key):
         return known
-    state = await plain_state(git)
-    check_branch(state.branch, protected, "commit on")
-    secret = [shown(change.path) for change in state.staged if is_secret(change.path) and change.staged != "D"]
+    state = await read_clean_state(git)
+    check_unprotected(state.branch, protected, "commit on")
+    secret = [printable_name(change.path) for change in state.staged if is_secret_file(change.path) and change.staged != "D"]
     if secret:
-        raise Refused(f"Nothing was committed: {', '.join(secret)} is staged and may hold secrets. Ask the person to unstage it.")
-    made = await _made(git, STAGED, state, message, key, identity) if state.staged else None
+        raise GitRefused(
+            f"Nothing was committed: {', '.join(secret)} is staged and may hold secrets. Ask the person to unstage it."
+        )
+    made = await _make_commit(git, STAGED, state, message, key, identity) if state.staged else None
     if made is None:
-        raise Refused(f"Nothing is staged, so nothing was committed. {_left(state)}")
+        raise GitRefused(f"Nothing is staged, so nothing was committed. {_suggest_files(state)}")
     return made
 
 
-async def commit_only(git: Git, paths: Sequence[str], message: str, key: str, identity: Identity) -> str | None:
-    """Commit these paths and nothing else, and give the commit's hash; None where they have nothing to commit."""
-    if known := await remembered(git, key):
+async def commit_only(git: SandboxedGit, paths: Sequence[str], message: str, key: str, identity: Identity) -> str | None:
+    """Commit these paths and nothing else, and return the commit's hash; None where they have nothing to commit."""
+    if known := await find_commit_of_call(git, key):
         return known
-    state = await plain_state(git)
-    files = (await chosen(git, paths)).files
-    return await _made(git, PATHS, state, message, key, identity, files) if files else None
+    state = await read_clean_state(git)
+    files = (await plan_staging(git, paths)).files
+    return await _make_commit(git, PATHS, state, message, key, identity, files) if files else None
 
 
-async def remembered(git: Git, key: str) -> str | None:
-    """The commit that the call of this key made, put in its place if it isn't; None where it made none."""
+async def find_commit_of_call(git: SandboxedGit, key: str) -> str | None:
+    """Return the commit that the call with this key made, moved onto the branch if it isn't; None where it made none."""
     ref = call_ref(key)
     made = (await git.tried("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).output.strip() if ref else ""
     if not is_sha(made):
         return None
-    state = state_of(await git.read(*QUERY, "--untracked-files=no"))
+    state = parse_status(await git.read(*STATUS_QUERY, "--untracked-files=no"))
     if state.head and (await git.tried("merge-base", "--is-ancestor", made, state.head)).code == 0:
         return made
     parent = (await git.tried("rev-parse", "--verify", "--quiet", f"{made}^")).output.strip()
     if parent != (state.head or ""):
-        raise Failed(
+        raise GitFailed(
             f"The commit {made[:10]} was made, but isn't on this branch, which has moved on. Check out the branch it is for."
         )
     await git.change("update-ref", "-m", "commit: by treadle", state.ref, made, state.head or "0" * len(made))
     return made
 
 
-async def told(git: Git, made: str) -> str:
-    """A commit for a model: the same words whenever they are asked for."""
+async def format_commit(git: SandboxedGit, made: str) -> str:
+    """Format a commit for a model: always with the same words."""
     subject = await git.read("show", "--no-patch", "--no-notes", "--format=%s", made)
     files = await git.read("diff-tree", "--root", "--no-commit-id", "-r", "--stat=100", made)
     lines = files.rstrip().splitlines()
@@ -131,35 +133,37 @@ async def told(git: Git, made: str) -> str:
     return "\n".join([f"Committed {made[:10]}: {subject.strip()}", *shown_lines])
 
 
-async def plain_state(git: Git) -> State:
-    """The state of a folder where nothing is under way that a commit would break into."""
+async def read_clean_state(git: SandboxedGit) -> GitState:
+    """Return the state of a folder where no operation is in progress that a commit would interfere with."""
     if what := git.under_way():
-        raise Refused(f"{what} is under way in the repository, so nothing was committed. Ask the person to finish or abort it.")
-    return state_of(await git.read(*QUERY, "--untracked-files=normal"))
+        raise GitRefused(f"{what} is under way in the repository, so nothing was committed. Ask the person to finish or abort it.")
+    return parse_status(await git.read(*STATUS_QUERY, "--untracked-files=normal"))
 
 
-def check_branch(branch: str | None, protected: Sequence[str], what: str) -> None:
-    """Nothing, unless the branch is a protected one."""
+def check_unprotected(branch: str | None, protected: Sequence[str], what: str) -> None:
+    """Raise if the branch is protected."""
     if branch in protected:
-        raise Refused(f"The branch {branch} is protected: it isn't allowed to {what} it. Create a branch first, then repeat this.")
+        raise GitRefused(
+            f"The branch {branch} is protected: it isn't allowed to {what} it. Create a branch first, then repeat this."
+        )
 
 
-async def _made(
-    git: Git, script: str, state: State, message: str, key: str, identity: Identity, files: Sequence[str] = ()
+async def _make_commit(
+    git: SandboxedGit, script: str, state: GitState, message: str, key: str, identity: Identity, files: Sequence[str] = ()
 ) -> str | None:
     text = message.replace("\0", "").strip()
     if not text:
-        raise Refused("A commit needs a message. Say in a line what the change does.")
+        raise GitRefused("A commit needs a message. Say in a line what the change does.")
     words = (call_ref(key), state.ref, state.head or "", *files)
-    ran = await git.script(script, *words, stdin=f"{with_co_author(text, identity)}\n{END}", env=identity.variables())
-    if ran.code == NOTHING:
+    ran = await git.script(script, *words, stdin=f"{add_co_author(text, identity)}\n{END}", env=identity.variables())
+    if ran.code == NOTHING_TO_COMMIT:
         return None
     lines = ran.output.splitlines()
     if ran.code != 0 or not lines or not is_sha(lines[-1]):
-        raise failed("git commit", ran)
+        raise git_failure("git commit", ran)
     return lines[-1]
 
 
-def _left(state: State) -> str:
-    names = [shown(change.path) for change in state.changes][:10]
+def _suggest_files(state: GitState) -> str:
+    names = [printable_name(change.path) for change in state.changes][:10]
     return f"Add the files of your change first; changed are: {', '.join(names)}." if names else "There are no changes either."

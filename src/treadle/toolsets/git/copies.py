@@ -1,7 +1,7 @@
 """Private copies of a repository, for jobs: all of its commits, and its files as they are, committed or not.
 
-A copy has a `.git` of its own, with settings that are chosen here: what runs in it never reaches the person's repository. Its
-branch is fetched back from there. Objects are copied and not shared: neither `git gc` there nor a filter here harms the other.
+A copy has its own `.git`, with settings that are chosen here: what runs in it never reaches the user's repository. Its
+branch is fetched back from there. Objects are copied, not shared: neither `git gc` there nor a filter here harms the other.
 """
 
 import os
@@ -10,14 +10,14 @@ import shutil
 from asyncio import to_thread
 from pathlib import Path
 
+from treadle.sandbox.environments import find_environments
 from treadle.toolsets.git.branches import commit_of
-from treadle.toolsets.git.inside import Git, located
-from treadle.toolsets.git.names import branch_named
-from treadle.toolsets.git.problems import Failed, Refused, failed
-from treadle.toolsets.sandbox.pythons import environments_in
+from treadle.toolsets.git.names import normalize_branch
+from treadle.toolsets.git.problems import GitFailed, GitRefused, git_failure
+from treadle.toolsets.git.sandboxed import SandboxedGit, check_repository_root
 
 SECONDS = 1_800.0
-MOST_BYTES = 64 << 30
+MAX_BYTES = 64 << 30
 SETTINGS = re.compile(
     r"core\.(?:filemode|autocrlf|eol|safecrlf|symlinks|ignorecase|precomposeunicode)|user\.(?:name|email)|extensions\.objectformat"
 )
@@ -60,33 +60,33 @@ git -c fetch.fsckObjects=true fetch --quiet --no-tags --no-write-fetch-head --no
 async def copy_repository(project: str | Path, target: Path, branch: str, *, start: str = "", unsafe: bool = False) -> str:
     """Make a copy at `target`, on a branch of this name; return the commit that it begins at, empty where there is none.
 
-    A branch that the project has is gone on with; otherwise it begins at the branch `start`, or at what is checked out. Where that
-    is what is checked out, the files are those of the project, with changes that aren't committed; otherwise those of the commit.
+    A branch that the project has is continued; otherwise it begins at the branch `start`, or at what is checked out. Where that
+    is what is checked out, the files are those of the project, with uncommitted changes; otherwise those of the commit.
     """
-    git, name = Git(project, unsafe=unsafe), branch_named(branch)
+    git, name = SandboxedGit(project, unsafe=unsafe), normalize_branch(branch)
     unfinished = target.with_name(f"{target.name}.new")
-    located(git.folder)
+    check_repository_root(git.folder)
     head = await commit_of(git, "HEAD")
-    begin = await commit_of(git, f"refs/heads/{name}") or (await _tip(git, start) if start else head)
+    begin = await commit_of(git, f"refs/heads/{name}") or (await _find_tip(git, start) if start else head)
     settings = await git.read("config", "--local", "--list")
-    await to_thread(_skeleton, unfinished, name, settings)
+    await to_thread(_create_repository, unfinished, name, settings)
     await to_thread(shutil.rmtree, target, ignore_errors=True)
-    copy = Git(unfinished, unsafe=unsafe, reads=(git.folder,))
+    copy = SandboxedGit(unfinished, unsafe=unsafe, reads=(git.folder,))
     files = "working" if begin == head else "commit"
-    ran = await copy.script(COPY, str(git.folder), name, begin, files, seconds=SECONDS, disk=MOST_BYTES)
+    ran = await copy.script(COPY, str(git.folder), name, begin, files, seconds=SECONDS, disk=MAX_BYTES)
     if ran.code != 0:
-        raise failed("Copying the repository", ran)
+        raise git_failure("Copying the repository", ran)
     await to_thread(unfinished.rename, target)
     return begin
 
 
 async def fetch_branch(project: str | Path, copy: Path, branch: str, *, since: str | None = None, unsafe: bool = False) -> str:
-    """Bring a branch of a copy into the project's repository; return its commit, nothing where it has none but that of `since`.
+    """Fetch a branch of a copy into the project's repository; return its commit, empty where it has none but that of `since`.
 
-    The project's own branch is only moved forward. No file of it is touched, no hook runs, and what arrives is checked.
+    The project's own branch is only fast-forwarded. None of its files is touched, no hook runs, and the objects are checked.
     """
-    source, name = Git(copy, unsafe=unsafe), branch_named(branch)
-    git = Git(project, unsafe=unsafe, reads=(source.folder,))
+    source, name = SandboxedGit(copy, unsafe=unsafe), normalize_branch(branch)
+    git = SandboxedGit(project, unsafe=unsafe, reads=(source.folder,))
     commit = await commit_of(source, f"refs/heads/{name}")
     if commit in ("", since):
         return ""
@@ -94,16 +94,18 @@ async def fetch_branch(project: str | Path, copy: Path, branch: str, *, since: s
         return commit
     ran = await git.script(FETCH, str(source.folder), name, seconds=SECONDS)
     if ran.code != 0 and "refusing to fetch into" in ran.output:
-        raise Failed(f"The branch {name} is checked out in {git.folder}, so it wasn't moved. Switch to another one, and try again.")
+        raise GitFailed(
+            f"The branch {name} is checked out in {git.folder}, so it wasn't moved. Switch to another one, and try again."
+        )
     if ran.code != 0:
-        raise failed("git fetch", ran)
+        raise git_failure("git fetch", ran)
     return commit
 
 
 def link_environments(project: Path, copy: Path) -> None:
     """Link a project's environments into a copy, where no sandbox can show them there. Git ignores the links."""
     excluded = copy / ".git" / "info" / "exclude"
-    for path in environments_in(project):
+    for path in find_environments(project):
         link = copy / path.relative_to(project)
         if not os.path.lexists(link):
             link.parent.mkdir(parents=True, exist_ok=True)
@@ -112,32 +114,32 @@ def link_environments(project: Path, copy: Path) -> None:
                 file.write(f"/{link.relative_to(copy)}\n")
 
 
-async def _tip(git: Git, branch: str) -> str:
-    found = await commit_of(git, f"refs/heads/{branch_named(branch)}")
+async def _find_tip(git: SandboxedGit, branch: str) -> str:
+    found = await commit_of(git, f"refs/heads/{normalize_branch(branch)}")
     if not found:
-        raise Refused(f"There is no branch {branch} any more, so nothing can go on from it.")
+        raise GitRefused(f"There is no branch {branch} any more, so nothing can go on from it.")
     return found
 
 
-def _skeleton(folder: Path, branch: str, listed: str) -> None:
-    """An empty repository, made without git: settings of the project's that start programs never get into it."""
+def _create_repository(folder: Path, branch: str, listed: str) -> None:
+    """Create an empty repository without git: settings of the project's that start programs never get into it."""
     shutil.rmtree(folder, ignore_errors=True)
     repository = folder / ".git"
     for name in ("objects/info", "objects/pack", "refs/heads", "info"):
         (repository / name).mkdir(parents=True, mode=0o700)
     (repository / "HEAD").write_text(f"ref: refs/heads/{branch}\n", "utf-8")
-    (repository / "config").write_text(_settings(listed), "utf-8", errors="surrogateescape")
+    (repository / "config").write_text(_format_config(listed), "utf-8", errors="surrogateescape")
 
 
-def _settings(listed: str) -> str:
-    """The text of `config`, of what `git config --list` says of the project."""
+def _format_config(listed: str) -> str:
+    """Return the text of `config`, from the project's `git config --list`."""
     said = [line.partition("=") for line in listed.splitlines()]
     taken = {key.lower(): value for key, _, value in said if SETTINGS.fullmatch(key.lower())}
     version = 1 if "extensions.objectformat" in taken else 0
     every = {"core.repositoryformatversion": str(version), "core.bare": "false", "core.logallrefupdates": "true", **taken}
-    return "".join([f"[{key.partition('.')[0]}]\n\t{key.partition('.')[2]} = {_quoted(value)}\n" for key, value in every.items()])
+    return "".join([f"[{key.partition('.')[0]}]\n\t{key.partition('.')[2]} = {_quote(value)}\n" for key, value in every.items()])
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

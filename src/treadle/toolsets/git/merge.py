@@ -1,6 +1,6 @@
-"""A branch merged into another one, in the repository here: all of it, or nothing where files are in the way or in conflict.
+"""Merge of a branch into another one, in this repository: all of it, or nothing where files are in the way or in conflict.
 
-The merge is computed beside the working tree, so a conflict touches nothing. No remote is asked or told, and no hook runs.
+The merge is computed outside the working tree, so a conflict touches nothing. No remote is contacted, and no hook runs.
 """
 
 from collections.abc import Sequence
@@ -8,20 +8,20 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from treadle.files.problems import shown
+from treadle.files.problems import printable_name
 from treadle.toolsets.git.branches import commit_of
-from treadle.toolsets.git.inside import QUIETLY, Git
-from treadle.toolsets.git.names import branch_named, is_sha, unquoted
-from treadle.toolsets.git.outside import Outside
-from treadle.toolsets.git.problems import Refused, failed
-from treadle.toolsets.git.state import QUERY, state_of
+from treadle.toolsets.git.host_programs import HostPrograms
+from treadle.toolsets.git.names import is_sha, normalize_branch, unquote_path
+from treadle.toolsets.git.problems import GitRefused, git_failure
+from treadle.toolsets.git.sandboxed import QUIET_SCRIPT, SandboxedGit
+from treadle.toolsets.git.working_tree import STATUS_QUERY, parse_status
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 CONFLICT = 1  # the exit code of `git merge-tree`
 
 
-class Merged(Struct, frozen=True):
-    """What `into` is at now. `is_new` is false where it had all commits of the branch before."""
+class MergeResult(Struct, frozen=True):
+    """The new commit of `into`. `is_new` is false where it had all commits of the branch before."""
 
     into: str
     commit: str
@@ -30,72 +30,72 @@ class Merged(Struct, frozen=True):
 
 async def merge_branch(
     folder: str | Path, branch: str, into: str, message: str, *, files: Sequence[str] = (), unsafe: bool = False
-) -> Merged:
+) -> MergeResult:
     """Merge a branch: a fast-forward, or a commit with this message.
 
-    The folder is on `into` afterwards, unless it is on a third branch, where it stays. Refused on a conflict, and where `files` or
-    those that the merge changes have changes in the folder that aren't committed.
+    The folder is on `into` afterwards, unless it is on a third branch, where it stays. Refused on a conflict, and where `files`
+    or those that the merge changes have uncommitted changes in the folder.
     """
-    git = Git(folder, unsafe=unsafe)
+    git = SandboxedGit(folder, unsafe=unsafe)
     if what := git.under_way():
-        raise Refused(f"{what} is under way in the repository, so nothing was merged. Finish or abort it first.")
-    state = state_of(await git.read(*QUERY, "--untracked-files=all"))
-    theirs, ours = await _tip(git, branch), await _tip(git, into)
+        raise GitRefused(f"{what} is under way in the repository, so nothing was merged. Finish or abort it first.")
+    state = parse_status(await git.read(*STATUS_QUERY, "--untracked-files=all"))
+    theirs, ours = await _find_tip(git, branch), await _find_tip(git, into)
     has_all = await _contains(git, ours, theirs)
-    commit = ours if has_all else await _made(git, branch, into, ours, theirs, message)
+    commit = ours if has_all else await _make_commit(git, branch, into, ours, theirs, message)
     if state.branch in (branch, into):
-        changed = {*files, *await _paths(git, f"{ours}...{theirs}"), *await _paths(git, f"{state.head}..{commit}")}
+        changed = {*files, *await _changed_paths(git, f"{ours}...{theirs}"), *await _changed_paths(git, f"{state.head}..{commit}")}
         _check_clean([change.path for change in state.changes if change.path in changed])
     if not has_all or state.branch == branch:
-        await _move(git, state.branch, branch, into, ours, commit)
-    return Merged(into, commit, not has_all)
+        await _move_branch(git, state.branch, branch, into, ours, commit)
+    return MergeResult(into, commit, not has_all)
 
 
-async def _tip(git: Git, branch: str) -> str:
-    found = await commit_of(git, f"refs/heads/{branch_named(branch)}")
+async def _find_tip(git: SandboxedGit, branch: str) -> str:
+    found = await commit_of(git, f"refs/heads/{normalize_branch(branch)}")
     if not found:
-        raise Refused(f"There is no branch {branch}, so nothing was merged.")
+        raise GitRefused(f"There is no branch {branch}, so nothing was merged.")
     return found
 
 
-async def _contains(git: Git, whole: str, part: str) -> bool:
+async def _contains(git: SandboxedGit, whole: str, part: str) -> bool:
     return (await git.tried("merge-base", "--is-ancestor", part, whole)).code == 0
 
 
-async def _made(git: Git, branch: str, into: str, ours: str, theirs: str, message: str) -> str:
-    """The commit that `into` gets: the branch's own where it only goes on from there, else one that has both as parents."""
+async def _make_commit(git: SandboxedGit, branch: str, into: str, ours: str, theirs: str, message: str) -> str:
+    """Return the new commit of `into`: the branch's own for a fast-forward, else one that has both as parents."""
     if await _contains(git, theirs, ours):
         return theirs
-    ran = await git.script(QUIETLY, "git", "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
+    ran = await git.script(QUIET_SCRIPT, "git", "merge-tree", "--write-tree", "--name-only", "--no-messages", ours, theirs)
     tree, *conflicts = ran.output.splitlines() or [""]
     if ran.code == CONFLICT and is_sha(tree):
-        raise Refused(f"Nothing was merged: {branch} and {into} both change {_named(list(map(unquoted, conflicts)))}.")
+        raise GitRefused(f"Nothing was merged: {branch} and {into} both change {_join_paths(list(map(unquote_path, conflicts)))}.")
     if ran.code != 0 or not is_sha(tree):
-        raise failed("git merge-tree", ran)
-    identity = await Outside(git.folder).identity(git)
+        raise git_failure("git merge-tree", ran)
+    identity = await HostPrograms(git.folder).identity(git)
     words = ("commit-tree", tree, "-p", ours, "-p", theirs, "-m", message)
-    ran = await git.script(QUIETLY, "git", *words, env=identity.variables())
+    ran = await git.script(QUIET_SCRIPT, "git", *words, env=identity.variables())
     if ran.code != 0 or not is_sha(ran.output.strip()):
-        raise failed("git commit-tree", ran)
+        raise git_failure("git commit-tree", ran)
     return ran.output.strip()
 
 
-async def _paths(git: Git, span: str) -> list[str]:
-    return [unquoted(line) for line in (await git.read("diff", "--name-only", "--no-renames", span, "--")).splitlines()]
+async def _changed_paths(git: SandboxedGit, span: str) -> list[str]:
+    return [unquote_path(line) for line in (await git.read("diff", "--name-only", "--no-renames", span, "--")).splitlines()]
 
 
 def _check_clean(paths: list[str]) -> None:
     if paths:
-        raise Refused(f"Nothing was merged: your changes of {_named(paths)} aren't committed. Commit or stash them first.")
+        raise GitRefused(f"Nothing was merged: your changes of {_join_paths(paths)} aren't committed. Commit or stash them first.")
 
 
-def _named(paths: list[str]) -> str:
-    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    return f"{', '.join(map(shown, paths[:MOST_NAMED]))}{more}"
+def _join_paths(paths: list[str]) -> str:
+    more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+    return f"{', '.join(map(printable_name, paths[:MAX_NAMED]))}{more}"
 
 
-async def _move(git: Git, now: str | None, branch: str, into: str, ours: str, commit: str) -> None:
-    """Have `into` at the commit, and the folder with it. Git itself changes all of it, or refuses and changes nothing."""
+async def _move_branch(git: SandboxedGit, now: str | None, branch: str, into: str, ours: str, commit: str) -> None:
+    """Move `into` to the commit, and the folder with it. Git itself changes all of it, or refuses and changes nothing."""
     if now == into:
         await git.change("merge", "--quiet", "--ff-only", "--no-autostash", commit)
     elif now == branch:

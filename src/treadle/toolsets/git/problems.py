@@ -1,10 +1,10 @@
-"""What can go wrong with git; each message is a sentence for the model that says what to do.
+"""Git errors; each message is a sentence for the model that says what to do.
 
 GitProblem
 ├── NoRepository   no repository here that the tools can use
 ├── NoGit          git isn't installed, or there is no sandbox to run it in
-├── Refused        against a rule: a protected branch, a secret, a merge under way
-└── Failed         git said no, in its own words
+├── GitRefused     against a rule: a protected branch, a secret, a merge in progress
+└── GitFailed      git failed, with its own message
 
 Each is both a `TreadleError`, for programs, and a `ToolProblem`, for models.
 """
@@ -12,9 +12,9 @@ Each is both a `TreadleError`, for programs, and a `ToolProblem`, for models.
 import re
 
 from treadle.core.errors import ToolProblem, TreadleError
-from treadle.toolsets.sandbox.values import Ran
+from treadle.sandbox.values import CommandResult
 
-MOST_SAID = 800
+MAX_OUTPUT = 800
 _NOISE = re.compile(r"^(?:hint: .*|\s*)$\n?", re.MULTILINE)
 _LABEL = re.compile(r"^(?:fatal|error): ", re.MULTILINE)
 _ADVICE = (
@@ -28,7 +28,7 @@ _ADVICE = (
 
 
 class GitProblem(TreadleError, ToolProblem):
-    """The root of the tree. A tool may let it through: the model then reads the sentence."""
+    """The base class. A tool may let it through: the model then reads the sentence."""
 
 
 class NoRepository(GitProblem):
@@ -39,28 +39,33 @@ class NoGit(GitProblem):
     """Git isn't installed, or there is no sandbox to run it in."""
 
 
-class Refused(GitProblem):
+class GitRefused(GitProblem):
     """Against a rule."""
 
 
-class Failed(GitProblem):
-    """Git said no."""
+class GitFailed(GitProblem):
+    """A git command failed."""
 
 
-def failed(what: str, ran: Ran) -> GitProblem:
-    """What git said, as a problem; `what` names what was tried."""
+def git_failure(what: str, ran: CommandResult) -> GitProblem:
+    """Build the problem from git's output; `what` names the attempted command."""
     if ran.killed_for:
-        return Failed(f"{what} was ended after {ran.seconds:.0f} s because it took too much {ran.killed_for}. Do less at a time.")
+        return GitFailed(
+            f"{what} was ended after {ran.seconds:.0f} s because it took too much {ran.killed_for}. Do less at a time."
+        )
     if ran.code == 127 and "not found" in ran.output:
         return NoGit("Git isn't installed where commands run. Go on without it, and tell the person.")
-    return Failed(f"{what} failed: {said(ran.output) or f'git ended with code {ran.code} and said nothing.'}{_advice(ran.output)}")
+    return GitFailed(
+        f"{what} failed: {shorten_git_output(ran.output) or f'git ended with code {ran.code} and said nothing.'}"
+        f"{_find_advice(ran.output)}"
+    )
 
 
-def said(output: str) -> str:
-    """Git's own words, without hints, and not too many of them."""
+def shorten_git_output(output: str) -> str:
+    """Return git's own message, without hints and shortened."""
     text = _LABEL.sub("", _NOISE.sub("", output)).strip()
-    return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]} [{len(text) - MOST_SAID} more characters]"
+    return text if len(text) <= MAX_OUTPUT else f"{text[:MAX_OUTPUT]} [{len(text) - MAX_OUTPUT} more characters]"
 
 
-def _advice(output: str) -> str:
+def _find_advice(output: str) -> str:
     return next((f"\n{advice}" for pattern, advice in _ADVICE if pattern.search(output)), "")

@@ -1,6 +1,6 @@
-"""The tools of a repository: `git` with an `action`, or flat ones, one for each action. What they do is `actions`.
+"""The tools of a repository: `git` with an `action`, or flat ones, one for each action. `actions` implements them.
 
-Interrupted calls are safe to repeat: a commit finds out that it was made, everything else comes to the same when done again.
+Interrupted calls are safe to repeat: a commit detects that it was made, everything else is idempotent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeVar, assert_never
 from treadle.core.calls import Effect
 from treadle.core.context import RunContext
 from treadle.tools.tool import tool
-from treadle.toolsets.git.actions import Actions, Rules
+from treadle.toolsets.functions import FunctionToolset
+from treadle.toolsets.git.actions import GitActions, GitRules
 from treadle.toolsets.git.commit import Identity
-from treadle.toolsets.git.inside import Git
-from treadle.toolsets.git.outside import Outside
-from treadle.toolsets.git.problems import Refused
-from treadle.toolsets.python import Functions
+from treadle.toolsets.git.host_programs import HostPrograms
+from treadle.toolsets.git.problems import GitRefused
+from treadle.toolsets.git.sandboxed import SandboxedGit
 
 TOOLSET = "git"
 _T = TypeVar("_T")
@@ -46,40 +46,40 @@ def git_tools(
     protected: Sequence[str] = ("main", "master"),
     project: Path | None = None,
     unsafe: bool = False,
-) -> Functions:
-    """The toolset of a repository, whose root the folder is.
+) -> FunctionToolset:
+    """Return the toolset of a repository, whose root is the folder.
 
     flat       one tool for each action, for models that choose a tool better than an argument
-    identity   who commits; without it, the person as they told git for all of their repositories
+    identity   who commits; without it, the user's global git identity
     remote     where pushes and pull requests go
     draft      pull requests are drafts, unless the model says otherwise
     prefix     what the name of every new branch begins with
     protected  branches that are neither committed on nor pushed
     project    the repository that this one is a private copy of: a branch is fetched into it before it is pushed from there
-    unsafe     runs git also where there is no sandbox; the repository's own settings then run programs as the person
+    unsafe     runs git also where there is no sandbox; the repository's own settings then run programs as the user
     """
-    rules = Rules(remote, draft, prefix, tuple(protected))
-    origin = None if project is None else Git(project, unsafe=unsafe)
-    actions = Actions(Git(folder, unsafe=unsafe), Outside(project or Path(folder)), rules, identity, origin)
-    return Functions(_flat(actions) if flat else [_grouped(actions)], TOOLSET)
+    rules = GitRules(remote, draft, prefix, tuple(protected))
+    origin = None if project is None else SandboxedGit(project, unsafe=unsafe)
+    actions = GitActions(SandboxedGit(folder, unsafe=unsafe), HostPrograms(project or Path(folder)), rules, identity, origin)
+    return FunctionToolset(_build_flat(actions) if flat else [_build_grouped(actions)], TOOLSET)
 
 
-def _flat(actions: Actions) -> list[Any]:
-    one = Flat(actions)
+def _build_flat(actions: GitActions) -> list[Any]:
+    one = FlatGitTools(actions)
     making = tool(one.git_commit, effect=_EFFECTS["commit"], retry="checkable", sequential=True, reconcile=one.committed)
     changing = [one.git_add, making, one.git_create_branch, one.git_checkout, one.git_push, one.create_pr]
     return [one.git_status, one.git_diff, one.git_log, *changing]
 
 
-def _grouped(actions: Actions) -> Any:
-    all_of_it = Grouped(actions)
+def _build_grouped(actions: GitActions) -> Any:
+    all_of_it = GroupedGitTools(actions)
     return tool(all_of_it.git, effects=_EFFECTS, retry="checkable", sequential=True, reconcile=all_of_it.happened)
 
 
-class Flat:
-    """One tool for each thing to do."""
+class FlatGitTools:
+    """One tool for each action."""
 
-    def __init__(self, actions: Actions) -> None:
+    def __init__(self, actions: GitActions) -> None:
         self._actions = actions
 
     @tool(effect=_EFFECTS["status"])
@@ -122,7 +122,7 @@ class Flat:
         return await self._actions.commit(ctx.key, message)
 
     async def committed(self, ctx: RunContext[Any], message: str) -> str | None:
-        """What an interrupted commit came to."""
+        """Return the result of an interrupted commit."""
         return await self._actions.committed(ctx.key)
 
     @tool(effect=_EFFECTS["create_branch"], retry="idempotent", sequential=True)
@@ -162,10 +162,10 @@ class Flat:
         return await self._actions.create_pr(title, body, base, draft)
 
 
-class Grouped:
-    """Everything, as one tool with actions."""
+class GroupedGitTools:
+    """All actions as one tool."""
 
-    def __init__(self, actions: Actions) -> None:
+    def __init__(self, actions: GitActions) -> None:
         self._actions = actions
 
     async def git(
@@ -208,18 +208,18 @@ class Grouped:
             case "branch":
                 return await do.branches()
             case "commit":
-                return await do.commit(ctx.key, _given(message, "message", action))
+                return await do.commit(ctx.key, _require_argument(message, "message", action))
             case "create_pr":
-                return await do.create_pr(_given(title, "title", action), body, base, draft)
+                return await do.create_pr(_require_argument(title, "title", action), body, base, draft)
             case "push":
                 return await do.push(branch, remote)
             case "add":
-                return await do.add(_given(files, "files", action))
+                return await do.add(_require_argument(files, "files", action))
             case _:
-                return await self._branch(action, branch)
+                return await self._change_branch(action, branch)
 
-    async def _branch(self, action: Literal["create_branch", "checkout"], branch: str) -> str:
-        name = _given(branch or None, "branch", action)
+    async def _change_branch(self, action: Literal["create_branch", "checkout"], branch: str) -> str:
+        name = _require_argument(branch or None, "branch", action)
         match action:
             case "create_branch":
                 return await self._actions.create_branch(name)
@@ -229,12 +229,12 @@ class Grouped:
                 assert_never(action)
 
     async def happened(self, ctx: RunContext[Any], action: Action, **_: Any) -> str | None:
-        """What an interrupted call came to; only a commit has to know."""
+        """Return the result of an interrupted call; only a commit needs this."""
         return await self._actions.committed(ctx.key) if action == "commit" else None
 
 
-def _given(value: _T | None, name: str, action: str) -> _T:
-    """An argument that this action needs."""
+def _require_argument(value: _T | None, name: str, action: str) -> _T:
+    """Return an argument that this action needs."""
     if value is None:
-        raise Refused(f"The action {action} needs the argument {name}. Repeat the call with it.")
+        raise GitRefused(f"The action {action} needs the argument {name}. Repeat the call with it.")
     return value

@@ -1,8 +1,8 @@
-"""Tools of MCP servers, over the official SDK: `mcp_tools(Server(…))` is a toolset. The SDK is imported when it is entered."""
+"""Tools of MCP servers, with the official SDK: `mcp_tools(McpServer(…))` is a toolset. The SDK is imported when it is entered."""
 
-from treadle.toolsets.mcp.approved import Approved, Change
-from treadle.toolsets.mcp.server import Server
-from treadle.toolsets.mcp.told import Told
+from treadle.toolsets.mcp.approvals import ApprovalStore, DescriptionChange
+from treadle.toolsets.mcp.offers import AdvertisedTool
+from treadle.toolsets.mcp.server import McpServer
 from treadle.toolsets.mcp.toolset import McpTools, mcp_tools
 
-__all__ = ["Approved", "Change", "McpTools", "Server", "Told", "mcp_tools"]
+__all__ = ["AdvertisedTool", "ApprovalStore", "DescriptionChange", "McpServer", "McpTools", "mcp_tools"]

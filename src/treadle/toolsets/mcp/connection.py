@@ -1,4 +1,4 @@
-"""One session with an MCP server. It is opened, held and closed by a task of its own, because the SDK wants that of one task.
+"""One session with an MCP server. It is opened, held and closed by its own task, because the SDK requires a single task.
 
 Calls come from any task. A session that has ended stays so; `toolset` opens another.
 """
@@ -15,27 +15,29 @@ from mcp.types import Tool as McpTool
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from treadle._version import __version__
-from treadle.toolsets.mcp.content import progress_text
-from treadle.toolsets.mcp.server import Filled, Server
-from treadle.toolsets.mcp.told import Told
-from treadle.toolsets.mcp.transport import News, transport
-from treadle.toolsets.outbound.resolving import Lookup, look_up
+from treadle.http_guard.resolver import HostLookup, resolve_host
+from treadle.toolsets.mcp.content import format_progress
+from treadle.toolsets.mcp.offers import AdvertisedTool
+from treadle.toolsets.mcp.server import McpServer, ServerValues
+from treadle.toolsets.mcp.transport import TransportEvents, open_transport
 
-MOST_PAGES = 200  # of tools; a server that has no end is none to wait for
-SOON = 5.0  # seconds in which a server that was silent has to show that it is there
-CLOSING = 10.0  # seconds that closing may take; the SDK kills what doesn't end before
+MAX_PAGES = 200  # of tools; a server that has no end is none to wait for
+PROBE_TIMEOUT = 5.0  # seconds in which a server that was silent has to show that it is there
+CLOSE_TIMEOUT = 10.0  # seconds that closing may take; the SDK kills what doesn't end before
 
 for _name in ("mcp", "client"):  # the SDK's logs; they are for developers who ask for them, not for a terminal
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
-class Connection:
-    """A session. `told` is what the server says of its tools, by name; `on_listed` hears of it whenever that was asked anew."""
+class McpConnection:
+    """A session. `told` holds the server's tool descriptions by name; `on_listed` is called after each new listing."""
 
-    def __init__(self, server: Server, filled: Filled, on_listed: Callable[[], None], lookup: Lookup = look_up) -> None:
-        self.told: dict[str, Told] = {}
+    def __init__(
+        self, server: McpServer, filled: ServerValues, on_listed: Callable[[], None], lookup: HostLookup = resolve_host
+    ) -> None:
+        self.told: dict[str, AdvertisedTool] = {}
         self.doubtful = False  # it was silent once; asked for its tools, it has to answer
-        self.news = News(self._wake)
+        self.news = TransportEvents(self._wake)
         self.failure: BaseException | None = None
         self._server = server
         self._filled = filled
@@ -48,7 +50,7 @@ class Connection:
         self._waiting, self._calls = 0, 0  # how many are under way
         self._changed = False
         self._leaving = False
-        self._task = asyncio.create_task(self._hold(), name=f"mcp {server.name}")
+        self._task = asyncio.create_task(self._run(), name=f"mcp {server.name}")
 
     @property
     def is_open(self) -> bool:
@@ -57,16 +59,16 @@ class Connection:
 
     @property
     def is_over(self) -> bool:
-        """Whether none can be made any more."""
+        """Whether no more calls can be made."""
         return self._leaving or (self._ready.is_set() and self._client is None)
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody waits for anything of it."""
+        """Whether no task waits for anything of it."""
         return not self._waiting and not self._calls
 
     async def opened(self) -> None:
-        """Wait until it is open or over; `failure` then says why. Whoever waits last gives it up, if they do."""
+        """Wait until it is open or over; `failure` then says why. If the last waiting task is cancelled, it is given up."""
         self._waiting += 1
         try:
             async with asyncio.timeout(self._server.starting):
@@ -82,7 +84,7 @@ class Connection:
             self._waiting -= 1
 
     async def call(self, name: str, arguments: dict[str, Any], tell: Callable[[str], None]) -> CallToolResult:
-        """Call a tool. What the SDK raises is raised; silence is a `TimeoutError`; who stops waiting cancels the call."""
+        """Call a tool. The SDK's exceptions propagate; no response raises `TimeoutError`; cancelling the task cancels the call."""
         assert self._client is not None  # whoever has it has waited until it was open
         self.news.refused = 0
         patience = self._server.timeout
@@ -90,7 +92,7 @@ class Connection:
 
             async def heard(progress: float, total: float | None, message: str | None) -> None:
                 waiting.deadline = anyio.current_time() + patience
-                tell(progress_text(progress, total, message))
+                tell(format_progress(progress, total, message))
 
             self._calls += 1
             try:
@@ -99,11 +101,11 @@ class Connection:
                 self._calls -= 1
 
     async def is_there(self) -> bool:
-        """Ask a server that was silent for its tools, which it has to answer soon."""
+        """Request the tools of a server that was silent, with a short timeout."""
         if self._client is None:
             return False
         try:
-            with anyio.fail_after(SOON):
+            with anyio.fail_after(PROBE_TIMEOUT):
                 await self._list(self._client)
         except (TimeoutError, MCPError, ValueError):
             return False
@@ -111,12 +113,12 @@ class Connection:
         return True
 
     async def close(self) -> None:
-        """End it, and the program with it."""
+        """Close it, and end the program with it."""
         self.leave()
-        await asyncio.wait([self._task], timeout=CLOSING)
+        await asyncio.wait([self._task], timeout=CLOSE_TIMEOUT)
 
     def leave(self) -> None:
-        """Begin to end it."""
+        """Start closing it."""
         if not self._ready.is_set() and not self._leaving:
             self._task.cancel()  # once: a second one would keep the SDK from ending the program
         self._leaving = True
@@ -124,19 +126,19 @@ class Connection:
 
     # in its own task
 
-    async def _hold(self) -> None:
+    async def _run(self) -> None:
         try:
-            await self._session()
+            await self._run_session()
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - whatever a server makes the SDK raise, others word it
             self.failure = self.failure or error
         finally:
             self._client = None
             self._ready.set()
 
-    async def _session(self) -> None:
+    async def _run_session(self) -> None:
         me = Implementation(name="treadle", version=__version__)
-        streams = transport(self._server, self._filled, self.news, self._lookup)
-        async with Client(streams, cache=None, client_info=me, message_handler=self._heard) as client:
+        streams = open_transport(self._server, self._filled, self.news, self._lookup)
+        async with Client(streams, cache=None, client_info=me, message_handler=self._on_message) as client:
             listening = asyncio.create_task(self._listen(client))
             try:
                 await self._listening.wait()  # first, or a change right after the listing would go unheard
@@ -149,7 +151,7 @@ class Connection:
                 listening.cancel()
 
     async def _serve(self, client: Client) -> None:
-        """Wait for the end, and ask for the tools again whenever they have changed."""
+        """Wait for the end, and list the tools again whenever they have changed."""
         while True:
             await self._woken.wait()
             self._woken.clear()
@@ -163,13 +165,13 @@ class Connection:
         self._leaving = True
         self._woken.set()
 
-    async def _heard(self, message: Any) -> None:
+    async def _on_message(self, message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed" and not self._leaving:
             self._changed = True
             self._woken.set()
 
     async def _listen(self, client: Client) -> None:
-        """Ask to be told of changes, where they aren't told unasked. Where that can't be, they are seen at the next listing."""
+        """Subscribe to changes, if the server doesn't send them by itself. If that fails, the next listing shows them."""
         tools = client.server_capabilities.tools
         try:
             if client.protocol_version in MODERN_PROTOCOL_VERSIONS and tools is not None and tools.list_changed:
@@ -184,21 +186,21 @@ class Connection:
             self._listening.set()
 
     async def _list(self, client: Client) -> None:
-        """All pages."""
-        told: dict[str, Told] = {}
+        """List the tools, all pages."""
+        told: dict[str, AdvertisedTool] = {}
         cursor: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
-                told.setdefault(tool.name, _told(tool))
+                told.setdefault(tool.name, _to_advertised(tool))
             cursor = page.next_cursor
             if not cursor:
                 self.told = told
                 self._on_listed()
                 return
-        raise ValueError(f"more than {MOST_PAGES} pages of tools")
+        raise ValueError(f"more than {MAX_PAGES} pages of tools")
 
 
-def _told(tool: McpTool) -> Told:
+def _to_advertised(tool: McpTool) -> AdvertisedTool:
     hints = tool.annotations.model_dump(by_alias=True, exclude_none=True, mode="json") if tool.annotations else {}
-    return Told(tool.name, tool.description or "", tool.input_schema, hints)
+    return AdvertisedTool(tool.name, tool.description or "", tool.input_schema, hints)

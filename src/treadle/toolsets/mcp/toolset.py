@@ -1,4 +1,4 @@
-"""The tools of an MCP server as a toolset: entered, it connects and lists; a call goes over the connection of whoever it is for.
+"""The tools of an MCP server as a toolset: entering it connects and lists; a call uses the connection of its user.
 
 A connection is shared by all calls with the same credentials of the same user, and never by two users who have credentials.
 """
@@ -13,44 +13,50 @@ from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.core.log import log
 from treadle.core.tool import Tool
-from treadle.toolsets.mcp.approved import Approved
-from treadle.toolsets.mcp.server import Filled, Server, filled, filled_for_listing
-from treadle.toolsets.mcp.told import Offer, Told, offers
-from treadle.toolsets.outbound.resolving import Lookup, look_up
+from treadle.http_guard.resolver import HostLookup, resolve_host
+from treadle.toolsets.mcp.approvals import ApprovalStore
+from treadle.toolsets.mcp.offers import AdvertisedTool, OfferedTool, build_offers
+from treadle.toolsets.mcp.server import McpServer, ServerValues, fill_for_listing, fill_server
 
 if TYPE_CHECKING:
-    from treadle.toolsets.mcp.connection import Connection
+    from treadle.toolsets.mcp.connection import McpConnection
 
-MOST_CONNECTIONS = 16  # of users to one server; beyond that, the one that was used longest ago is closed
+MAX_CONNECTIONS = 16  # of users to one server; beyond that, the one that was used longest ago is closed
 
 
 def mcp_tools(
-    server: Server, *, approved: Approved | None = None, credentials: Mapping[str, str] | None = None, lookup: Lookup = look_up
+    server: McpServer,
+    *,
+    approved: ApprovalStore | None = None,
+    credentials: Mapping[str, str] | None = None,
+    lookup: HostLookup = resolve_host,
 ) -> "McpTools":
-    """The toolset of a server. Needs `pip install 'treadle[mcp]'`.
+    """Return the toolset of a server. Needs `pip install 'treadle[mcp]'`.
 
-    approved     where approved descriptions are kept; without it, tools are taken as the server tells of them
-    credentials  with which tools are listed where that needs any; calls are made with those of whoever they are for
-    lookup       how a host is resolved; as the system does it unless you say otherwise
+    approved     where approved descriptions are stored; without it, tools are accepted as advertised
+    credentials  used for listing tools where that needs any; calls use those of their own user
+    lookup       how a host is resolved; by the system's resolver by default
     """
     return McpTools(server, approved, credentials or {}, lookup)
 
 
 class McpTools:
-    """A server's tools. Entered by several runs at once, it is connected once, until the last of them leaves."""
+    """A server's tools. Entered by several runs at once, it is connected once, until the last of them exits."""
 
-    def __init__(self, server: Server, approved: Approved | None, credentials: Mapping[str, str], lookup: Lookup = look_up) -> None:
+    def __init__(
+        self, server: McpServer, approved: ApprovalStore | None, credentials: Mapping[str, str], lookup: HostLookup = resolve_host
+    ) -> None:
         self._server = server
         self._lookup = lookup
         self._approved = approved
         self._credentials = credentials
-        self._told: list[Told] = []  # what the offers were made of
-        self._offers: dict[str, Offer] = {}
+        self._told: list[AdvertisedTool] = []  # what the offers were made of
+        self._offers: dict[str, OfferedTool] = {}
         self._tools: tuple[Tool, ...] = ()
         self._entered = 0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._lister: Filled | None = None  # whose connection says what is offered
-        self._connections: dict[Filled, Connection] = {}
+        self._lister: ServerValues | None = None  # whose connection says what is offered
+        self._connections: dict[ServerValues, McpConnection] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def __repr__(self) -> str:
@@ -60,7 +66,7 @@ class McpTools:
         self._check_loop()
         self._entered += 1
         try:
-            await self._list()
+            await self._connect_and_list()
         except BaseException:
             await self.__aexit__(None, None, None)
             raise
@@ -77,27 +83,27 @@ class McpTools:
             await asyncio.wait(self._closing)
 
     def tools(self) -> tuple[Tool, ...]:
-        """What it offers, as it was listed last; the same value as long as nothing changes."""
+        """Return the offered tools as last listed; the same value as long as nothing changes."""
         return self._tools
 
     async def call(self, call: Call, context: RunContext[Any]) -> Any:
-        """Call a tool of the server on behalf of whoever the context is of. Its structured content is the data of the result."""
-        from treadle.toolsets.mcp.content import value_of
-        from treadle.toolsets.mcp.problems import failed, reported
+        """Call a tool of the server on behalf of the context's user. Its structured content is the data of the result."""
+        from treadle.toolsets.mcp.content import to_tool_result
+        from treadle.toolsets.mcp.problems import call_problem, tool_error_problem
 
         offer = self._offers.get(call.name)
         if offer is None or not self._entered:
             raise ToolProblem(f"The MCP server {self._server.name} doesn't offer {call.name} now.")
-        values = filled(self._server, context.credentials, context.user)
-        connection = await self._connected(values)
-        self._check(call.name, connection)
+        values = fill_server(self._server, context.credentials, context.user)
+        connection = await self._connect(values)
+        self._check_approved(call.name, connection)
         try:
             result = await connection.call(offer.told.name, call.arguments, context.progress)
         except Exception as error:  # noqa: BLE001 - whatever a server makes the SDK raise is a problem for the model
-            raise failed(self._server, values, connection, offer.tool, error) from None
+            raise call_problem(self._server, values, connection, offer.tool, error) from None
         if result.is_error:
-            raise reported(self._server, values, offer.tool, result)
-        return value_of(result)
+            raise tool_error_problem(self._server, values, offer.tool, result)
+        return to_tool_result(result)
 
     def _check_loop(self) -> None:
         loop = asyncio.get_running_loop()
@@ -107,31 +113,31 @@ class McpTools:
 
     # what is offered
 
-    async def _list(self) -> None:
-        """Connect and list the tools, unless that is so already."""
-        self._lister = values = self._for_listing()
-        connection = await self._open(values)
+    async def _connect_and_list(self) -> None:
+        """Connect and list the tools, unless that is done already."""
+        self._lister = values = self._fill_for_listing()
+        connection = await self._open_connection(values)
         if not connection.is_open:
-            from treadle.toolsets.mcp.problems import not_opened
+            from treadle.toolsets.mcp.problems import connection_error
 
-            raise not_opened(self._server, values, connection)
-        self._offer()
+            raise connection_error(self._server, values, connection)
+        self._update_offers()
 
-    def _for_listing(self) -> Filled:
+    def _fill_for_listing(self) -> ServerValues:
         try:
-            return filled_for_listing(self._server, self._credentials)
+            return fill_for_listing(self._server, self._credentials)
         except ToolProblem as problem:
             raise SettingsError(str(problem)) from None
 
-    def _listed(self) -> None:
-        """A server was asked for its tools, at whatever time."""
+    def _on_listed(self) -> None:
+        """Update the offers after a listing."""
         try:
-            self._offer()
+            self._update_offers()
         except SettingsError as error:  # entering the toolset says it aloud
             log.warning("What the MCP server %s offers can't be renewed: %s", self._server.name, error)
 
-    def _offer(self) -> None:
-        """Offer what the server tells of now, as far as it is approved."""
+    def _update_offers(self) -> None:
+        """Offer what the server advertises now, as far as it is approved."""
         lister = None if self._lister is None else self._connections.get(self._lister)
         if lister is None:
             return
@@ -139,77 +145,77 @@ class McpTools:
         if self._approved is not None:
             told = self._approved.review(self._server.name, told)
         if told != self._told:
-            self._told, self._offers = told, offers(self._server, told)
+            self._told, self._offers = told, build_offers(self._server, told)
             self._tools = tuple([offer.tool for offer in self._offers.values()])
 
-    def _check(self, name: str, connection: "Connection") -> None:
-        """The tool that is called has to be the one that was approved, perhaps just now."""
+    def _check_approved(self, name: str, connection: "McpConnection") -> None:
+        """Check that the called tool is the one that was approved, perhaps just now."""
         offer = self._offers.get(name)
         told = None if offer is None else connection.told.get(offer.told.name)
         if told is None:
             raise ToolProblem(f"The MCP server {self._server.name} doesn't have {name} any more.")
         if self._approved is None or self._is_as_approved(name, told):
             return
-        self._offer()
+        self._update_offers()
         if not self._is_as_approved(name, told):
             raise ToolProblem(
                 f"Not called: the MCP server {self._server.name} has changed what it says of {name} since it was approved."
                 " A person has to look at the change and approve it first; tell them."
             )
 
-    def _is_as_approved(self, name: str, told: Told) -> bool:
+    def _is_as_approved(self, name: str, told: AdvertisedTool) -> bool:
         return name in self._offers and self._offers[name].told.fingerprint == told.fingerprint
 
     # connections
 
-    async def _connected(self, values: Filled) -> "Connection":
-        """An open connection with these values: the one that is there, if the server still is, else a new one."""
-        from treadle.toolsets.mcp.problems import not_reached
+    async def _connect(self, values: ServerValues) -> "McpConnection":
+        """Return an open connection with these values: the existing one, if the server is still there, else a new one."""
+        from treadle.toolsets.mcp.problems import unreachable_problem
 
-        connection = await self._open(values)
+        connection = await self._open_connection(values)
         if connection.doubtful and not await connection.is_there():
             self._drop(values, connection)
-            connection = await self._open(values)
+            connection = await self._open_connection(values)
         if not connection.is_open:
-            raise not_reached(self._server, connection)
+            raise unreachable_problem(self._server, connection)
         return connection
 
-    async def _open(self, values: Filled) -> "Connection":
-        """The connection with these values, which is open now unless it can't be had."""
+    async def _open_connection(self, values: ServerValues) -> "McpConnection":
+        """Return the connection with these values, open unless that failed."""
         connection = self._connections.pop(values, None)
         if connection is not None and connection.is_over:
             self._close(connection)
             connection = None
         if connection is None:
-            connection = _connection()(self._server, values, self._listed, self._lookup)
+            connection = _import_connection()(self._server, values, self._on_listed, self._lookup)
         self._connections[values] = connection  # at the end: it is the one used last now
-        self._make_room()
+        self._evict_idle()
         await connection.opened()
         return connection
 
-    def _make_room(self) -> None:
-        """Let go of those that were used longest ago, if there are too many and nothing is under way over them."""
+    def _evict_idle(self) -> None:
+        """Close the least recently used connections, if there are too many and no calls are in progress over them."""
         for values, connection in list(self._connections.items())[:-1]:
-            if len(self._connections) > MOST_CONNECTIONS and values != self._lister and connection.is_idle:
+            if len(self._connections) > MAX_CONNECTIONS and values != self._lister and connection.is_idle:
                 self._drop(values, connection)
 
-    def _drop(self, values: Filled, connection: "Connection") -> None:
+    def _drop(self, values: ServerValues, connection: "McpConnection") -> None:
         if self._connections.get(values) is connection:
             del self._connections[values]
             self._close(connection)
 
-    def _close(self, connection: "Connection") -> None:
-        """Close it in the background; leaving the toolset waits for that."""
+    def _close(self, connection: "McpConnection") -> None:
+        """Close it in the background; exiting the toolset waits for that."""
         closing = asyncio.create_task(connection.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
 
-def _connection() -> "type[Connection]":
+def _import_connection() -> "type[McpConnection]":
     try:
-        from treadle.toolsets.mcp.connection import Connection
+        from treadle.toolsets.mcp.connection import McpConnection
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in ("mcp", "mcp_types"):
             raise SettingsError("Tools of MCP servers need the package mcp: pip install 'treadle[mcp]'") from error
         raise
-    return Connection
+    return McpConnection

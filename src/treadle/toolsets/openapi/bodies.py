@@ -1,6 +1,6 @@
-"""The body of a request: which of the kinds that a document names is sent, and how arguments become its bytes.
+"""Request bodies: which of a document's content types is sent, and how arguments become its bytes.
 
-An object whose fields have names of their own is given field by field; everything else is given as one argument.
+An object with named fields is given field by field; everything else is given as one argument.
 """
 
 import re
@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from treadle.core.errors import ToolProblem
-from treadle.toolsets.openapi.document import Document, Object, as_list, as_object, as_text
-from treadle.toolsets.openapi.parameters import fit_name
-from treadle.toolsets.openapi.schemas import LEFT_OUT, Schemas
-from treadle.toolsets.openapi.shaping import opened
-from treadle.toolsets.openapi.styles import empty, in_query, text_of
+from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
+from treadle.toolsets.openapi.parameters import to_argument_name
+from treadle.toolsets.openapi.schemas import LEFT_OUT, SchemaConverter
+from treadle.toolsets.openapi.styles import empty_value_problem, format_query_value, to_parameter_text
+from treadle.toolsets.openapi.tool_schemas import resolve_outer
 
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -28,8 +28,8 @@ _DATA = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 _PLAIN_OBJECT = frozenset(("type", "properties", "required", "description", "additionalProperties", "default", LEFT_OUT))
 
 
-class Encoding(Struct, frozen=True):
-    """How one field of a form is written; `style` is empty where the document doesn't say."""
+class FieldEncoding(Struct, frozen=True):
+    """Encoding of one form field; `style` is empty where the document doesn't give one."""
 
     style: str = ""
     explode: bool = True
@@ -37,61 +37,69 @@ class Encoding(Struct, frozen=True):
     binary: bool = False
 
 
-class Body(Struct, frozen=True):
-    """The body of an operation. `argument` is what it is given as, empty where its `fields` are given one by one."""
+class RequestBody(Struct, frozen=True):
+    """The body of an operation. `argument` is the name it is given by, empty where its `fields` are given one by one."""
 
     kind: str
     required: bool
     schema: Any
     argument: str = ""
     fields: tuple[str, ...] = ()
-    encodings: dict[str, Encoding] = {}
+    encodings: dict[str, FieldEncoding] = {}
 
     @property
     def is_json(self) -> bool:
         """Whether it is sent as JSON."""
-        return is_json(self.kind)
+        return is_json_type(self.kind)
 
 
-def is_json(kind: str) -> bool:
-    """Whether a content type is JSON, or a kind of it."""
+def is_json_type(kind: str) -> bool:
+    """Return whether a content type is JSON, or a `+json` type."""
     plain = kind.partition(";")[0].strip().lower()
     return plain in ("application/json", "text/json") or plain.endswith("+json")
 
 
-def body_of(document: Document, schemas: Schemas, operation: Object, taken: Collection[str]) -> Body | None:
-    """The body of an operation, if it has one. `taken` are the names that arguments have already."""
+def parse_request_body(
+    document: OpenApiDocument, schemas: SchemaConverter, operation: JsonObject, taken: Collection[str]
+) -> RequestBody | None:
+    """Parse the body of an operation, if it has one. `taken` are the names of other arguments."""
     told = document.followed(operation.get("requestBody"))
-    content = as_object(told.get("content"))
+    content = object_or_empty(told.get("content"))
     if not content:
         return None
     kind = min(content, key=_preference)  # of equals the first
-    media = as_object(content[kind])
+    media = object_or_empty(content[kind])
     schema = schemas.converted(media.get("schema", {}))
-    outer = as_object(opened(schema, schemas.defs)[0])
+    outer = object_or_empty(resolve_outer(schema, schemas.defs)[0])
     required = told.get("required") is True
-    if _says_nothing(outer) and not required:
+    if _is_empty_object(outer) and not required:
         return None
     if kind == "*/*":
         kind = "text/plain" if outer.get("type") == "string" else "application/json"
-    encodings = _encodings(document, media, outer) if kind in (FORM, MULTIPART) else {}
-    if not is_json(kind) and kind not in (FORM, MULTIPART):
-        words = as_text(told.get("description")) or f"The body, as {kind}."
+    encodings = _parse_encodings(document, media, outer) if kind in (FORM, MULTIPART) else {}
+    if not is_json_type(kind) and kind not in (FORM, MULTIPART):
+        words = text_or_empty(told.get("description")) or f"The body, as {kind}."
         schema = {"type": "string", "description": f"{words} {_BYTES if _is_binary(kind) else ''}".strip()}
-    if _can_be_flat(kind, outer, taken, required=required):
-        return Body(kind, required, _with_words(outer, encodings), fields=tuple(outer["properties"]), encodings=encodings)
+    if _is_flattenable(kind, outer, taken, required=required):
+        return RequestBody(
+            kind, required, _describe_files(outer, encodings), fields=tuple(outer["properties"]), encodings=encodings
+        )
     argument = "body" if "body" not in taken else "request_body"
-    described = schema if as_text(as_object(schema).get("description")) or not told.get("description") else _under(schema, told)
-    return Body(kind, required, described, argument=argument, encodings=encodings)
+    described = (
+        schema
+        if text_or_empty(object_or_empty(schema).get("description")) or not told.get("description")
+        else _add_description(schema, told)
+    )
+    return RequestBody(kind, required, described, argument=argument, encodings=encodings)
 
 
-def _says_nothing(outer: Object) -> bool:
-    """Whether a body could only be an empty object."""
+def _is_empty_object(outer: JsonObject) -> bool:
+    """Return whether a body could only be an empty object."""
     return outer.get("type") == "object" and not outer.get("properties") and outer.get("additionalProperties") is False
 
 
-def _under(schema: Any, told: Object) -> Any:
-    return {**as_object(schema), "description": as_text(told["description"])}
+def _add_description(schema: Any, told: JsonObject) -> Any:
+    return {**object_or_empty(schema), "description": text_or_empty(told["description"])}
 
 
 def _preference(kind: str) -> int:
@@ -106,42 +114,47 @@ def _is_binary(kind: str) -> bool:
     return not (kind.startswith("text/") or "yaml" in kind or "xml" in kind)
 
 
-def _can_be_flat(kind: str, outer: Object, taken: Collection[str], *, required: bool) -> bool:
-    """Whether the fields can be arguments: an object of exactly these, whose names are free and can be written."""
-    names = as_object(outer.get("properties"))
-    if not (is_json(kind) or kind in (FORM, MULTIPART)) or not names or outer.get("type") != "object":
+def _is_flattenable(kind: str, outer: JsonObject, taken: Collection[str], *, required: bool) -> bool:
+    """Return whether the fields can be arguments: an object of exactly these, whose names are free and valid."""
+    names = object_or_empty(outer.get("properties"))
+    if not (is_json_type(kind) or kind in (FORM, MULTIPART)) or not names or outer.get("type") != "object":
         return False
     if set(outer) - _PLAIN_OBJECT or outer.get("additionalProperties", False) is not False:
         return False
     if not required and outer.get("required"):
         return False
-    return all(name not in taken and fit_name(name) == name for name in names) and set(outer.get("required", ())) <= set(names)
+    return all(name not in taken and to_argument_name(name) == name for name in names) and set(outer.get("required", ())) <= set(
+        names
+    )
 
 
-def _encodings(document: Document, media: Object, outer: Object) -> dict[str, Encoding]:
-    told = as_object(media.get("encoding"))
-    raw = as_object(document.followed(media.get("schema")).get("properties"))
-    fields = as_object(outer.get("properties"))
-    return {name: _encoding(as_object(told.get(name)), document.followed(raw.get(name))) for name in fields}
+def _parse_encodings(document: OpenApiDocument, media: JsonObject, outer: JsonObject) -> dict[str, FieldEncoding]:
+    told = object_or_empty(media.get("encoding"))
+    raw = object_or_empty(document.followed(media.get("schema")).get("properties"))
+    fields = object_or_empty(outer.get("properties"))
+    return {name: _parse_encoding(object_or_empty(told.get(name)), document.followed(raw.get(name))) for name in fields}
 
 
-def _encoding(told: Object, schema: Object) -> Encoding:
-    style = as_text(told.get("style")) or ("form" if "explode" in told else "")
+def _parse_encoding(told: JsonObject, schema: JsonObject) -> FieldEncoding:
+    style = text_or_empty(told.get("style")) or ("form" if "explode" in told else "")
     explode = told.get("explode")
-    items = as_object(schema.get("items"))
+    items = object_or_empty(schema.get("items"))
     formats = (schema.get("format"), items.get("format"))
-    return Encoding(
+    return FieldEncoding(
         style,
         explode if isinstance(explode, bool) else style in ("", "form"),
-        as_text(told.get("contentType")).partition(",")[0].strip(),
+        text_or_empty(told.get("contentType")).partition(",")[0].strip(),
         "binary" in formats or "contentMediaType" in schema,
     )
 
 
-def _with_words(outer: Object, encodings: Mapping[str, Encoding]) -> Object:
-    """The fields; those that are files say how they are given."""
+def _describe_files(outer: JsonObject, encodings: Mapping[str, FieldEncoding]) -> JsonObject:
+    """Return the fields; descriptions of files say how they are given."""
     fields = {
-        name: {**as_object(part), "description": f"{as_text(as_object(part).get('description'))} {_BYTES}".strip()}
+        name: {
+            **object_or_empty(part),
+            "description": f"{text_or_empty(object_or_empty(part).get('description'))} {_BYTES}".strip(),
+        }
         if name in encodings and encodings[name].binary
         else part
         for name, part in outer["properties"].items()
@@ -152,8 +165,8 @@ def _with_words(outer: Object, encodings: Mapping[str, Encoding]) -> Object:
 # from arguments to bytes
 
 
-def encode(body: Body, arguments: Mapping[str, Any]) -> tuple[str, bytes] | None:
-    """The content type and the bytes; None where there is nothing to send."""
+def encode_body(body: RequestBody, arguments: Mapping[str, Any]) -> tuple[str, bytes] | None:
+    """Return the content type and the bytes; None where there is nothing to send."""
     if body.argument:
         if body.argument not in arguments:
             return None
@@ -165,14 +178,14 @@ def encode(body: Body, arguments: Mapping[str, Any]) -> tuple[str, bytes] | None
     if body.is_json:
         return body.kind, msgspec.json.encode(value)
     if body.kind == FORM:
-        return FORM, _form(body, as_object(value)).encode()
+        return FORM, _encode_form(body, object_or_empty(value)).encode()
     if body.kind == MULTIPART:
-        return _multipart(body, as_object(value))
-    return body.kind, as_bytes(text_of(value)) if _is_binary(body.kind) else text_of(value).encode()
+        return _encode_multipart(body, object_or_empty(value))
+    return body.kind, decode_file(to_parameter_text(value)) if _is_binary(body.kind) else to_parameter_text(value).encode()
 
 
-def as_bytes(text: str) -> bytes:
-    """What a model gives as a file: text as it is, or bytes in a `data:` address."""
+def decode_file(text: str) -> bytes:
+    """Decode a file given by the model: text as it is, or bytes in a `data:` URL."""
     head = _DATA.match(text)
     if head is None:
         return text.encode()
@@ -182,26 +195,26 @@ def as_bytes(text: str) -> bytes:
         raise ToolProblem("What follows `base64,` is no Base64. Give text as it is, or the bytes in Base64.") from None
 
 
-def _form(body: Body, value: Object) -> str:
+def _encode_form(body: RequestBody, value: JsonObject) -> str:
     pairs: list[tuple[str, str]] = []
     for name, inner in value.items():
-        how = body.encodings.get(name, Encoding())
+        how = body.encodings.get(name, FieldEncoding())
         if how.style:
-            pairs += in_query(name, inner, how.style, explode=how.explode)
+            pairs += format_query_value(name, inner, how.style, explode=how.explode)
         elif inner == []:
-            raise empty(name)
+            raise empty_value_problem(name)
         elif isinstance(inner, list):
-            pairs += [(quote(name, safe=""), quote(text_of(each), safe="")) for each in cast("list[Any]", inner)]
+            pairs += [(quote(name, safe=""), quote(to_parameter_text(each), safe="")) for each in cast("list[Any]", inner)]
         else:
-            pairs.append((quote(name, safe=""), quote(text_of(inner), safe="")))
+            pairs.append((quote(name, safe=""), quote(to_parameter_text(inner), safe="")))
     return "&".join([f"{key}={each}" for key, each in pairs])
 
 
-def _multipart(body: Body, value: Object) -> tuple[str, bytes]:
+def _encode_multipart(body: RequestBody, value: JsonObject) -> tuple[str, bytes]:
     parts = [
-        _part(name, each, body.encodings.get(name, Encoding()))
+        _encode_part(name, each, body.encodings.get(name, FieldEncoding()))
         for name, inner in value.items()
-        for each in (as_list(inner) if isinstance(inner, list) else [inner])
+        for each in (list_or_empty(inner) if isinstance(inner, list) else [inner])
     ]
     boundary = token_hex(16)
     while any(boundary.encode() in part for part in parts):  # pragma: no cover - chance has to be against us
@@ -210,9 +223,9 @@ def _multipart(body: Body, value: Object) -> tuple[str, bytes]:
     return f"{MULTIPART}; boundary={boundary}", joined + f"--{boundary}--\r\n".encode()
 
 
-def _part(name: str, value: Any, how: Encoding) -> bytes:
+def _encode_part(name: str, value: Any, how: FieldEncoding) -> bytes:
     own = name.replace("\\", "\\\\").replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
     file = f'; filename="{own}"' if how.binary else ""
     kind = how.kind or ("application/octet-stream" if how.binary else "application/json" if isinstance(value, dict) else "")
     head = f'Content-Disposition: form-data; name="{own}"{file}\r\n' + (f"Content-Type: {kind}\r\n" if kind else "")
-    return head.encode() + b"\r\n" + (as_bytes(text_of(value)) if how.binary else text_of(value).encode())
+    return head.encode() + b"\r\n" + (decode_file(to_parameter_text(value)) if how.binary else to_parameter_text(value).encode())

@@ -1,4 +1,8 @@
-"""From a document to operations: each a tool with its schema, and all that it takes to make a request of a call."""
+"""From a document to operations: each a tool with its schema, and everything needed to build a request from a call.
+
+Includes callable names and descriptions that a search finds, and server URLs, with variables filled in and relative ones
+resolved.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,24 +14,24 @@ from treadle.core.errors import BadTool
 from treadle.core.log import log
 from treadle.core.requests import ToolSpec
 from treadle.core.tool import Tool
-from treadle.guard.globs import glob
+from treadle.guard.globs import compile_glob
 from treadle.tools.validate import Validator
 from treadle.toolsets.openapi import paging
-from treadle.toolsets.openapi.bodies import Body, body_of, is_json
-from treadle.toolsets.openapi.document import Document, Object, as_object
-from treadle.toolsets.openapi.naming import description_of, name_of
-from treadle.toolsets.openapi.parameters import Parameter, parameters_of
-from treadle.toolsets.openapi.schemas import Schemas
-from treadle.toolsets.openapi.security import Scheme, Security
-from treadle.toolsets.openapi.servers import server_of
-from treadle.toolsets.openapi.shaping import shaped, whole
+from treadle.toolsets.openapi.bodies import RequestBody, is_json_type, parse_request_body
+from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, object_or_empty
+from treadle.toolsets.openapi.naming import build_description, choose_tool_name
+from treadle.toolsets.openapi.parameters import OpenApiParameter, parse_parameters
+from treadle.toolsets.openapi.schemas import SchemaConverter
+from treadle.toolsets.openapi.security import SecurityScheme, SecuritySchemes
+from treadle.toolsets.openapi.servers import find_server_url
+from treadle.toolsets.openapi.tool_schemas import bundle_schema, shape_schema
 
 METHODS = ("get", "head", "options", "trace", "post", "put", "patch", "delete")
 _READS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 
 
-class Terms(Struct, frozen=True):
-    """How the operations of a document are offered; see `openapi_tools`."""
+class OpenApiOptions(Struct, frozen=True):
+    """Options for the operations of a document; see `openapi_tools`."""
 
     name: str = ""
     base_url: str = ""
@@ -39,67 +43,67 @@ class Terms(Struct, frozen=True):
     trust: Trust = "untrusted"
 
 
-class Operation(Struct, frozen=True):
-    """One operation. `exact` is the schema of its arguments where the tool's own lets more pass."""
+class OpenApiOperation(Struct, frozen=True):
+    """One operation. `exact` is the schema of its arguments where the tool's own accepts more."""
 
     tool: Tool
     method: str
     path: str
     server: str
-    parameters: tuple[Parameter, ...]
-    body: Body | None
-    security: tuple[tuple[Scheme, ...], ...]
-    responses: Object
+    parameters: tuple[OpenApiParameter, ...]
+    body: RequestBody | None
+    security: tuple[tuple[SecurityScheme, ...], ...]
+    responses: JsonObject
     accepts: str
     pages: bool
-    exact: Object | None = None
+    exact: JsonObject | None = None
 
 
-def operations(document: Document, security: Security, terms: Terms) -> dict[str, Operation]:
-    """All that are wanted, by the names of their tools. One that nothing can be checked by is left out, and the log says so."""
-    schemas = Schemas(document)
-    found: dict[str, Operation] = {}
-    for method, path, item, told in _listed(document):
-        name = name_of(method, path, told, found)
-        if terms.only and not _is_among(terms.only, name, method, path):
+def build_operations(document: OpenApiDocument, security: SecuritySchemes, terms: OpenApiOptions) -> dict[str, OpenApiOperation]:
+    """Return the selected operations by tool name. One with an unusable schema is left out and logged."""
+    schemas = SchemaConverter(document)
+    found: dict[str, OpenApiOperation] = {}
+    for method, path, item, told in _iterate_operations(document):
+        name = choose_tool_name(method, path, told, found)
+        if terms.only and not _matches_any(terms.only, name, method, path):
             continue
-        server = server_of(document, item, told, terms.base_url)
+        server = find_server_url(document, item, told, terms.base_url)
         try:
-            found[name] = _operation(document, schemas, security, terms, (name, method, path, server), item, told)
+            found[name] = _build_operation(document, schemas, security, terms, (name, method, path, server), item, told)
         except (BadTool, RecursionError) as error:
             log.warning("The operation %s %s is left out: %s", method, path, error)
     return found
 
 
-def _listed(document: Document) -> Iterator[tuple[str, str, Object, Object]]:
-    for path, given in as_object(document.root["paths"]).items():
-        item = {**document.followed(given), **{key: value for key, value in as_object(given).items() if key != "$ref"}}
+def _iterate_operations(document: OpenApiDocument) -> Iterator[tuple[str, str, JsonObject, JsonObject]]:
+    for path, given in object_or_empty(document.root["paths"]).items():
+        item = {**document.followed(given), **{key: value for key, value in object_or_empty(given).items() if key != "$ref"}}
         for method in METHODS:
             if isinstance(item.get(method), dict) and path.startswith("/"):
                 yield method.upper(), path, item, item[method]
 
 
-def _operation(
-    document: Document,
-    schemas: Schemas,
-    security: Security,
-    terms: Terms,
+def _build_operation(
+    document: OpenApiDocument,
+    schemas: SchemaConverter,
+    security: SecuritySchemes,
+    terms: OpenApiOptions,
     identity: tuple[str, str, str, str],
-    item: Object,
-    told: Object,
-) -> Operation:
+    item: JsonObject,
+    told: JsonObject,
+) -> OpenApiOperation:
     name, method, path, server = identity
-    parameters = parameters_of(document, schemas, path, item, told, security.parameters)
-    body = body_of(document, schemas, told, {each.argument for each in parameters})
+    parameters = parse_parameters(document, schemas, path, item, told, security.parameters)
+    body = parse_request_body(document, schemas, told, {each.argument for each in parameters})
     if body is not None and method in _READS and not body.required:
         body = None  # there it means nothing, says HTTP
-    responses = as_object(told.get("responses"))
+    responses = object_or_empty(told.get("responses"))
     pages = terms.paging and paging.has_pages(method, parameters, responses, document)
-    schema = _arguments(parameters, body, pages=pages)
-    short = shaped(schema, schemas.defs)
+    schema = _build_arguments(parameters, body, pages=pages)
+    short = shape_schema(schema, schemas.defs)
     Validator(short.schema)  # says now if nothing can be checked by it
-    return Operation(
-        tool=_tool(terms, ToolSpec(name, description_of(method, path, told), short.schema), method, path),
+    return OpenApiOperation(
+        tool=_build_tool(terms, ToolSpec(name, build_description(method, path, told), short.schema), method, path),
         method=method,
         path=path,
         server=server,
@@ -107,14 +111,14 @@ def _operation(
         body=body,
         security=security.alternatives(told),
         responses=responses,
-        accepts=_accepts(document, responses),
+        accepts=_build_accept(document, responses),
         pages=pages and schema["properties"][paging.ARGUMENT] is paging.SCHEMA,
-        exact=whole(schema, schemas.defs) if short.loose else None,
+        exact=bundle_schema(schema, schemas.defs) if short.loose else None,
     )
 
 
-def _arguments(parameters: Sequence[Parameter], body: Body | None, *, pages: bool) -> Object:
-    """The schema of all arguments together."""
+def _build_arguments(parameters: Sequence[OpenApiParameter], body: RequestBody | None, *, pages: bool) -> JsonObject:
+    """Return the schema of all arguments together."""
     properties: dict[str, Any] = {each.argument: each.schema for each in parameters}
     required = [each.argument for each in parameters if each.required]
     if body is not None and body.argument:
@@ -125,42 +129,42 @@ def _arguments(parameters: Sequence[Parameter], body: Body | None, *, pages: boo
         required += body.schema.get("required", []) if body.required else []
     if pages and paging.ARGUMENT not in properties:
         properties[paging.ARGUMENT] = paging.SCHEMA
-    out: Object = {"type": "object", "properties": properties, "additionalProperties": False}
+    out: JsonObject = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**out, "required": required} if required else out
 
 
-def _accepts(document: Document, responses: Object) -> str:
-    """The kinds of answer that are wanted: JSON where the document has it, else what it has."""
+def _build_accept(document: OpenApiDocument, responses: JsonObject) -> str:
+    """Return the accepted content types: JSON where the document has it, else what it has."""
     good = [document.followed(told) for status, told in responses.items() if status.startswith("2")]
-    kinds = [kind for told in good for kind in as_object(told.get("content")) if kind.isascii() and kind.isprintable()]
-    found = [kind for kind in kinds if is_json(kind)][:1] or list(dict.fromkeys(kinds))
+    kinds = [kind for told in good for kind in object_or_empty(told.get("content")) if kind.isascii() and kind.isprintable()]
+    found = [kind for kind in kinds if is_json_type(kind)][:1] or list(dict.fromkeys(kinds))
     return ", ".join(found) or "application/json, */*;q=0.5"
 
 
-def _tool(terms: Terms, spec: ToolSpec, method: str, path: str) -> Tool:
-    effect = _effect(terms, spec.name, method, path)
-    retry = _retry(terms, spec.name, method, path, effect)
+def _build_tool(terms: OpenApiOptions, spec: ToolSpec, method: str, path: str) -> Tool:
+    effect = _choose_effect(terms, spec.name, method, path)
+    retry = _choose_retry(terms, spec.name, method, path, effect)
     third_party = "" if terms.trust == "trusted" else terms.name
     return Tool(spec, effect=effect, retry=retry, trust=terms.trust, toolset=terms.name, sends_to=third_party)
 
 
-def _effect(terms: Terms, name: str, method: str, path: str) -> Effect:
+def _choose_effect(terms: OpenApiOptions, name: str, method: str, path: str) -> Effect:
     for pattern, effect in terms.effects.items():
-        if _is_among((pattern,), name, method, path):
+        if _matches_any((pattern,), name, method, path):
             return effect
     return "read" if method in _READS else "destroy" if method == "DELETE" else "write"
 
 
-def _retry(terms: Terms, name: str, method: str, path: str, effect: Effect) -> Retry:
+def _choose_retry(terms: OpenApiOptions, name: str, method: str, path: str, effect: Effect) -> Retry:
     if effect == "read":
         return "read"
     for pattern, retry in terms.retry.items():
-        if _is_among((pattern,), name, method, path):
+        if _matches_any((pattern,), name, method, path):
             return retry
     if method in ("PUT", "DELETE") or method in _READS:
         return "idempotent"
-    return "keyed" if _is_among(terms.keyed, name, method, path) else "once"
+    return "keyed" if _matches_any(terms.keyed, name, method, path) else "once"
 
 
-def _is_among(patterns: Sequence[str], name: str, method: str, path: str) -> bool:
-    return any(glob(pattern)(name) or glob(pattern)(f"{method} {path}") for pattern in patterns)
+def _matches_any(patterns: Sequence[str], name: str, method: str, path: str) -> bool:
+    return any(compile_glob(pattern)(name) or compile_glob(pattern)(f"{method} {path}") for pattern in patterns)

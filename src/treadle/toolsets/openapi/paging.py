@@ -1,7 +1,7 @@
-"""Lists that come in pages: which operations have them, and where the next page is. Pure; `calling` fetches.
+"""Pagination: which operations have pages, and where the next page is. Pure; `caller` fetches.
 
-In order of certainty: a `Link` header, an address or a cursor in the answer, the last item where the answer says that there are
-more, and the number of a page or an offset.
+In order of certainty: a `Link` header, a URL or a cursor in the response, the last item where the response says that there
+are more, and a page number or an offset.
 """
 
 import re
@@ -10,17 +10,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from treadle.toolsets.openapi.document import Document, Object, as_list, as_object, as_text
-from treadle.toolsets.openapi.parameters import Parameter
-from treadle.toolsets.outbound.answer import Answer
+from treadle.http_guard.client import GuardedResponse
+from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
+from treadle.toolsets.openapi.parameters import OpenApiParameter
 
-MOST_PAGES = 10
+MAX_PAGES = 10
 ARGUMENT = "pages"
-SCHEMA: Object = {
+SCHEMA: JsonObject = {
     "type": "integer",
     "minimum": 1,
-    "maximum": MOST_PAGES,
-    "description": f"How many pages of the list to fetch and join, up to {MOST_PAGES}; one unless you say otherwise.",
+    "maximum": MAX_PAGES,
+    "description": f"How many pages of the list to fetch and join, up to {MAX_PAGES}; one unless you say otherwise.",
 }
 
 _NUMBERS = frozenset(("page", "pagenumber", "pagenum", "pageno"))
@@ -37,115 +37,121 @@ _LINK = re.compile(r"<([^<>]*)>([^<]*)")
 _REL_NEXT = re.compile(r"""\brel\s*=\s*"?[^",;]*\bnext\b""", re.IGNORECASE)
 
 
-class Next(Struct, frozen=True):
-    """Where the next page is: an address, or the arguments that change."""
+class NextPage(Struct, frozen=True):
+    """Where the next page is: a URL, or the arguments that change."""
 
     url: str = ""
     arguments: dict[str, Any] = {}
 
     @property
     def certain(self) -> bool:
-        """Whether the server has said that there is more, rather than that there may be."""
+        """Whether the server reports that there is more, rather than that there may be."""
         return bool(self.url) or any(isinstance(value, str) for value in self.arguments.values())
 
 
-def has_pages(method: str, parameters: Collection[Parameter], responses: Object, document: Document) -> bool:
-    """Whether an operation's answers may come in pages."""
+def has_pages(method: str, parameters: Collection[OpenApiParameter], responses: JsonObject, document: OpenApiDocument) -> bool:
+    """Return whether an operation's responses may be paginated."""
     if method != "GET":
         return False
-    names = {_plain(each.name) for each in parameters if each.where == "query"}
+    names = {_normalize_name(each.name) for each in parameters if each.where == "query"}
     if names & {*_NUMBERS, *_OFFSETS, *_CURSORS, *_CURSORS_AFTER}:
         return True
     told = document.followed(responses.get("200"))
-    if any(name.lower() == "link" for name in as_object(told.get("headers"))):
+    if any(name.lower() == "link" for name in object_or_empty(told.get("headers"))):
         return True
-    media = as_object(next(iter(as_object(told.get("content")).values()), None))
-    fields = as_object(document.followed(media.get("schema")).get("properties"))
-    return any(_plain(name) in _NEXT | _NEXT_CURSOR for name in fields)
+    media = object_or_empty(next(iter(object_or_empty(told.get("content")).values()), None))
+    fields = object_or_empty(document.followed(media.get("schema")).get("properties"))
+    return any(_normalize_name(name) in _NEXT | _NEXT_CURSOR for name in fields)
 
 
-def next_page(answer: Answer, value: Any, parameters: Collection[Parameter], arguments: Mapping[str, Any]) -> Next | None:
-    """Where the next page is, if there seems to be one."""
-    linked = _linked(answer)
+def find_next_page(
+    answer: GuardedResponse, value: Any, parameters: Collection[OpenApiParameter], arguments: Mapping[str, Any]
+) -> NextPage | None:
+    """Return where the next page is, if there seems to be one."""
+    linked = _read_link_header(answer)
     if linked:
-        return Next(url=linked)
-    asked = {_plain(each.name): each for each in parameters if each.where == "query"}
-    told = _told(as_object(value), asked)
+        return NextPage(url=linked)
+    asked = {_normalize_name(each.name): each for each in parameters if each.where == "query"}
+    told = _read_next_field(object_or_empty(value), asked)
     if told is not None:
         return told
-    return _counted(value, asked, arguments)
+    return _next_by_number(value, asked, arguments)
 
 
-def _linked(answer: Answer) -> str:
+def _read_link_header(answer: GuardedResponse) -> str:
     found = [url for url, rest in _LINK.findall(answer.headers.get("link", "")) if _REL_NEXT.search(rest)]
     return found[0] if found else ""
 
 
-def _told(value: Object, asked: Mapping[str, Parameter]) -> Next | None:
-    """What the answer itself says of the next page."""
-    places = [value, *[as_object(inner) for name, inner in value.items() if _plain(name) in _WITHIN]]
-    places += [as_object(inner) for place in places[1:] for name, inner in place.items() if _plain(name) in _WITHIN]
+def _read_next_field(value: JsonObject, asked: Mapping[str, OpenApiParameter]) -> NextPage | None:
+    """Return the next page that the response itself names."""
+    places = [value, *[object_or_empty(inner) for name, inner in value.items() if _normalize_name(name) in _WITHIN]]
+    places += [object_or_empty(inner) for place in places[1:] for name, inner in place.items() if _normalize_name(name) in _WITHIN]
     cursor = next((asked[name] for name in (*_CURSORS, *_CURSORS_AFTER) if name in asked), None)
     for place in places:
         for name, inner in place.items():
-            plain = _plain(name)
-            to = as_text(inner) or as_text(as_object(inner).get("href"))
+            plain = _normalize_name(name)
+            to = text_or_empty(inner) or text_or_empty(object_or_empty(inner).get("href"))
             if plain in _NEXT and to.startswith(("http://", "https://", "/", "?")):
-                return Next(url=to)
+                return NextPage(url=to)
             if cursor is not None and to and plain in _NEXT_CURSOR | _NEXT | _PERHAPS_CURSOR:
-                return Next(arguments={cursor.argument: to})
-    return _after_last(value, asked)
+                return NextPage(arguments={cursor.argument: to})
+    return _next_after_last(value, asked)
 
 
-def _after_last(value: Object, asked: Mapping[str, Parameter]) -> Next | None:
+def _next_after_last(value: JsonObject, asked: Mapping[str, OpenApiParameter]) -> NextPage | None:
     after = asked.get("startingafter")
-    items = as_list(value.get("data"))
-    last = as_text(as_object(items[-1]).get("id")) if items else ""
-    return Next(arguments={after.argument: last}) if after and last and value.get("has_more") is True else None
+    items = list_or_empty(value.get("data"))
+    last = text_or_empty(object_or_empty(items[-1]).get("id")) if items else ""
+    return NextPage(arguments={after.argument: last}) if after and last and value.get("has_more") is True else None
 
 
-def _counted(value: Any, asked: Mapping[str, Parameter], arguments: Mapping[str, Any]) -> Next | None:
-    """By number or offset, as long as pages are full."""
-    items = items_of(value)
+def _next_by_number(value: Any, asked: Mapping[str, OpenApiParameter], arguments: Mapping[str, Any]) -> NextPage | None:
+    """Return the next page by number or offset, as long as pages are full."""
+    items = find_page_items(value)
     size = next((arguments.get(asked[name].argument) for name in _SIZES if name in asked), None)
-    if not items or (isinstance(size, int) and len(items) < size) or _says_no_more(as_object(value)):
+    if not items or (isinstance(size, int) and len(items) < size) or _is_last_page(object_or_empty(value)):
         return None
     for names, first, step in ((_NUMBERS, 1, 1), (_OFFSETS, 0, len(items))):
         for name in names:
-            if name in asked and as_object(asked[name].schema).get("type") in ("integer", "number", None):
+            if name in asked and object_or_empty(asked[name].schema).get("type") in ("integer", "number", None):
                 now = arguments.get(asked[name].argument, first)
-                return Next(arguments={asked[name].argument: now + step}) if isinstance(now, int) else None
+                return NextPage(arguments={asked[name].argument: now + step}) if isinstance(now, int) else None
     return None
 
 
-def _says_no_more(value: Object) -> bool:
-    """Whether an answer that has a word for the next page says that there is none."""
-    said = {_plain(name): inner for name, inner in value.items()}
+def _is_last_page(value: JsonObject) -> bool:
+    """Return whether a response with a field for the next page says that there is none."""
+    said = {_normalize_name(name): inner for name, inner in value.items()}
     no_more = any(said[name] in (None, "", False) for name in (*_NEXT, "hasmore", "more") if name in said)
     return no_more or said.get("islast") is True
 
 
-def items_of(value: Any) -> list[Any]:
-    """The list in an answer: the answer itself, or the one of its fields that is it."""
-    return as_list(value) if isinstance(value, list) else as_list(as_object(value).get(_list_in(as_object(value))))
+def find_page_items(value: Any) -> list[Any]:
+    """Return the list in a response: the response itself, or the field that holds it."""
+    return (
+        list_or_empty(value)
+        if isinstance(value, list)
+        else list_or_empty(object_or_empty(value).get(_find_list_field(object_or_empty(value))))
+    )
 
 
-def _list_in(value: Object) -> str:
+def _find_list_field(value: JsonObject) -> str:
     lists = [name for name, inner in value.items() if isinstance(inner, list)]
     known = [name for name in _LISTS if name in lists]
     return known[0] if known else lists[0] if len(lists) == 1 else ""
 
 
-def joined(pages: list[Any]) -> Any:
-    """Several pages as one: all items, and of everything else what the last page says."""
+def join_pages(pages: list[Any]) -> Any:
+    """Join several pages: all items, and everything else from the last page."""
     if len(pages) == 1:
         return pages[0]
-    items = [item for page in pages for item in items_of(page)]
+    items = [item for page in pages for item in find_page_items(page)]
     last = pages[-1]
-    name = _list_in(as_object(last)) or _list_in(as_object(pages[0]))
-    return items if isinstance(last, list) else {**as_object(last), name: items}
+    name = _find_list_field(object_or_empty(last)) or _find_list_field(object_or_empty(pages[0]))
+    return items if isinstance(last, list) else {**object_or_empty(last), name: items}
 
 
-def _plain(name: str) -> str:
-    """A name without case and signs: `nextPageToken` and `next_page_token` mean the same."""
+def _normalize_name(name: str) -> str:
+    """Return a name without case and punctuation: `nextPageToken` and `next_page_token` mean the same."""
     return "".join([letter for letter in name.lower() if letter.isalnum()])

@@ -1,6 +1,6 @@
-"""Who calls: credentials of the person a run is for, put into a request where the document wants them. No model sees any of it.
+"""Authentication: the user's credentials, put into a request where the document wants them. No model sees any of it.
 
-A credential is found by the name of its scheme, or by the kind of it; a toolset may say which name stands for which.
+A credential is found by the name of its scheme, or by its kind; a toolset may map names to others.
 """
 
 from binascii import b2a_base64
@@ -11,13 +11,13 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from treadle.core.errors import ToolProblem
-from treadle.toolsets.openapi.document import Document, Object, as_list, as_object, as_text
+from treadle.toolsets.openapi.document import JsonObject, OpenApiDocument, list_or_empty, object_or_empty, text_or_empty
 
 BEARER = ("bearer", "token")
 
 
-class Scheme(Struct, frozen=True):
-    """One way to say who calls. `kind` is `bearer`, `basic`, `api_key` or another scheme of HTTP; `where` is for keys."""
+class SecurityScheme(Struct, frozen=True):
+    """One security scheme. `kind` is `bearer`, `basic`, `api_key` or another HTTP scheme; `where` is for keys."""
 
     name: str
     kind: str
@@ -25,8 +25,8 @@ class Scheme(Struct, frozen=True):
     key: str = ""
 
 
-class Attached(Struct, frozen=True):
-    """What a request carries on behalf of whoever calls, and the secrets in it."""
+class RequestCredentials(Struct, frozen=True):
+    """What a request carries to authenticate the caller, and the secrets in it."""
 
     headers: dict[str, str] = {}
     query: tuple[tuple[str, str], ...] = ()
@@ -37,46 +37,46 @@ class Attached(Struct, frozen=True):
         return "Attached()"
 
 
-class Security:
-    """The schemes of a document. `names` says by which name a credential is known here: by scheme, or by kind."""
+class SecuritySchemes:
+    """The schemes of a document. `names` maps schemes, or kinds, to the names of credentials here."""
 
-    def __init__(self, document: Document, names: Mapping[str, str]) -> None:
-        told = as_object(as_object(document.root.get("components")).get("securitySchemes"))
-        self._schemes = {name: _scheme(name, document.followed(each)) for name, each in told.items()}
+    def __init__(self, document: OpenApiDocument, names: Mapping[str, str]) -> None:
+        told = object_or_empty(object_or_empty(document.root.get("components")).get("securitySchemes"))
+        self._schemes = {name: _parse_scheme(name, document.followed(each)) for name, each in told.items()}
         self._default = document.root.get("security")
         self._names = names
         kinds = [] if self._schemes else [kind for kind in names if kind in (*BEARER, "basic")]
-        self._undescribed = tuple([(Scheme(kind, kind),) for kind in kinds])
+        self._undescribed = tuple([(SecurityScheme(kind, kind),) for kind in kinds])
 
     @property
     def parameters(self) -> frozenset[tuple[str, str]]:
-        """The places where secrets go, which are no parameters for a model."""
+        """The locations where secrets go, which are no parameters for a model."""
         keys = [each for each in self._schemes.values() if each.kind == "api_key"]
         return frozenset([(each.where, each.key.lower() if each.where == "header" else each.key) for each in keys])
 
-    def alternatives(self, operation: Object) -> tuple[tuple[Scheme, ...], ...]:
-        """The schemes that an operation wants, any one group of them; none where it wants none."""
-        told = as_list(operation.get("security", self._default))
+    def alternatives(self, operation: JsonObject) -> tuple[tuple[SecurityScheme, ...], ...]:
+        """Return the groups of schemes that an operation accepts, any one of them; none where it needs none."""
+        told = list_or_empty(operation.get("security", self._default))
         if not told:
             return (*self._undescribed, ()) if self._undescribed else ()
-        return tuple([tuple([self._known(name) for name in as_object(each)]) for each in told])
+        return tuple([tuple([self._find_scheme(name) for name in object_or_empty(each)]) for each in told])
 
-    def _known(self, name: str) -> Scheme:
-        return self._schemes.get(name, Scheme(name, "unknown"))
+    def _find_scheme(self, name: str) -> SecurityScheme:
+        return self._schemes.get(name, SecurityScheme(name, "unknown"))
 
-    def attached(self, wanted: Sequence[Sequence[Scheme]], credentials: Mapping[str, str]) -> Attached:
-        """The first group of schemes for which every credential is there."""
+    def attached(self, wanted: Sequence[Sequence[SecurityScheme]], credentials: Mapping[str, str]) -> RequestCredentials:
+        """Attach the first group of schemes for which every credential is available."""
         for group in sorted(wanted, key=lambda group: not group):  # being nobody comes last
-            found = [self._secret(scheme, credentials) for scheme in group]
+            found = [self._find_credential(scheme, credentials) for scheme in group]
             if all(secret for secret in found):
-                return _together([_one(scheme, secret) for scheme, secret in zip(group, found, strict=True)])
+                return _merge([_attach_one(scheme, secret) for scheme, secret in zip(group, found, strict=True)])
         if not wanted:
-            return Attached()
+            return RequestCredentials()
         named = " or ".join(dict.fromkeys([" and ".join([scheme.name for scheme in group]) for group in wanted]))
         raise ToolProblem(f"This needs the person to be signed in ({named}), and they aren't. Tell them to; nothing was sent.")
 
-    def _secret(self, scheme: Scheme, credentials: Mapping[str, str]) -> str:
-        """The credential for a scheme: by the names that were given, else by its own name, else by its kind."""
+    def _find_credential(self, scheme: SecurityScheme, credentials: Mapping[str, str]) -> str:
+        """Return the credential for a scheme: by the configured names, else by its own name, else by its kind."""
         kinds = BEARER if scheme.kind == "bearer" else (scheme.kind,)
         if self._names:
             names = [self._names[each] for each in (scheme.name, *kinds) if each in self._names]
@@ -85,45 +85,47 @@ class Security:
         return next((credentials[name] for name in names if credentials.get(name)), "")
 
 
-def _scheme(name: str, told: Object) -> Scheme:
+def _parse_scheme(name: str, told: JsonObject) -> SecurityScheme:
     match told.get("type"):
         case "apiKey":
-            return Scheme(name, "api_key", as_text(told.get("in")), as_text(told.get("name")))
+            return SecurityScheme(name, "api_key", text_or_empty(told.get("in")), text_or_empty(told.get("name")))
         case "oauth2" | "openIdConnect":
-            return Scheme(name, "bearer")
+            return SecurityScheme(name, "bearer")
         case "http":
-            return Scheme(name, as_text(told.get("scheme")).lower() or "bearer")
+            return SecurityScheme(name, text_or_empty(told.get("scheme")).lower() or "bearer")
         case _:
-            return Scheme(name, "unknown")
+            return SecurityScheme(name, "unknown")
 
 
-def _one(scheme: Scheme, secret: str) -> Attached:
+def _attach_one(scheme: SecurityScheme, secret: str) -> RequestCredentials:
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in secret):
         raise ToolProblem("The person's credential has characters in it that can't be sent. They have to sign in again.")
     match scheme:
-        case Scheme(kind="api_key", where="query"):
-            return Attached(query=((quote(scheme.key, safe=""), quote(secret, safe="")),), secrets=(secret,))
-        case Scheme(kind="api_key", where="cookie"):
-            return Attached(cookies=(f"{scheme.key}={quote(secret, safe='!#$&()*+-./:<=>?@[]^_`{|}~')}",), secrets=(secret,))
-        case Scheme(kind="api_key"):
-            return Attached(headers={scheme.key: secret}, secrets=(secret,))
-        case Scheme(kind="basic"):
+        case SecurityScheme(kind="api_key", where="query"):
+            return RequestCredentials(query=((quote(scheme.key, safe=""), quote(secret, safe="")),), secrets=(secret,))
+        case SecurityScheme(kind="api_key", where="cookie"):
+            return RequestCredentials(
+                cookies=(f"{scheme.key}={quote(secret, safe='!#$&()*+-./:<=>?@[]^_`{|}~')}",), secrets=(secret,)
+            )
+        case SecurityScheme(kind="api_key"):
+            return RequestCredentials(headers={scheme.key: secret}, secrets=(secret,))
+        case SecurityScheme(kind="basic"):
             packed = b2a_base64(secret.encode(), newline=False).decode()
             parts = (secret, packed, secret.partition(":")[2])
-            return Attached(headers={"Authorization": f"Basic {packed}"}, secrets=tuple([part for part in parts if part]))
-        case Scheme(kind="bearer" | "token"):
-            return Attached(headers={"Authorization": f"Bearer {secret}"}, secrets=(secret,))
-        case Scheme(kind="unknown"):
+            return RequestCredentials(headers={"Authorization": f"Basic {packed}"}, secrets=tuple([part for part in parts if part]))
+        case SecurityScheme(kind="bearer" | "token"):
+            return RequestCredentials(headers={"Authorization": f"Bearer {secret}"}, secrets=(secret,))
+        case SecurityScheme(kind="unknown"):
             raise ToolProblem(f"This needs the security scheme {scheme.name}, which tools can't use. Nothing was sent.")
         case _:
-            return Attached(headers={"Authorization": f"{scheme.kind.title()} {secret}"}, secrets=(secret,))
+            return RequestCredentials(headers={"Authorization": f"{scheme.kind.title()} {secret}"}, secrets=(secret,))
 
 
-def _together(parts: Sequence[Attached]) -> Attached:
+def _merge(parts: Sequence[RequestCredentials]) -> RequestCredentials:
     headers: dict[str, Any] = {}
     for part in parts:
         headers.update(part.headers)
-    return Attached(
+    return RequestCredentials(
         headers,
         tuple([pair for part in parts for pair in part.query]),
         tuple([cookie for part in parts for cookie in part.cookies]),

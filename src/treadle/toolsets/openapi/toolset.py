@@ -1,4 +1,4 @@
-"""`openapi_tools`: the operations of an OpenAPI document as a toolset. A document with an address is fetched when it is entered."""
+"""`openapi_tools`: the operations of an OpenAPI document as a toolset. A document with a URL is fetched when it is entered."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,24 @@ from treadle.core.calls import Call, Effect, Retry, Trust
 from treadle.core.context import RunContext
 from treadle.core.errors import SettingsError, ToolProblem
 from treadle.core.tool import Tool, ToolResult
-from treadle.toolsets.openapi.calling import Caller
-from treadle.toolsets.openapi.document import LARGEST, Document, as_object, as_text, from_bytes, from_file, from_value
-from treadle.toolsets.openapi.operations import Operation, Terms, operations
-from treadle.toolsets.openapi.security import Security
-from treadle.toolsets.outbound.client import Client
-from treadle.toolsets.outbound.origins import Origin, target
-from treadle.toolsets.outbound.problems import OutboundProblem
-from treadle.toolsets.outbound.resolving import Lookup, look_up
+from treadle.http_guard.client import Client
+from treadle.http_guard.origins import HttpOrigin, parse_target
+from treadle.http_guard.problems import HttpProblem
+from treadle.http_guard.resolver import HostLookup, resolve_host
+from treadle.toolsets.openapi.caller import OpenApiCaller
+from treadle.toolsets.openapi.document import (
+    MAX_DOCUMENT,
+    OpenApiDocument,
+    document_from_value,
+    load_document,
+    object_or_empty,
+    parse_document,
+    text_or_empty,
+)
+from treadle.toolsets.openapi.operations import OpenApiOperation, OpenApiOptions, build_operations
+from treadle.toolsets.openapi.security import SecuritySchemes
 
-REPEATS = ("idempotent", "keyed", "once")  # no server can be asked what became of a call
+RETRY_POLICIES = ("idempotent", "keyed", "once")  # no server can be asked what became of a call
 _ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -43,75 +51,80 @@ def openapi_tools(
     paging: bool = True,
     timeout: float = 30.0,
     limit: int = 2_000_000,
-    lookup: Lookup = look_up,
+    lookup: HostLookup = resolve_host,
 ) -> "OpenApiTools":
-    """The toolset of an OpenAPI document: a file, an address, or the document itself. YAML needs `pip install 'treadle[openapi]'`.
+    """Return the toolset of an OpenAPI document: file, URL, or the document itself. YAML needs `pip install 'treadle[openapi]'`.
 
-    name         what the toolset is called in records; the title of the document unless you say otherwise
+    name         what the toolset is called in records; by default the title of the document
     base_url     where the operations are, in place of the servers that the document names
-    origins      the only places that requests go to; those of the servers unless you say otherwise
+    origins      the only origins that requests go to; by default those of the servers
     private      whether hosts may have private, shared or loopback addresses
-    only         the operations that are wanted, as globs over the names of tools or `GET /path`; none means all
-    effects      what operations do to the world where their method says it wrongly: `{"search_*": "read"}`, globs likewise
-    keyed        operations whose server knows a repeat by its `Idempotency-Key`, as globs likewise; they are repeated after a crash
-    retry        what becomes of operations after a crash where their method says it wrongly: `{"PUT /counter": "once"}`
-    credentials  which credential of the caller stands for a security scheme, or for `bearer`, `basic`, `api_key`
+    only         the operations to offer, as globs over the names of tools or `GET /path`; none means all
+    effects      the effect of operations where their method is misleading: `{"search_*": "read"}`, globs likewise
+    keyed        operations whose server honours the `Idempotency-Key` header, as globs likewise; they are repeated after a crash
+    retry        the retry policy of operations after a crash where their method is misleading: `{"PUT /counter": "once"}`
+    credentials  which credential of the caller is used for a security scheme, or for `bearer`, `basic`, `api_key`
     headers      sent with every request, such as the version of an API
-    trust        whether what comes back may be believed
+    trust        whether results are trusted
     paging       whether tools of lists can fetch several pages at once
     timeout      seconds for one request
-    limit        the most bytes of an answer that are read
-    lookup       how a host is resolved; as the system does it unless you say otherwise
+    limit        the most bytes of a response that are read
+    lookup       how a host is resolved; by the system's resolver by default
     """
     _check(effects or {}, trust, only, keyed, origins)
     _check_retry(retry or {})
-    terms = Terms(name, base_url, effects or {}, tuple(keyed), retry or {}, tuple(only), paging, trust)
-    reach = Reach(tuple(origins), private, timeout, limit, lookup)
+    terms = OpenApiOptions(name, base_url, effects or {}, tuple(keyed), retry or {}, tuple(only), paging, trust)
+    reach = ClientOptions(tuple(origins), private, timeout, limit, lookup)
     reach.client(())  # says now if it makes no sense
-    return OpenApiTools(_given(document), terms, reach, credentials or {}, headers or {})
+    return OpenApiTools(_load_given(document), terms, reach, credentials or {}, headers or {})
 
 
-class Reach(Struct, frozen=True):
-    """How far requests go."""
+class ClientOptions(Struct, frozen=True):
+    """Options of the HTTP client."""
 
     origins: tuple[str, ...]
     private: bool
     timeout: float
     limit: int
-    lookup: Lookup
+    lookup: HostLookup
 
     def client(self, named: Sequence[str]) -> Client:
-        """A client for the origins that were set, else for these."""
+        """Return a client for the configured origins, else for these."""
         return Client(self.origins or named, private=self.private, timeout=self.timeout, limit=self.limit, lookup=self.lookup)
 
-    def for_document(self, origin: Origin) -> Client:
-        """A client that fetches a document."""
-        return Client([str(origin)], private=self.private, timeout=self.timeout, limit=LARGEST, lookup=self.lookup)
+    def for_document(self, origin: HttpOrigin) -> Client:
+        """Return a client that fetches a document."""
+        return Client([str(origin)], private=self.private, timeout=self.timeout, limit=MAX_DOCUMENT, lookup=self.lookup)
 
 
 class OpenApiTools:
     """The operations of a document. Entered by several runs at once, it keeps one session for each event loop."""
 
     def __init__(
-        self, given: Document | str, terms: Terms, reach: Reach, credentials: Mapping[str, str], headers: Mapping[str, str]
+        self,
+        given: OpenApiDocument | str,
+        terms: OpenApiOptions,
+        reach: ClientOptions,
+        credentials: Mapping[str, str],
+        headers: Mapping[str, str],
     ) -> None:
         self._address = given if isinstance(given, str) else ""
         self._terms = terms
         self._reach = reach
         self._credentials = credentials
         self._headers = headers
-        self._operations: dict[str, Operation] = {}
+        self._operations: dict[str, OpenApiOperation] = {}
         self._tools: tuple[Tool, ...] = ()
-        self._caller: Caller | None = None
-        if isinstance(given, Document):
-            self._offer(given)
+        self._caller: OpenApiCaller | None = None
+        if isinstance(given, OpenApiDocument):
+            self._build_tools(given)
 
     def __repr__(self) -> str:
         return f"OpenApiTools({self._terms.name!r}, {len(self._tools)} tools)"
 
     async def __aenter__(self) -> "OpenApiTools":
         if self._caller is None:
-            self._offer(await self._fetched(self._address))
+            self._build_tools(await self._fetch(self._address))
         assert self._caller is not None, "it comes with what is offered"
         await self._caller.client.__aenter__()
         return self
@@ -121,53 +134,53 @@ class OpenApiTools:
         await self._caller.client.__aexit__(kind, error, trace)
 
     def tools(self) -> tuple[Tool, ...]:
-        """What it offers; nothing before a document with an address was fetched."""
+        """Return the offered tools; none before a document with a URL was fetched."""
         return self._tools
 
     async def call(self, call: Call, context: RunContext[Any]) -> ToolResult:
-        """Make the request of a call, with the credentials of whoever it is for."""
+        """Send the request of a call, with the credentials of its user."""
         operation = self._operations.get(call.name)
         if operation is None or self._caller is None:
             raise ToolProblem(f"There is no operation {call.name} here.")
         return await self._caller.call(operation, call, context)
 
-    async def _fetched(self, address: str) -> Document:
+    async def _fetch(self, address: str) -> OpenApiDocument:
         try:
-            to = target(address)
+            to = parse_target(address)
             client = self._reach.for_document(to.origin)
             answer = await client.send("GET", address, headers={"Accept": "application/json, */*"})
-        except OutboundProblem as problem:
+        except HttpProblem as problem:
             raise SettingsError(f"The OpenAPI document can't be fetched: {problem}") from problem
         if answer.status != 200:
             raise SettingsError(f"The OpenAPI document can't be fetched: {to.origin} answered {answer.status}.")
         where = f"{to.origin}{to.rest.partition('?')[0]}"
-        return from_bytes(answer.body, where, answer.url)
+        return parse_document(answer.body, where, answer.url)
 
-    def _offer(self, document: Document) -> None:
-        """Offer what the document has, as far as it is wanted."""
-        terms = self._terms = self._named(document)
-        security = Security(document, self._credentials)
-        self._operations = operations(document, security, terms)
+    def _build_tools(self, document: OpenApiDocument) -> None:
+        """Build the tools of the document's selected operations."""
+        terms = self._terms = self._name_options(document)
+        security = SecuritySchemes(document, self._credentials)
+        self._operations = build_operations(document, security, terms)
         if not self._operations:
             raise SettingsError(f"The OpenAPI document has no operation {'that is wanted' if terms.only else 'to offer'}.")
-        origins = dict.fromkeys([str(target(each.server).origin) for each in self._operations.values()])
+        origins = dict.fromkeys([str(parse_target(each.server).origin) for each in self._operations.values()])
         client = self._reach.client(list(origins))
-        self._caller = Caller(document, security, client, self._headers, trusted=terms.trust == "trusted")
+        self._caller = OpenApiCaller(document, security, client, self._headers, trusted=terms.trust == "trusted")
         self._tools = tuple([each.tool for each in self._operations.values()])
 
-    def _named(self, document: Document) -> Terms:
-        title = as_text(as_object(document.root.get("info")).get("title"))
+    def _name_options(self, document: OpenApiDocument) -> OpenApiOptions:
+        title = text_or_empty(object_or_empty(document.root.get("info")).get("title"))
         return self._terms if self._terms.name else replace(self._terms, name=title[:60] or "openapi")
 
 
-def _given(document: str | Path | Mapping[str, Any]) -> Document | str:
+def _load_given(document: str | Path | Mapping[str, Any]) -> OpenApiDocument | str:
     match document:
         case Path():
-            return from_file(document)
+            return load_document(document)
         case str():
-            return document if _ADDRESS.match(document) else from_file(Path(document))
+            return document if _ADDRESS.match(document) else load_document(Path(document))
         case _:
-            return from_value(document, "the value given")
+            return document_from_value(document, "the value given")
 
 
 def _check(effects: Mapping[str, Effect], trust: str, *lists: object) -> None:
@@ -182,5 +195,5 @@ def _check(effects: Mapping[str, Effect], trust: str, *lists: object) -> None:
 
 def _check_retry(retry: Mapping[str, Retry]) -> None:
     for word in retry.values():
-        if word not in REPEATS:
-            raise SettingsError(f"{word!r} can't be the retry of an operation; write one of {', '.join(REPEATS)}.")
+        if word not in RETRY_POLICIES:
+            raise SettingsError(f"{word!r} can't be the retry of an operation; write one of {', '.join(RETRY_POLICIES)}.")

@@ -1,10 +1,14 @@
-"""The tool that runs shell lines in a workspace: `bash`, or `run_command` where tools are flat. What holds it is `sandbox`.
+"""The tool that runs shell lines in a workspace: `bash`, or `run_command` where tools are flat. `sandbox` contains it.
 
-Every call is a shell of its own: it begins in the workspace's folder, keeps nothing for the next, and leaves no process behind.
+Every call is a new shell: it begins in the workspace's folder, keeps no state for the next, and leaves no process behind.
+
+Some commands are refused without trying them, with what to use instead: a convenience, the sandbox is the boundary.
 """
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from posixpath import basename
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,22 +16,63 @@ from msgspec.structs import replace
 from treadle.core.context import RunContext
 from treadle.core.errors import ToolProblem
 from treadle.core.tool import ToolResult
+from treadle.sandbox.bubblewrap import ENVIRONMENT
+from treadle.sandbox.environments import ENVIRONMENTS, find_base_pythons
+from treadle.sandbox.runner import run_command
+from treadle.sandbox.shell_parser import UnclearCommand, check_commands, parse_commands
+from treadle.sandbox.values import Bounds, SandboxMissing, SandboxSpec
 from treadle.tools.tool import tool
-from treadle.toolsets.python import Functions
-from treadle.toolsets.sandbox.bubblewrap import ENVIRONMENT
-from treadle.toolsets.sandbox.pythons import ENVIRONMENTS, python_of
-from treadle.toolsets.sandbox.run import run
-from treadle.toolsets.sandbox.values import Bounds, Place, SandboxMissing
-from treadle.toolsets.shell.refusal import refusal
-from treadle.toolsets.shell.told import data_of, told
+from treadle.toolsets.functions import FunctionToolset
+from treadle.toolsets.shell.result import format_command_result, to_command_data
+
+NO_ROOT = "Nobody is root here: run the command without it, in the workspace."
+NO_NETWORK = "There is no network here: work with what is installed and with the files of the workspace."
+ONLY_HTTP = "Only HTTP and HTTPS reach the network from here, through the proxy that the environment names."
+NO_SYSTEM = "The system can't be changed from here; only the workspace can."
+NO_SCREEN = "There is no screen to type at: use the tools that read and edit files."
+
+NEVER_RUN: Mapping[str, str] = {
+    **dict.fromkeys(("sudo", "su", "doas", "runuser"), NO_ROOT),
+    **dict.fromkeys(("mount", "umount", "systemctl", "service", "reboot", "shutdown", "docker", "podman"), NO_SYSTEM),
+    **dict.fromkeys(("vi", "vim", "nvim", "nano", "emacs", "top", "htop"), NO_SCREEN),
+}
+REMOTE_COMMANDS = ("ssh", "scp", "sftp", "telnet", "ftp")
+
+_COMMAND_POSITION = re.compile(r"(?:^|[;&|(\n`])\s*(?:\w+=\S*\s+)*([\w./+-]+)")
+
+
+def explain_command_refusal(
+    line: str, allow: Collection[str] | None, forbid: Collection[str] = (), *, network: bool = False
+) -> str:
+    """Return why a line isn't run, and what to do instead; empty where it may be."""
+    never = {**NEVER_RUN, **dict.fromkeys(REMOTE_COMMANDS, ONLY_HTTP if network else NO_NETWORK)}
+    senseless = {name: why for name, why in never.items() if name not in (allow or ())}
+    for name in _find_commands(line):
+        if basename(name) in forbid:
+            return f"The command {name} is forbidden here. Do it with another command or another tool, or ask the person."
+        if basename(name) in senseless:
+            return f"The command {name} makes no sense here. {senseless[basename(name)]}"
+    if allow is None:
+        return ""  # what can't be judged is left to the sandbox
+    said = check_commands(line, allow, forbid)
+    return f"{said} Allowed are: {', '.join(sorted(allow)) or 'none'}. Use those, in plain words, or another tool." if said else ""
+
+
+def _find_commands(line: str) -> list[str]:
+    """Return the commands of a line; where it can't be parsed with certainty, whatever stands in a command's position."""
+    try:
+        return parse_commands(line)
+    except UnclearCommand:
+        return _COMMAND_POSITION.findall(line)
+
 
 TOOLSET = "shell"
-WORDS = "Run a shell command in the workspace. Nothing stays between calls but files."
+DESCRIPTION = "Run a shell command in the workspace. Nothing stays between calls but files."
 OFFLINE, ONLINE = "There is no network.", "Of the network only HTTP and HTTPS."
-MOST_SHOWN = 8_000  # characters of output
-MOST_PROGRESS = 20  # lines of a piece
+MAX_SHOWN = 8_000  # characters of output
+MAX_PROGRESS = 20  # lines of a piece
 SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
-BEGUN = 2_000  # characters of a line that has no end yet
+MAX_UNFINISHED = 2_000  # characters of a line that has no end yet
 
 
 def shell_tools(
@@ -41,8 +86,8 @@ def shell_tools(
     hide: tuple[str, ...] = (),
     project: Path | None = None,
     unsafe: bool = False,
-) -> Functions:
-    """The toolset of a folder.
+) -> FunctionToolset:
+    """Return the toolset of a folder.
 
     flat     the tool is called `run_command`
     allow    the only commands that may be used; without it, the sandbox alone decides
@@ -51,20 +96,22 @@ def shell_tools(
     network  lets commands reach public hosts by HTTP and HTTPS
     hide     files of the workspace that commands can't see
     project  the folder that this one is a private copy of: commands see the copy at its path, with its environments
-    unsafe   runs commands also where there is no sandbox; they can then do all that the person can
+    unsafe   runs commands also where there is no sandbox; they can then do everything that the user can
     """
-    place = Place(Path(folder).resolve(), network=network, hide=hide, project=project)
-    shell = Shell(place, bounds, lambda line: refusal(line, allow, forbid, network=network), unsafe=unsafe)
-    name, words = "run_command" if flat else "bash", f"{WORDS} {ONLINE if network else OFFLINE}"
-    return Functions([tool(shell.command, name=name, description=words, effect="write", retry="once", sequential=True)], TOOLSET)
+    place = SandboxSpec(Path(folder).resolve(), network=network, hide=hide, project=project)
+    shell = ShellToolset(place, bounds, lambda line: explain_command_refusal(line, allow, forbid, network=network), unsafe=unsafe)
+    name, words = "run_command" if flat else "bash", f"{DESCRIPTION} {ONLINE if network else OFFLINE}"
+    return FunctionToolset(
+        [tool(shell.command, name=name, description=words, effect="write", retry="once", sequential=True)], TOOLSET
+    )
 
 
-class Shell:
-    """Shell lines in one place."""
+class ShellToolset:
+    """Shell lines in one workspace."""
 
-    def __init__(self, place: Place, bounds: Bounds, refuses: Callable[[str], str], *, unsafe: bool = False) -> None:
+    def __init__(self, place: SandboxSpec, bounds: Bounds, refuses: Callable[[str], str], *, unsafe: bool = False) -> None:
         self._place = place
-        self._bounds = replace(bounds, output=min(bounds.output, MOST_SHOWN))
+        self._bounds = replace(bounds, output=min(bounds.output, MAX_SHOWN))
         self._refuses = refuses
         self._unsafe = unsafe
 
@@ -78,22 +125,22 @@ class Shell:
             raise ToolProblem("The command is empty. Give a shell line to run.")
         if why := self._refuses(command):
             raise ToolProblem(why)
-        return await self._run(ctx, command, self._within(timeout))
+        return await self._run(ctx, command, self._limit_time(timeout))
 
     async def _run(self, ctx: RunContext[Any], command: str, bounds: Bounds) -> ToolResult:
         home = self._place.project or self._place.workspace
-        place = replace(self._place, extra_read=python_of(home))
-        shell = [_shell(), "-c", command]
-        lines = Lines(ctx.progress)
+        place = replace(self._place, extra_read=find_base_pythons(home))
+        shell = [_find_shell(), "-c", command]
+        lines = ProgressLines(ctx.progress)
         try:
-            ran = await run(shell, place, bounds, env=_environment(home), on_output=lines.feed, unsafe=self._unsafe)
+            ran = await run_command(shell, place, bounds, env=_build_environment(home), on_output=lines.feed, unsafe=self._unsafe)
         except SandboxMissing as missing:
             raise ToolProblem(f"The command was not run: {missing} Go on without commands, and tell the person.") from missing
-        words = told(command, ran, bounds, longest=self._bounds.seconds, network=place.network)
-        return ToolResult(words, data_of(ran))
+        words = format_command_result(command, ran, bounds, longest=self._bounds.seconds, network=place.network)
+        return ToolResult(words, to_command_data(ran))
 
-    def _within(self, seconds: float | None) -> Bounds:
-        """The bounds, with as much time as was asked for, where that isn't too much."""
+    def _limit_time(self, seconds: float | None) -> Bounds:
+        """Return the bounds with the requested time limit, up to the maximum."""
         if seconds is None:
             return self._bounds
         if seconds <= 0:
@@ -101,28 +148,28 @@ class Shell:
         return replace(self._bounds, seconds=min(seconds, self._bounds.seconds))
 
 
-class Lines:
-    """Output on its way to whoever watches: whole lines, and of many at once only the last."""
+class ProgressLines:
+    """Output for progress callbacks: whole lines, and of many at once only the last."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
         self._rest = ""
 
     def feed(self, text: str) -> None:
-        """A piece of output."""
+        """Add a chunk of output."""
         *lines, rest = (self._rest + text).split("\n")
-        self._rest = rest[-BEGUN:]
+        self._rest = rest[-MAX_UNFINISHED:]
         if lines:
-            self._tell("\n".join([line[-BEGUN:] for line in lines[-MOST_PROGRESS:]]))
+            self._tell("\n".join([line[-MAX_UNFINISHED:] for line in lines[-MAX_PROGRESS:]]))
 
 
-def _shell() -> str:
-    """Models write for bash, whatever the system's own shell is."""
+def _find_shell() -> str:
+    """Return bash if available: models write for it, whatever the system's own shell is."""
     return next((path for path in SHELLS if Path(path).exists()), SHELLS[-1])
 
 
-def _environment(workspace: Path) -> dict[str, str]:
-    """The workspace's own programs come first, as after activating its environment."""
+def _build_environment(workspace: Path) -> dict[str, str]:
+    """Return the environment with the workspace's own programs first, as after activating its virtual environment."""
     folders = [workspace / name / "bin" for name in ENVIRONMENTS] + [workspace / "node_modules" / ".bin"]
     there = [str(folder) for folder in folders if folder.is_dir()]
     return {"PATH": ":".join([*there, ENVIRONMENT["PATH"]])}

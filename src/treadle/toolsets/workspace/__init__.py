@@ -1,1 +1,1 @@
-"""Files of one folder as tools: reading, editing, searching, looking around, and never a way out of it."""
+"""Files of one folder as tools: reading, editing, searching and listing, confined to the folder."""

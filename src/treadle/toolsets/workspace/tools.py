@@ -1,7 +1,7 @@
-"""The tools of a workspace: four that take an `action`, or flat ones, one for each action. What they do is `files` and `finder`.
+"""The tools of a workspace: four that take an `action`, or flat ones, one for each action. `files` and `finder` implement them.
 
-Each action has its effect, and a flat tool that of its action. `search` and `navigate` only read.
-After a crash, changes may run again: nothing counts as read then, so that a file that is there stays as it is, and the model looks.
+Each action has its effect, and a flat tool that of its action. `search` and `navigate` only read. After a crash, changes
+may run again: nothing counts as read then, so an existing file stays as it is until the model reads it.
 """
 
 from asyncio import to_thread
@@ -14,12 +14,12 @@ from treadle.core.calls import Effect, Preview
 from treadle.core.context import RunContext
 from treadle.core.requests import Shorthand
 from treadle.core.tool import ToolResult
-from treadle.files.places import check_workspace
 from treadle.files.problems import BadEdit
 from treadle.files.workspace import Workspace
+from treadle.files.workspace_folders import check_workspace
 from treadle.tools.tool import FunctionTool, tool
-from treadle.toolsets.python import Functions
-from treadle.toolsets.workspace.files import FilePreviews, Files
+from treadle.toolsets.functions import FunctionToolset
+from treadle.toolsets.workspace.files import FilePreviews, WorkspaceFiles
 from treadle.toolsets.workspace.finder import Finder, Outline
 from treadle.toolsets.workspace.search import Search
 
@@ -55,36 +55,36 @@ def workspace_tools(
     secrets: bool = False,
     program: str | None = None,
     project: Path | None = None,
-) -> Functions:
-    """The toolset of a folder. Raises `NotAWorkspace` for one that is never worked in.
+) -> FunctionToolset:
+    """Return the toolset of a folder. Raises `NotAWorkspace` for one that must not be used as a workspace.
 
     flat     one tool for each action, for models that choose a tool better than an argument
-    outline  makes outlines of files; without it, lines that look like definitions are listed
+    outline  builds outlines of files; without it, lines that look like definitions are listed
     secrets  lets files with secrets be read
-    program  ripgrep's path, if not the one that is installed
+    program  ripgrep's path, if not the installed one
     project  the folder that this one is a private copy of: absolute paths in it mean the copy
     """
     workspace = Workspace(check_workspace(folder), secrets=secrets, alias=project)
-    files, finder = Files(workspace), Finder(workspace, Search(workspace, program), outline)
-    return Functions(_flat(files, finder) if flat else _grouped(files, finder), TOOLSET)
+    files, finder = WorkspaceFiles(workspace), Finder(workspace, Search(workspace, program), outline)
+    return FunctionToolset(_build_flat(files, finder) if flat else _build_grouped(files, finder), TOOLSET)
 
 
-def _flat(files: Files, finder: Finder) -> list[Any]:
+def _build_flat(files: WorkspaceFiles, finder: Finder) -> list[Any]:
     some, shows, found = FlatFiles(files), FlatFiles(FilePreviews(files)), FlatFinder(finder)
     names = ("write_file", "replace_text", "edit_lines", "insert_lines", "delete_lines", "delete_file")
-    changing = [_previewed(getattr(some, name), getattr(shows, name), files) for name in names]
+    changing = [_add_preview(getattr(some, name), getattr(shows, name), files) for name in names]
     looking = [found.grep, found.find_files, found.find_definition, found.list_folder, found.outline_file]
     return [some.read_file, *changing, *looking]
 
 
-def _grouped(files: Files, finder: Finder) -> list[Any]:
+def _build_grouped(files: WorkspaceFiles, finder: Finder) -> list[Any]:
     some, shows, found = GroupedFiles(files), GroupedFiles(FilePreviews(files)), GroupedFinder(finder)
-    changing = [_previewed(some.file, shows.file, files), _previewed(some.code_edit, shows.code_edit, files)]
+    changing = [_add_preview(some.file, shows.file, files), _add_preview(some.code_edit, shows.code_edit, files)]
     return [*changing, found.search, found.navigate]
 
 
-def _previewed(changes: FunctionTool[..., str], shows: FunctionTool[..., str], files: Files) -> FunctionTool[..., str]:
-    """A tool with its preview: the same function on files that only tell what would change. The seal is taken before the diff."""
+def _add_preview(changes: FunctionTool[..., str], shows: FunctionTool[..., str], files: WorkspaceFiles) -> FunctionTool[..., str]:
+    """Add a preview to a tool: the same function on files that only report what would change. The seal is taken before the diff."""
 
     def preview(ctx: RunContext[Any], **arguments: Any) -> Preview:
         seal = files.seal(arguments["path"])
@@ -94,9 +94,9 @@ def _previewed(changes: FunctionTool[..., str], shows: FunctionTool[..., str], f
 
 
 class FlatFiles:
-    """Files, one tool for each thing to do."""
+    """Files, one tool for each action."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: WorkspaceFiles) -> None:
         self._files = files
 
     @tool(effect=_FILE["read"])
@@ -179,7 +179,7 @@ class FlatFiles:
 
 
 class FlatFinder:
-    """Searching and looking around, one tool for each thing to do."""
+    """Searching and listing, one tool for each action."""
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
@@ -240,7 +240,7 @@ class FlatFinder:
 class GroupedFiles:
     """Files, as two tools with actions."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: WorkspaceFiles) -> None:
         self._files = files
 
     @tool(effects=_FILE, retry="idempotent", sequential=True, command_line=_FILE_LINE)
@@ -271,12 +271,12 @@ class GroupedFiles:
             case "read":
                 return self._files.read(run, path, go_on='code_edit, action="get_lines", start_line={}')
             case "write":
-                return self._files.write(run, path, _given(content, "content", action))
+                return self._files.write(run, path, _require_argument(content, "content", action))
             case "replace":
-                was, becomes = _given(old, "old", action), _given(new, "new", action)
+                was, becomes = _require_argument(old, "old", action), _require_argument(new, "new", action)
                 return self._files.replace(run, path, was, becomes, line, every=replace_all)
             case "append":
-                return self._files.append(run, path, _given(content, "content", action))
+                return self._files.append(run, path, _require_argument(content, "content", action))
             case "delete":
                 return self._files.delete(run, path)
             case _:
@@ -309,19 +309,19 @@ class GroupedFiles:
         if action == "get_lines":
             return self._files.read(run, path, start_line or 1, end_line)
         if action == "insert_at_line":
-            new = _given(new_content if content is None else content, "content", action)
-            return self._files.insert(run, path, _given(line_number, "line_number", action), new)
+            new = _require_argument(new_content if content is None else content, "content", action)
+            return self._files.insert(run, path, _require_argument(line_number, "line_number", action), new)
         if action == "append":
-            return self._files.append(run, path, _given(new_content if content is None else content, "content", action))
-        start, end = _given(start_line, "start_line", action), _given(end_line, "end_line", action)
+            return self._files.append(run, path, _require_argument(new_content if content is None else content, "content", action))
+        start, end = _require_argument(start_line, "start_line", action), _require_argument(end_line, "end_line", action)
         if action == "delete_lines":
             return self._files.delete_lines(run, path, start, end)
-        new = _given(content if new_content is None else new_content, "new_content", action)
+        new = _require_argument(content if new_content is None else new_content, "new_content", action)
         return self._files.edit_lines(run, path, start, end, new)
 
 
 class GroupedFinder:
-    """Searching and looking around, as two tools with actions."""
+    """Searching and listing, as two tools with actions."""
 
     def __init__(self, finder: Finder) -> None:
         self._finder = finder
@@ -353,15 +353,15 @@ class GroupedFinder:
         """
         look = self._finder
         if action == "find_definition":
-            return await look.find_definition(_given(name, "name", action), directory, language)
-        wanted = _given(pattern, "pattern", action)
+            return await look.find_definition(_require_argument(name, "name", action), directory, language)
+        wanted = _require_argument(pattern, "pattern", action)
         match action:
             case "grep":
                 return await look.grep(wanted, directory, file_pattern, case_insensitive=case_insensitive, most=max_results)
             case "find_files":
                 return await look.find_files(wanted, directory, max_results)
             case "find_in_file":
-                where = _given(path, "path", action)
+                where = _require_argument(path, "path", action)
                 return await look.find_in_file(where, wanted, case_insensitive=case_insensitive, most=max_results)
             case _:
                 assert_never(action)
@@ -391,15 +391,15 @@ class GroupedFinder:
             case "get_tree":
                 return await to_thread(self._finder.tree, directory, max_depth)
             case "get_file_outline":
-                return await self._finder.outline(_given(path, "path", action))
+                return await self._finder.outline(_require_argument(path, "path", action))
             case "find_imports":
-                return await to_thread(self._finder.imports, _given(path, "path", action))
+                return await to_thread(self._finder.imports, _require_argument(path, "path", action))
             case _:
                 assert_never(action)
 
 
-def _given(value: _T | None, name: str, action: str) -> _T:
-    """An argument that this action needs."""
+def _require_argument(value: _T | None, name: str, action: str) -> _T:
+    """Return an argument that this action needs."""
     if value is None:
         raise BadEdit(f"The action {action} needs the argument {name}. Repeat the call with it.")
     return value

@@ -13,17 +13,17 @@ from docx import Document as Word
 from docx.shared import Inches
 from pypdf import PdfReader, PdfWriter
 
-from assistants.courses.material.making import a_notebook, cell, course, numbers, pdf, read, saved, word
-from treadle.assistants.courses.material.formats.pdf import MOST_PAGES
-from treadle.assistants.courses.material.opened import opened
-from treadle.passages import Unreadable
+from assistants.courses.material.sample_files import a_notebook, cell, course, numbers, pdf, read, saved, word
+from treadle.assistants.courses.material.format_registry import parse_material
+from treadle.assistants.courses.material.formats.pdf import MAX_PAGES
+from treadle.passages import UnreadableDocument
 
 
 def text_in(source, data):
-    return opened(source, data if isinstance(data, bytes) else data.encode()).text
+    return parse_material(source, data if isinstance(data, bytes) else data.encode()).text
 
 
-OPENED = "from treadle.assistants.courses.material.opened import opened"
+OPENED = "from treadle.assistants.courses.material.format_registry import parse_material"
 
 
 # text
@@ -52,7 +52,7 @@ def protected(password: str, owner: str = "") -> bytes:
 
 def test_lines_of_a_pdf_are_joined_to_paragraphs_that_go_over_pages():
     sentence = "The quick brown fox jumps over the lazy dog and goes home to sleep for the rest of the day while it rains "
-    found = opened(
+    found = parse_material(
         "x.pdf", pdf([["Intro", sentence * 2 + "until"], ["evening comes. " + sentence + "again.", "- an item", "- another"]])
     )
     paragraphs = found.text.strip().split("\n\n")
@@ -126,22 +126,22 @@ def test_a_pdf_that_anyone_may_read_is_read_though_it_is_encrypted():
     ],
 )
 def test_a_pdf_that_cant_be_read_says_why(data, reason):
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableDocument, match=reason):
         read("x.pdf", data)
 
 
 def test_a_pdf_of_too_many_pages_is_left_out():
     writer = PdfWriter()
-    for _ in range(MOST_PAGES + 1):
+    for _ in range(MAX_PAGES + 1):
         writer.add_blank_page(10, 10)
     file = io.BytesIO()
     writer.write(file)
-    with pytest.raises(Unreadable, match="over 3,000 pages"):
+    with pytest.raises(UnreadableDocument, match="over 3,000 pages"):
         read("x.pdf", file.getvalue())
 
 
 def test_nothing_of_a_broken_file_is_told_to_the_terminal():
-    code = f"import sys; {OPENED}; print(opened('x.pdf', sys.stdin.buffer.read()).text)"
+    code = f"import sys; {OPENED}; print(parse_material('x.pdf', sys.stdin.buffer.read()).text)"
     broken = pdf([["Some text."]]).replace(b"startxref\n", b"startxref\n9")
     done = subprocess.run([sys.executable, "-c", code], input=broken, capture_output=True, check=True)
     assert (done.stdout.strip(), done.stderr) == (b"Some text.", b"")
@@ -161,7 +161,7 @@ def test_nothing_of_a_broken_file_is_told_to_the_terminal():
 def test_a_package_that_isnt_installed_is_named(package, source):
     code = (
         f"import sys; sys.modules[{package!r}] = None; {OPENED}\n"
-        f"try: opened({source!r}, b'data')\nexcept Exception as error: print(error)"
+        f"try: parse_material({source!r}, b'data')\nexcept Exception as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stdout.strip().endswith(f"needs the package {package}: pip install 'treadle[courses]'")
@@ -170,7 +170,7 @@ def test_a_package_that_isnt_installed_is_named(package, source):
 def test_a_pdf_that_can_be_decrypted_says_what_that_needs():
     code = (
         f"import sys; sys.modules['cryptography'] = sys.modules['Crypto'] = None; {OPENED}\n"
-        "try: opened('x.pdf', sys.stdin.buffer.read())\nexcept Exception as error: print(error)"
+        "try: parse_material('x.pdf', sys.stdin.buffer.read())\nexcept Exception as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], input=protected("", "owner"), capture_output=True, check=True)
     assert b"needs the package cryptography" in done.stdout
@@ -267,7 +267,7 @@ def claims_to_be_large(data: bytes) -> bytes:
     ],
 )
 def test_a_word_document_that_cant_be_read_says_why(data, reason):
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableDocument, match=reason):
         read("x.docx", data)
 
 
@@ -328,7 +328,7 @@ def test_a_page_may_look_like_the_name_of_a_file():
 
 
 def test_a_page_that_is_nested_too_deeply_says_so():
-    with pytest.raises(Unreadable, match="nested too deeply"):
+    with pytest.raises(UnreadableDocument, match="nested too deeply"):
         read("x.html", "<div>" * 5_000 + "text")
 
 
@@ -339,7 +339,7 @@ def test_subtitles_with_marks_and_line_ends_of_windows_are_read():
     data = (
         "1\n00:00:01,000 --> 00:00:03,000\nWe begin\nwith <i>flour</i>.\n\n2\n00:00:03,100 --> 00:00:05,000\n{\\an8}Then water.\n\n"
     )
-    found = opened("x.srt", data.replace("\n", "\r\n").encode("utf-8-sig"))
+    found = parse_material("x.srt", data.replace("\n", "\r\n").encode("utf-8-sig"))
     assert found.text.strip() == "We begin with flour. Then water."
     assert found.anchors == ((0, "00:00:01"), (21, "00:00:03"))
 
@@ -389,7 +389,7 @@ Nobody says C:\\New {x}.
 - And I.
 >>
 """
-    found = opened("x.vtt", data.encode())
+    found = parse_material("x.vtt", data.encode())
     assert found.text.strip().split("\n\n") == [
         "Ada: Hello, all. How are you?",
         "Bob: I am List<T> & <String>.",
@@ -420,7 +420,7 @@ def test_the_language_in_the_name_of_subtitles_is_no_part_of_the_title():
     ],
 )
 def test_subtitles_in_which_nothing_is_said_are_left_out(source, data):
-    with pytest.raises(Unreadable, match="no subtitles in it"):
+    with pytest.raises(UnreadableDocument, match="no subtitles in it"):
         read(source, data)
 
 
@@ -439,7 +439,7 @@ def test_a_notebook_is_its_text_its_code_and_what_that_printed():
         {"output_type": "display_data", "data": {"text/plain": "<Figure>", "image/png": "AAAA"}, "metadata": {}},
         {"output_type": "error", "ename": "E", "evalue": "e", "traceback": ["t"]},
     ]
-    found = opened(
+    found = parse_material(
         "x.ipynb",
         a_notebook(
             cell("markdown", "# Title\n\n![](data:image/png;base64,AAAA)"),
@@ -500,7 +500,7 @@ def test_a_notebook_without_a_language_has_fences_without_one():
 
 def test_what_a_notebook_leaves_open_is_no_mistake():
     about = {"kernelspec": None, "language_info": None, "title": None}
-    found = opened("x.ipynb", a_notebook(cell("code", None), cell("code", "x"), **about))
+    found = parse_material("x.ipynb", a_notebook(cell("code", None), cell("code", "x"), **about))
     assert (found.text, found.title) == ("```\nx\n```", "")
 
 
@@ -529,12 +529,12 @@ def test_of_what_a_cell_printed_only_the_beginning_is_kept():
     ],
 )
 def test_a_notebook_that_is_none_says_so(data, reason):
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableDocument, match=reason):
         read("x.ipynb", data)
 
 
 def test_an_empty_notebook_is_empty():
-    with pytest.raises(Unreadable, match="empty"):
+    with pytest.raises(UnreadableDocument, match="empty"):
         read("x.ipynb", a_notebook(cell("markdown", " ")))
 
 

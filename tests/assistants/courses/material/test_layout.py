@@ -6,41 +6,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistants.courses.material.making import course, read
-from treadle.assistants.courses.material.layout import MOST_LESSONS, layout_of
-from treadle.assistants.courses.material.marks import plain_mark, said
-from treadle.assistants.courses.material.tidy import plain
-from treadle.passages import Unreadable
+from assistants.courses.material.sample_files import course, read
+from treadle.assistants.courses.material.layout import MAX_LAYOUT_LESSONS, parse_layout
+from treadle.assistants.courses.material.line_parsing import parse_head_line, parse_line_mark
+from treadle.assistants.courses.material.text_cleanup import normalize_material_text
+from treadle.passages import UnreadableDocument
 
 
 def lessons(text, *, markdown=False, lessons_only=False):
-    return [(each.number, each.title) for each in layout_of(text, markdown=markdown, lessons_only=lessons_only).lessons]
+    return [(each.number, each.title) for each in parse_layout(text, markdown=markdown, lessons_only=lessons_only).lessons]
 
 
 def texts_by_lesson(text, *, markdown=False):
-    parts = layout_of(text, markdown=markdown).parts
+    parts = parse_layout(text, markdown=markdown).parts
     return [(part.lesson.number if part.lesson else None, text[part.start : part.end]) for part in parts]
 
 
 def test_the_head_may_be_in_any_order_and_have_gaps():
-    found = layout_of("\nCOURSE INSTRUCTOR: Ada\n\n\ncourse link:https://e.org\nCourse Title:  A   \tB \n\nText", markdown=False)
+    found = parse_layout("\nCOURSE INSTRUCTOR: Ada\n\n\ncourse link:https://e.org\nCourse Title:  A   \tB \n\nText", markdown=False)
     assert (found.title, found.link, found.instructor) == ("A B", "https://e.org", "Ada")
     assert texts_by_lesson("Course Title: A\n\nText") == [(None, "\nText")]
 
 
 def test_what_isnt_at_the_beginning_is_no_head():
-    found = layout_of("Text.\nCourse Title: A\nCourse Link: https://e.org", markdown=False)
+    found = parse_layout("Text.\nCourse Title: A\nCourse Link: https://e.org", markdown=False)
     assert (found.title, found.link) == ("", "")
-    twice = layout_of("Course Title: A\nCourse Title: B\nText", markdown=False)
+    twice = parse_layout("Course Title: A\nCourse Title: B\nText", markdown=False)
     assert (twice.title, [part.start for part in twice.parts]) == ("A", [16])
 
 
 def test_a_heading_may_stand_before_the_head_of_markdown():
     text = "# Git\n\nCourse Link: https://e.org\n\nText"
-    found = layout_of(text, markdown=True)
+    found = parse_layout(text, markdown=True)
     assert (found.link, found.heading_one) == ("https://e.org", "Git")
     assert [text[part.start : part.end].strip() for part in found.parts] == ["# Git", "Text"]
-    assert layout_of("# Course Title: Git\n\nText", markdown=True).heading_one == ""
+    assert parse_layout("# Course Title: Git\n\nText", markdown=True).heading_one == ""
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_a_lesson_may_follow_right_behind_the_last_sentence_of_the_one_before():
 def test_a_line_before_a_link_begins_a_lesson_anywhere():
     text = "Text goes on\nLesson 3: Branches\nLesson Link: https://e.org/3\nMore."
     assert texts_by_lesson(text) == [(None, "Text goes on"), (3, "More.")]
-    assert layout_of(text, markdown=False).lessons[0].link == "https://e.org/3"
+    assert parse_layout(text, markdown=False).lessons[0].link == "https://e.org/3"
 
 
 def test_links_that_lead_nowhere_are_dropped_with_their_line():
     text = "Lesson 3: Branches\n\nLesson Link: javascript:alert(1)\n\nMore."
-    assert layout_of(text, markdown=False).lessons[0].link == ""
+    assert parse_layout(text, markdown=False).lessons[0].link == ""
     assert [words.strip() for _, words in texts_by_lesson(text)] == ["More."]
 
 
@@ -144,18 +144,18 @@ def test_what_there_is_most_of_are_the_lessons():
 
 
 def test_there_is_a_limit_to_lessons_and_what_is_behind_it_is_text():
-    text = "\n\n".join(f"Lesson {number}: A\nText." for number in range(MOST_LESSONS + 5))
-    found = layout_of(text, markdown=False)
-    assert len(found.lessons) == MOST_LESSONS
-    assert f"Lesson {MOST_LESSONS + 4}: A" in text[found.parts[-1].start :]
+    text = "\n\n".join(f"Lesson {number}: A\nText." for number in range(MAX_LAYOUT_LESSONS + 5))
+    found = parse_layout(text, markdown=False)
+    assert len(found.lessons) == MAX_LAYOUT_LESSONS
+    assert f"Lesson {MAX_LAYOUT_LESSONS + 4}: A" in text[found.parts[-1].start :]
 
 
 def test_front_matter_is_no_head_and_has_no_lessons():
     text = '---\ntitle: "A title"\nauthor: Ada\n\nLesson 1: no\n---\nCourse Link: https://e.org\n\nText.'
-    found = layout_of(text, markdown=True)
+    found = parse_layout(text, markdown=True)
     assert (found.front, found.link, found.lessons) == ("A title", "https://e.org", ())
-    assert layout_of("---\nno end", markdown=True).front == ""
-    assert layout_of("---\na: b\n...\nText", markdown=True).front == ""
+    assert parse_layout("---\nno end", markdown=True).front == ""
+    assert parse_layout("---\na: b\n...\nText", markdown=True).front == ""
 
 
 BITS = [
@@ -175,8 +175,12 @@ texts = st.lists(
 
 def words_of(text: str, *, markdown: bool) -> set[str]:
     """The words of a text without lines that may be marks or of the head."""
-    bare = [line for line in plain(text).split("\n") if not said(line) and not re.search(r"(?i)lesson|chapter|title", line)]
-    bare = [line for line in bare if not plain_mark(line, markdown=markdown)]
+    bare = [
+        line
+        for line in normalize_material_text(text).split("\n")
+        if not parse_head_line(line) and not re.search(r"(?i)lesson|chapter|title", line)
+    ]
+    bare = [line for line in bare if not parse_line_mark(line, markdown=markdown)]
     return {word for line in bare for word in line.split() if re.search(r"\w", word)}
 
 
@@ -184,8 +188,8 @@ def words_of(text: str, *, markdown: bool) -> set[str]:
 @given(text=texts, size=st.integers(50, 300), share=st.floats(0, 0.5))
 def test_passages_hold_all_words_and_none_is_too_long_or_of_two_lessons(source, text, size, share):
     markdown = source.endswith("md")
-    if not plain(text).strip():
-        with pytest.raises(Unreadable, match="empty"):
+    if not normalize_material_text(text).strip():
+        with pytest.raises(UnreadableDocument, match="empty"):
             read(source, text)
         return
     document = read(source, text, size=size, overlap=int(size * share))
@@ -195,7 +199,7 @@ def test_passages_hold_all_words_and_none_is_too_long_or_of_two_lessons(source, 
     assert not missing
     lessons = {each.number for each in course(document).lessons}
     assert {each.tags["lesson"] for each in document.passages if "lesson" in each.tags} <= lessons
-    lines = plain(text).split("\n")
+    lines = normalize_material_text(text).split("\n")
     for each in document.passages:
         assert each.text.strip() in "\n".join(lines[each.first_line - 1 : each.last_line])
 

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from assistants.courses.material.making import (
+from assistants.courses.material.sample_files import (
     COURSES,
     LESSONS,
     LINK,
@@ -17,9 +17,9 @@ from assistants.courses.material.making import (
     said,
     write_all,
 )
-from treadle.assistants.courses.material.opened import LARGEST, PATTERNS
+from treadle.assistants.courses.material.format_registry import MAX_MATERIAL_BYTES, PATTERNS
 from treadle.assistants.courses.material.reader import CourseReader
-from treadle.passages import HashedEmbedder, Passages, Unreadable, index_folders
+from treadle.passages import HashedEmbedder, Passages, UnreadableDocument, index_folders
 
 
 @pytest.mark.parametrize("source", COURSES)
@@ -57,7 +57,7 @@ def test_the_files_of_a_folder_become_documents_that_are_found(tmp_path):
         (folder / "broken.pdf").write_bytes(b"%PDF-1.4 and no more")
         (folder / "notes.rtf").write_text("left alone")
         with closing(Passages(tmp_path / "store.db", HashedEmbedder())) as store:
-            report = await index_folders(store, [folder], patterns=PATTERNS, reader=CourseReader(), largest=LARGEST)
+            report = await index_folders(store, [folder], patterns=PATTERNS, reader=CourseReader(), largest=MAX_MATERIAL_BYTES)
             found = await store.search("tight skin", where={"course": "baking/bread.pdf", "lesson": 2})
         return report, found
 
@@ -195,7 +195,7 @@ def test_a_course_of_empty_lessons_has_its_outline():
     ("x.txt", b"caf\xe9", "not UTF-8"),
 ])  # fmt: skip
 def test_what_cant_be_read_is_said_with_why(source, data, reason):
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableDocument, match=reason):
         read(source, data)
 
 

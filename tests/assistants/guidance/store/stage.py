@@ -5,19 +5,19 @@ import asyncio
 from treadle.assistants.guidance.store import (
     Candidate,
     Constraint,
-    Entry,
-    Issue,
     ProblemSpec,
     Project,
+    ProjectIssue,
     Provenance,
     Run,
     Store,
+    WorldEntry,
     WorldModel,
     open_store,
 )
 
 SPEC = ProblemSpec((Constraint("Budget", "at most 10k", 80),), ("cross the river",), "fine", "seeded")
-WORLD = WorldModel(actors=(Entry("Council", "who pays", "person", ("river",)),), resources=(Entry("River", id="river"),))
+WORLD = WorldModel(actors=(WorldEntry("Council", "who pays", "person", ("river",)),), resources=(WorldEntry("River", id="river"),))
 WHY = Provenance("refined", "as the person asked", "agent", "chat", ("m1",), {"reason": "said so"})
 
 
@@ -51,6 +51,6 @@ async def bridge(store: Store, user: str = "ada") -> Project:
     )
     first = await store.create_candidate(user, Candidate(run.id, "an arch"))
     second = await store.create_candidate(user, Candidate(run.id, "two arches", parent_ids=(first.id,)), WHY)
-    await store.create_issue(user, Issue(project.id, "model", "minor", "no wind", run_id=run.id, candidate_id=second.id))
+    await store.create_issue(user, ProjectIssue(project.id, "model", "minor", "no wind", run_id=run.id, candidate_id=second.id))
     await store.create_chat_session(user, project.id, "About a candidate", "analysis", run_id=run.id, candidate_id=second.id)
     return await store.get_project(user, project.id)

@@ -5,26 +5,26 @@ from pathlib import Path
 import pytest
 
 from treadle import SettingsError
-from treadle.assistants.guidance.store.addresses import File, Server, where
+from treadle.assistants.guidance.store.addresses import PostgresServer, SqliteFile, parse_store_address
 
 
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        (Path("p.db"), File(Path("p.db"))),
-        ("p.db", File(Path("p.db"))),
-        ("~/p.db", File(Path.home() / "p.db")),
-        ("c:p.db", File(Path("c:p.db"))),
-        ("sqlite:///p.db", File(Path("p.db"))),
-        ("sqlite:////var/p%20q.db?mode=x", File(Path("/var/p q.db"))),
-        ("sqlite+aiosqlite:////var/p.db", File(Path("/var/p.db"))),
-        ("postgresql://ada@db/p", Server("postgresql+psycopg://ada@db/p")),
-        ("postgres://ada:s@db:5433/p?sslmode=require", Server("postgresql+psycopg://ada:s@db:5433/p?sslmode=require")),
-        ("PostgreSQL+psycopg://db/p", Server("postgresql+psycopg://db/p")),
+        (Path("p.db"), SqliteFile(Path("p.db"))),
+        ("p.db", SqliteFile(Path("p.db"))),
+        ("~/p.db", SqliteFile(Path.home() / "p.db")),
+        ("c:p.db", SqliteFile(Path("c:p.db"))),
+        ("sqlite:///p.db", SqliteFile(Path("p.db"))),
+        ("sqlite:////var/p%20q.db?mode=x", SqliteFile(Path("/var/p q.db"))),
+        ("sqlite+aiosqlite:////var/p.db", SqliteFile(Path("/var/p.db"))),
+        ("postgresql://ada@db/p", PostgresServer("postgresql+psycopg://ada@db/p")),
+        ("postgres://ada:s@db:5433/p?sslmode=require", PostgresServer("postgresql+psycopg://ada:s@db:5433/p?sslmode=require")),
+        ("PostgreSQL+psycopg://db/p", PostgresServer("postgresql+psycopg://db/p")),
     ],
 )
 def test_a_file_or_a_server_is_meant(written, meant):
-    assert where(written) == meant
+    assert parse_store_address(written) == meant
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,5 @@ def test_a_file_or_a_server_is_meant(written, meant):
 )
 def test_any_other_place_is_refused_without_a_word_of_passwords(written):
     with pytest.raises(SettingsError, match=r"name a file, sqlite:///FILE, or postgresql://USER@HOST/DATABASE\.$") as refused:
-        where(written)
+        parse_store_address(written)
     assert "secret" not in str(refused.value)

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from assistants.guidance.store.stage import SPEC, WHY, WORLD, bridge, keeping
-from treadle.assistants.guidance.store import BadValue, Entry, ProjectNotFound
+from treadle.assistants.guidance.store import InvalidValue, ProjectNotFound, WorldEntry
 
 
 def test_an_imported_project_is_the_same_under_ids_of_its_own(address):
@@ -71,7 +71,7 @@ def test_a_project_can_be_written_by_hand(address):
         assert (talk.title, said.content, said.metadata) == ("main", "main", {"in": [talk.id, 7]})
         spec, world = await store.get_problem_spec("ada", project.id), await store.get_world_model("ada", project.id)
         assert (spec.version, spec.goals, world.version, world.actors[0].name) == (1, ("sample",), 1, "Council")
-        await store.put_world_model("ada", project.id, replace(WORLD, actors=(Entry("Mayor"),)), expected=1, why=WHY)
+        await store.put_world_model("ada", project.id, replace(WORLD, actors=(WorldEntry("Mayor"),)), expected=1, why=WHY)
         assert (await store.import_project("ada", {"project": {"title": "Bare"}})).title == "Bare"
 
     keeping(address, job)
@@ -90,7 +90,7 @@ NO_PROJECTS = [
 def test_what_is_no_project_is_refused_and_nothing_of_it_is_kept(address):
     async def job(store):
         for change, sentence in NO_PROJECTS:
-            with pytest.raises(BadValue, match=sentence):
+            with pytest.raises(InvalidValue, match=sentence):
                 await store.import_project("ada", {"project": {"title": "Sample"}, **change})
         return await store.list_projects("ada")
 

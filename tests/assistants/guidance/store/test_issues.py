@@ -4,14 +4,14 @@ import pytest
 from msgspec.structs import replace
 
 from assistants.guidance.store.stage import WHY, bridge, keeping
-from treadle.assistants.guidance.store import BadValue, Issue, NotThere
+from treadle.assistants.guidance.store import InvalidValue, ItemNotFound, ProjectIssue
 
 
 def test_an_issue_is_open_until_it_is_resolved_and_can_be_opened_again(address):
     async def job(store):
         project = await store.create_project("ada", "Bridge")
-        first = await store.create_issue("ada", Issue(project.id, "model", "important", "no wind", "resolved", "already"))
-        second = await store.create_issue("ada", Issue(project.id, "scenario", "minor", "no flood"))
+        first = await store.create_issue("ada", ProjectIssue(project.id, "model", "important", "no wind", "resolved", "already"))
+        second = await store.create_issue("ada", ProjectIssue(project.id, "scenario", "minor", "no flood"))
         assert (first.resolution_status, first.resolution_note) == ("open", "")
         assert await store.list_issues("ada", project.id) == [first, second]
         resolved = await store.resolve_issue("ada", first.id, note="wind added")
@@ -23,7 +23,7 @@ def test_an_issue_is_open_until_it_is_resolved_and_can_be_opened_again(address):
         assert await store.list_issues("ada", project.id, "open") == [second]
         assert (await store.resolve_issue("ada", second.id, "invalidated")).resolution_status == "invalidated"
         assert await store.resolve_issue("ada", first.id, "open") == first
-        with pytest.raises(BadValue, match="status of an issue"):
+        with pytest.raises(InvalidValue, match="status of an issue"):
             await store.resolve_issue("ada", first.id, "forgotten")
 
     keeping(address, job)
@@ -34,10 +34,10 @@ def test_an_issue_is_about_something_of_its_own_project(address):
         mine, other = await bridge(store), await bridge(store)
         (run,) = await store.list_runs("ada", other.id)
         (candidate, _) = await store.list_candidates("ada", run.id)
-        with pytest.raises(NotThere, match="There is no run"):
-            await store.create_issue("ada", Issue(mine.id, "model", "minor", "odd", run_id=run.id))
-        with pytest.raises(NotThere, match="There is no candidate"):
-            await store.create_issue("ada", Issue(mine.id, "model", "minor", "odd", candidate_id=candidate.id))
+        with pytest.raises(ItemNotFound, match="There is no run"):
+            await store.create_issue("ada", ProjectIssue(mine.id, "model", "minor", "odd", run_id=run.id))
+        with pytest.raises(ItemNotFound, match="There is no candidate"):
+            await store.create_issue("ada", ProjectIssue(mine.id, "model", "minor", "odd", candidate_id=candidate.id))
         assert len(await store.list_issues("ada", mine.id)) == 1
 
     keeping(address, job)

@@ -15,9 +15,9 @@ from sqlalchemy import inspect, text
 import postgres
 from assistants.guidance.store.stage import bridge, keeping
 from treadle.assistants.guidance.store import StoreError, open_store
-from treadle.assistants.guidance.store.addresses import where
-from treadle.assistants.guidance.store.database import Database
-from treadle.assistants.guidance.store.migrate import HEAD, STEPS, migrate, version_of
+from treadle.assistants.guidance.store.addresses import parse_store_address
+from treadle.assistants.guidance.store.database import ProjectDatabase
+from treadle.assistants.guidance.store.migrate import HEAD, MIGRATIONS, migrate_database, schema_version_of
 from treadle.assistants.guidance.store.tables import VERSIONS, metadata
 
 FIRST = Path(__file__).with_name("first_schema.sql")
@@ -42,7 +42,7 @@ def inside(address, look):
     """What a function sees in a database, without opening a store."""
 
     async def main():
-        database = Database(where(address))
+        database = ProjectDatabase(parse_store_address(address))
         try:
             async with database.writing() as connection:
                 return await connection.run_sync(look)
@@ -71,15 +71,15 @@ def first(tmp_path):
 def later(tmp_path):
     """The steps of a release to come."""
     steps = tmp_path / "100% later"
-    shutil.copytree(STEPS, steps, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(MIGRATIONS, steps, ignore=shutil.ignore_patterns("__pycache__"))
     (steps / "versions" / "second.py").write_text(SECOND)
     return steps
 
 
 async def upgrade(address, steps):
-    database = Database(where(address))
+    database = ProjectDatabase(parse_store_address(address))
     try:
-        await migrate(database, "0002", steps)
+        await migrate_database(database, "0002", steps)
     finally:
         await database.close()
 
@@ -90,13 +90,13 @@ def test_an_empty_database_comes_to_have_the_tables_the_code_knows(new_address):
     def look(connection):
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
         ours = [each for each in compare_metadata(context, metadata) if VERSIONS not in str(each)]
-        return version_of(connection), ours
+        return schema_version_of(connection), ours
 
     assert inside(new_address, look) == (HEAD, [])
 
 
 def test_the_last_step_is_the_one_the_code_knows_and_there_is_one_way_to_it():
-    steps = ScriptDirectory(str(STEPS))
+    steps = ScriptDirectory(str(MIGRATIONS))
     assert steps.get_heads() == [HEAD]
 
 
@@ -117,7 +117,7 @@ def test_a_file_of_the_first_release_comes_up_to_date_with_all_that_is_in_it(fir
     assert exported["problem_spec"]["constraints"] == [{"name": "Budget", "description": "at most 10k", "weight": 80}]
     assert [each["content"] for each in exported["messages"]] == ["What next?", "Run it."]
     assert len(exported["candidates"]) == 2
-    assert inside(first, version_of) == HEAD
+    assert inside(first, schema_version_of) == HEAD
 
 
 def test_a_step_that_makes_a_table_anew_keeps_what_belongs_to_its_rows(new_address, later):
@@ -128,7 +128,7 @@ def test_a_step_that_makes_a_table_anew_keeps_what_belongs_to_its_rows(new_addre
     def look(connection):
         names = connection.execute(text("SELECT name, colour FROM guidance_projects")).all()
         said = connection.execute(text("SELECT content FROM guidance_messages ORDER BY number")).scalars().all()
-        return version_of(connection), names, said
+        return schema_version_of(connection), names, said
 
     assert inside(new_address, look) == ("0002", [("Bridge", "blue")], [each["content"] for each in before["messages"]])
 
@@ -138,7 +138,7 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(new_address, later):
     (later / "versions" / "second.py").write_text(SECOND + '    op.execute("SELECT nonsense FROM nowhere")\n')
     with pytest.raises(StoreError, match="nowhere"):
         asyncio.run(upgrade(new_address, later))
-    assert inside(new_address, version_of) == HEAD
+    assert inside(new_address, schema_version_of) == HEAD
     assert keeping(new_address, lambda store: store.get_project("ada", project.id)) == project
 
 
@@ -155,7 +155,7 @@ def test_a_database_of_a_newer_treadle_is_refused_and_left_alone(new_address, la
     asyncio.run(upgrade(new_address, later))
     with pytest.raises(StoreError, match=r"was made by a newer Treadle; update Treadle to use it\.$"):
         asyncio.run(open_store(new_address))
-    assert inside(new_address, version_of) == "0002"
+    assert inside(new_address, schema_version_of) == "0002"
 
 
 def test_any_number_may_open_an_empty_database_at_once(new_address):

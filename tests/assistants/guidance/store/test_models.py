@@ -4,13 +4,13 @@ import pytest
 from msgspec.structs import replace
 
 from assistants.guidance.store.stage import SPEC, WHY, WORLD, keeping
-from treadle.assistants.guidance.store import BadValue, ChangedMeanwhile, Constraint, Entry, ProblemSpec, WorldModel
+from treadle.assistants.guidance.store import Constraint, InvalidValue, ProblemSpec, VersionConflict, WorldEntry, WorldModel
 
 KINDS = pytest.mark.parametrize(
     ("name", "first", "second"),
     [
         ("problem_spec", SPEC, replace(SPEC, constraints=(*SPEC.constraints, Constraint("Time", weight=100)))),
-        ("world_model", WORLD, replace(WORLD, assumptions=(Entry("No wind"),))),
+        ("world_model", WORLD, replace(WORLD, assumptions=(WorldEntry("No wind"),))),
     ],
 )
 
@@ -41,12 +41,12 @@ def test_another_version_than_was_seen_is_not_overwritten(address, name, first, 
     async def job(store):
         put = getattr(store, f"put_{name}")
         project = await store.create_project("ada", "Bridge")
-        with pytest.raises(ChangedMeanwhile) as raised:
+        with pytest.raises(VersionConflict) as raised:
             await put("ada", project.id, first, expected=1, why=WHY)
         assert raised.value.current == type(first)()
         kept = await put("ada", project.id, first, expected=0, why=WHY)
         for wrong in (0, 2):
-            with pytest.raises(ChangedMeanwhile, match=f"changed the {name.replace('_', ' ')} meanwhile") as raised:
+            with pytest.raises(VersionConflict, match=f"changed the {name.replace('_', ' ')} meanwhile") as raised:
                 await put("ada", project.id, second, expected=wrong, why=WHY)
             assert raised.value.current == kept
         return await store.list_provenance("ada", project.id)
@@ -75,9 +75,9 @@ def test_every_change_is_kept_with_how_it_came_about(address, name, first, secon
 def test_what_is_no_spec_is_refused_and_nothing_changes(address):
     async def job(store):
         project = await store.create_project("ada", "Bridge")
-        with pytest.raises(BadValue, match="no problem spec"):
+        with pytest.raises(InvalidValue, match="no problem spec"):
             await store.put_problem_spec("ada", project.id, ProblemSpec(({"name": "Budget"},)[1:], "goal"), expected=0, why=WHY)
-        with pytest.raises(BadValue, match="no provenance"):
+        with pytest.raises(InvalidValue, match="no provenance"):
             await store.put_problem_spec("ada", project.id, SPEC, expected=0, why=replace(WHY, reference_ids="m1"))
         assert await store.get_problem_spec("ada", project.id) is None
         assert await store.list_provenance("ada", project.id) == []

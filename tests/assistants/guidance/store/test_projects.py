@@ -5,15 +5,15 @@ from sqlalchemy import func, select
 
 from assistants.guidance.store.stage import SPEC, WHY, WORLD, bridge, keeping
 from treadle.assistants.guidance.store import (
-    BadValue,
     Candidate,
-    ChangedMeanwhile,
-    Issue,
-    NotThere,
-    NotYours,
+    InvalidValue,
+    ItemNotFound,
+    NotProjectOwner,
+    ProjectIssue,
     ProjectNotFound,
     Provenance,
     Run,
+    VersionConflict,
 )
 from treadle.assistants.guidance.store.tables import metadata
 
@@ -52,7 +52,7 @@ def test_everything_of_a_project_is_not_there_for_somebody_else(address):
                 store.create_run(user, Run(project.id)),
                 store.list_runs(user, project.id),
                 store.list_project_candidates(user, project.id),
-                store.create_issue(user, Issue(project.id, "model", "minor", "none")),
+                store.create_issue(user, ProjectIssue(project.id, "model", "minor", "none")),
                 store.list_issues(user, project.id),
                 store.list_provenance(user, project.id),
                 store.add_provenance(user, project.id, WHY),
@@ -74,7 +74,7 @@ def test_everything_of_a_project_is_not_there_for_somebody_else(address):
                 store.get_issue(user, issue.id),
                 store.resolve_issue(user, issue.id),
             ):
-                with pytest.raises(NotThere, match="in your projects"):
+                with pytest.raises(ItemNotFound, match="in your projects"):
                     await attempt
         assert await store.get_project("ada", project.id) == project
 
@@ -86,7 +86,7 @@ def test_an_id_of_nothing_is_not_there_whatever_it_says(address):
         for wrong in ("", "nowhere", "\0", "\udfff", "'; DROP TABLE guidance_projects; --"):
             with pytest.raises(ProjectNotFound):
                 await store.get_project("ada", wrong)
-            with pytest.raises(NotThere):
+            with pytest.raises(ItemNotFound):
                 await store.get_run("ada", wrong)
 
     keeping(address, job)
@@ -117,7 +117,7 @@ def test_only_the_owner_says_who_else_may_and_deletes(address):
             store.unshare_project("bob", project.id, "bob"),
             store.delete_project("bob", project.id),
         ):
-            with pytest.raises(NotYours, match="Only ada, who owns this project, can do that"):
+            with pytest.raises(NotProjectOwner, match="Only ada, who owns this project, can do that"):
                 await attempt
         assert (await store.get_project("ada", project.id)).members == ("bob",)
 
@@ -132,14 +132,14 @@ def test_a_title_is_changed_by_whoever_saw_the_last_one(address):
         )
         assert (renamed.title, renamed.description, renamed.version) == ("Tunnel", "Old.", 2)
         assert await store.get_project("ada", project.id) == renamed
-        with pytest.raises(ChangedMeanwhile, match="look at it again") as raised:
+        with pytest.raises(VersionConflict, match="look at it again") as raised:
             await store.update_project("ada", project.id, expected=1, description="New.")
         assert raised.value.current == renamed
         described = await store.update_project("ada", project.id, expected=2, description="New.")
         assert (described.title, described.description, described.version) == ("Tunnel", "New.", 3)
         kept = await store.list_provenance("ada", project.id, subject="project")
         assert [(each.type, each.actor, each.version) for each in kept] == [("renamed", "agent", 2), ("updated", "user", 3)]
-        with pytest.raises(BadValue, match="title of a project is empty"):
+        with pytest.raises(InvalidValue, match="title of a project is empty"):
             await store.update_project("ada", project.id, expected=3, title=" ")
 
     keeping(address, job)
@@ -147,9 +147,9 @@ def test_a_title_is_changed_by_whoever_saw_the_last_one(address):
 
 def test_a_project_belongs_to_somebody(address):
     async def job(store):
-        with pytest.raises(BadValue, match="name of a user is empty"):
+        with pytest.raises(InvalidValue, match="name of a user is empty"):
             await store.create_project("", "Bridge")
-        with pytest.raises(BadValue, match="name of a user is empty"):
+        with pytest.raises(InvalidValue, match="name of a user is empty"):
             await store.import_project(" ", {})
 
     keeping(address, job)

@@ -13,14 +13,14 @@ from treadle.assistants.guidance.store import (
     SECTIONS,
     ChatMessage,
     Constraint,
-    Entry,
     ProblemSpec,
     Provenance,
     Run,
+    WorldEntry,
     WorldModel,
     open_store,
 )
-from treadle.assistants.guidance.store.checks import checked, read
+from treadle.assistants.guidance.store.validation import validate_value, value_from_json
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 NAME = TEXT.filter(str.strip)
@@ -57,7 +57,7 @@ def spec():
 
 
 def world():
-    entry = st.builds(Entry, NAME, TEXT, TEXT, st.lists(TEXT, max_size=2).map(tuple), METADATA)
+    entry = st.builds(WorldEntry, NAME, TEXT, TEXT, st.lists(TEXT, max_size=2).map(tuple), METADATA)
     return st.builds(WorldModel, **dict.fromkeys(SECTIONS, st.lists(entry, max_size=2).map(tuple)))
 
 
@@ -71,8 +71,8 @@ def why():
     spec() | world() | why() | st.builds(ChatMessage, NAME, st.just("user"), TEXT, METADATA) | st.builds(Run, NAME, config=METADATA)
 )
 def test_every_value_comes_back_from_json_as_it_was(value):
-    assert checked(value) == value
-    assert read(msgspec.json.decode(msgspec.json.encode(value)), type(value)) == value
+    assert validate_value(value) == value
+    assert value_from_json(msgspec.json.decode(msgspec.json.encode(value)), type(value)) == value
 
 
 def test_every_value_comes_back_from_the_database_as_it_was(address):

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from assistants.guidance.store.stage import WHY, bridge, keeping
-from treadle.assistants.guidance.store import BadValue, Candidate, NotThere, Run
+from treadle.assistants.guidance.store import Candidate, InvalidValue, ItemNotFound, Run
 
 
 def test_a_run_is_created_as_it_was_asked_for_and_in_status_created(address):
@@ -28,12 +28,12 @@ def test_a_run_refers_to_its_own_project(address):
     async def job(store):
         mine, other = await bridge(store), await bridge(store)
         (run,) = await store.list_runs("ada", other.id)
-        with pytest.raises(NotThere, match="chat session"):
+        with pytest.raises(ItemNotFound, match="chat session"):
             await store.create_run("ada", Run(mine.id, chat_session_id=run.chat_session_id))
-        with pytest.raises(NotThere, match="message"):
+        with pytest.raises(ItemNotFound, match="message"):
             await store.create_run("ada", Run(mine.id, recommended_message_id=run.recommended_message_id))
         (ours,) = await store.list_runs("ada", mine.id)
-        with pytest.raises(NotThere, match="message"):
+        with pytest.raises(ItemNotFound, match="message"):
             await store.update_run("ada", ours.id, "running", run_summary_message_id=run.recommended_message_id)
         assert await store.get_run("ada", ours.id) == ours
 
@@ -65,7 +65,7 @@ def test_a_status_does_not_go_back(address):
             run = await store.create_run("ada", Run(project.id))
             for status in ways:
                 run = await store.update_run("ada", run.id, status)
-            with pytest.raises(BadValue, match=f"A run that is {run.status} can't become '{refused}'"):
+            with pytest.raises(InvalidValue, match=f"A run that is {run.status} can't become '{refused}'"):
                 await store.update_run("ada", run.id, refused)
             assert await store.get_run("ada", run.id) == run
 
@@ -94,7 +94,7 @@ def test_a_candidate_comes_of_candidates_of_its_own_project(address):
         mine, other = await bridge(store), await bridge(store)
         (run,), (elsewhere,) = await store.list_runs("ada", mine.id), await store.list_runs("ada", other.id)
         (stranger, _) = await store.list_candidates("ada", elsewhere.id)
-        with pytest.raises(NotThere, match=f"There is no candidate '{stranger.id}' in this project"):
+        with pytest.raises(ItemNotFound, match=f"There is no candidate '{stranger.id}' in this project"):
             await store.create_candidate("ada", Candidate(run.id, "copied", parent_ids=(stranger.id,)))
         assert (await store.get_run("ada", run.id)).candidate_count == 2
 

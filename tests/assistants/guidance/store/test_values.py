@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from treadle import TreadleError
 from treadle.assistants.guidance.store import (
-    BadValue,
     Candidate,
     ChatMessage,
     ChatSession,
     Constraint,
-    Entry,
-    Issue,
+    InvalidValue,
     ProblemSpec,
     Project,
+    ProjectIssue,
     Provenance,
     Run,
+    WorldEntry,
     WorldModel,
 )
-from treadle.assistants.guidance.store.checks import MOST_LISTED, checked, read
+from treadle.assistants.guidance.store.validation import MAX_ITEMS, validate_value, value_from_json
 
 
 @given(st.integers() | st.floats() | st.booleans() | st.text(max_size=3))
@@ -29,7 +29,7 @@ def test_a_weight_is_a_whole_number_from_0_to_100(weight):
     if type(weight) is int and 0 <= weight <= 100:
         assert Constraint("Budget", weight=weight).weight == weight
     else:
-        with pytest.raises(BadValue, match=r"weight of 'Budget'.*from 0 to 100"):
+        with pytest.raises(InvalidValue, match=r"weight of 'Budget'.*from 0 to 100"):
             Constraint("Budget", weight=weight)
 
 
@@ -40,13 +40,16 @@ def test_a_weight_is_a_whole_number_from_0_to_100(weight):
         (lambda: ProblemSpec(mode="random"), "The mode is 'random'; it can be full_search, eval_only or seeded."),
         (lambda: ProblemSpec(goals=("g\0",)), "The text of a goal holds characters that aren't text"),
         (lambda: ProblemSpec(goals=(7,)), "The text of a goal has to be text, not int."),
-        (lambda: ProblemSpec(goals=("g",) * (MOST_LISTED + 1)), "There are 501 goals; there may be 500."),
+        (lambda: ProblemSpec(goals=("g",) * (MAX_ITEMS + 1)), "There are 501 goals; there may be 500."),
         (lambda: ProblemSpec((Constraint("Cost"), Constraint(" cost "))), "Two constraints are called ' cost '"),
         (lambda: Constraint("  "), "The name of a constraint is empty"),
         (lambda: Constraint("x" * 201), "The name of a constraint has 201 characters; it may have 200."),
-        (lambda: Entry("\ud800"), "The name of an entry holds characters that aren't text"),
-        (lambda: Entry("River", id=""), "The id of 'River' is empty"),
-        (lambda: WorldModel((Entry("A", id="1"),), (Entry("B", id="1"),)), "Two entries of the world model have the id '1'"),
+        (lambda: WorldEntry("\ud800"), "The name of an entry holds characters that aren't text"),
+        (lambda: WorldEntry("River", id=""), "The id of 'River' is empty"),
+        (
+            lambda: WorldModel((WorldEntry("A", id="1"),), (WorldEntry("B", id="1"),)),
+            "Two entries of the world model have the id '1'",
+        ),
         (lambda: Project(""), "The title of a project is empty"),
         (lambda: Project("T", "x" * 100_001), "The description of a project has 100,001 characters; it may have 100,000."),
         (lambda: ChatSession("p", mode="party"), "The mode of a chat session is 'party'; it can be setup or analysis."),
@@ -55,27 +58,29 @@ def test_a_weight_is_a_whole_number_from_0_to_100(weight):
         (lambda: Run("p", ui_trigger_id="\0"), "The reference of a run holds characters"),
         (lambda: Candidate("r", "arch", origin="agent"), "The origin of a candidate is 'agent'; it can be user or system."),
         (lambda: Candidate("r", "arch", status="best"), "The status of a candidate is 'best'"),
-        (lambda: Issue("p", "taste", "minor", "ugly"), "The type of an issue is 'taste'"),
-        (lambda: Issue("p", "model", "huge", "ugly"), "The severity of an issue is 'huge'"),
-        (lambda: Issue("p", "model", "minor", "ugly", "gone"), "The status of an issue is 'gone'"),
+        (lambda: ProjectIssue("p", "taste", "minor", "ugly"), "The type of an issue is 'taste'"),
+        (lambda: ProjectIssue("p", "model", "huge", "ugly"), "The severity of an issue is 'huge'"),
+        (lambda: ProjectIssue("p", "model", "minor", "ugly", "gone"), "The status of an issue is 'gone'"),
         (lambda: Provenance("refined", actor="assistant"), "The actor of a provenance entry is 'assistant'"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_with_a_sentence(make, sentence):
-    with pytest.raises(BadValue) as refused:
+    with pytest.raises(InvalidValue) as refused:
         make()
     assert str(refused.value).startswith(sentence)
     assert isinstance(refused.value, TreadleError)
 
 
 def test_reading_says_the_same_sentence_as_making():
-    with pytest.raises(BadValue, match=r"^The weight of 'Budget' is 180; it is a whole number from 0 to 100, which is a must\.$"):
-        read({"constraints": [{"name": "Budget", "weight": 180}]}, ProblemSpec)
+    with pytest.raises(
+        InvalidValue, match=r"^The weight of 'Budget' is 180; it is a whole number from 0 to 100, which is a must\.$"
+    ):
+        value_from_json({"constraints": [{"name": "Budget", "weight": 180}]}, ProblemSpec)
 
 
 def test_reading_something_else_says_where_it_is_wrong():
-    with pytest.raises(BadValue, match=r"^This is no problem spec: .*`\$\.goals`\.$"):
-        read({"goals": "one"}, ProblemSpec)
+    with pytest.raises(InvalidValue, match=r"^This is no problem spec: .*`\$\.goals`\.$"):
+        value_from_json({"goals": "one"}, ProblemSpec)
 
 
 @pytest.mark.parametrize(
@@ -90,18 +95,18 @@ def test_reading_something_else_says_where_it_is_wrong():
     ],
 )
 def test_whatever_a_constructor_lets_pass_is_refused_before_it_is_written(value):
-    with pytest.raises(BadValue):
-        checked(value)
+    with pytest.raises(InvalidValue):
+        validate_value(value)
 
 
 def test_metadata_without_end_is_refused():
     endless = {}
     endless["again"] = endless
-    with pytest.raises(BadValue, match="can't be written as JSON"):
-        checked(ChatMessage("s", "user", "hi", endless))
+    with pytest.raises(InvalidValue, match="can't be written as JSON"):
+        validate_value(ChatMessage("s", "user", "hi", endless))
 
 
 def test_how_long_a_run_took_is_known_once_it_has_ended():
-    run = read({"project_id": "p", "started_at": "2026-01-01T10:00:00Z", "completed_at": "2026-01-01T10:01:30Z"}, Run)
+    run = value_from_json({"project_id": "p", "started_at": "2026-01-01T10:00:00Z", "completed_at": "2026-01-01T10:01:30Z"}, Run)
     assert run.duration_seconds == 90
     assert Run("p").duration_seconds is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.assistants.platform.score import BadSpec, canonical, check, difference, from_server, read
+from treadle.assistants.platform.score import BadSpec, canonical_spec, check_spec, diff_specs, parse_spec, spec_from_server
 
 SPEC = """\
 apiVersion: score.dev/v1b1
@@ -35,57 +35,57 @@ SERVED = {
 
 
 def test_a_spec_and_what_the_server_shows_of_it_are_the_same():
-    assert difference(SERVED, SPEC) == ""
-    assert difference(json.dumps(SERVED), read(SPEC)) == ""
-    assert canonical(SERVED) == canonical(SPEC) == canonical(read(SPEC))
+    assert diff_specs(SERVED, SPEC) == ""
+    assert diff_specs(json.dumps(SERVED), parse_spec(SPEC)) == ""
+    assert canonical_spec(SERVED) == canonical_spec(SPEC) == canonical_spec(parse_spec(SPEC))
 
 
 def test_the_canonical_form_is_a_spec_that_reads_as_the_same():
-    assert check(canonical(SERVED)).ok
-    assert canonical(canonical(SERVED)) == canonical(SERVED)
-    assert canonical(SPEC).startswith(
+    assert check_spec(canonical_spec(SERVED)).ok
+    assert canonical_spec(canonical_spec(SERVED)) == canonical_spec(SERVED)
+    assert canonical_spec(SPEC).startswith(
         "apiVersion: score.dev/v1b1\nmetadata:\n  name: shop\ncontainers:\n  web:\n    image: shop:1.0\n"
     )
 
 
 def test_names_keep_their_case():
-    assert from_server({"containers": {"Web": {"image": "a"}}, "metadata": None})["containers"] == {"Web": {"image": "a"}}
+    assert spec_from_server({"containers": {"Web": {"image": "a"}}, "metadata": None})["containers"] == {"Web": {"image": "a"}}
 
 
 def test_a_difference_is_a_unified_diff():
     changed = SPEC.replace("shop:1.0", "shop:1.1")
-    assert difference(SERVED, changed) == (
+    assert diff_specs(SERVED, changed) == (
         "--- running\n+++ new\n@@ -3,7 +3,7 @@\n   name: shop\n containers:\n   web:\n"
         "-    image: shop:1.0\n+    image: shop:1.1\n     variables:\n       DEBUG: 'true'\n       PORT: '8080'\n"
     )
 
 
 def test_a_spec_against_none_is_all_new_or_all_gone():
-    assert all(line.startswith("+") for line in difference(None, SPEC).splitlines()[3:])
-    assert all(line.startswith("-") for line in difference(SPEC, None).splitlines()[3:])
-    assert difference(None, None) == ""
+    assert all(line.startswith("+") for line in diff_specs(None, SPEC).splitlines()[3:])
+    assert all(line.startswith("-") for line in diff_specs(SPEC, None).splitlines()[3:])
+    assert diff_specs(None, None) == ""
 
 
 def test_a_text_that_is_no_spec_cannot_be_compared():
     with pytest.raises(BadSpec, match="has to be a mapping"):
-        difference("just words", SPEC)
+        diff_specs("just words", SPEC)
 
 
 def test_what_is_there_twice_is_written_twice():
     shared = {"a": [1, {"b": 2}]}
-    text = canonical({"metadata": {"name": "x"}, "resources": {"r": {"type": "s3", "params": shared, "properties": shared}}})
+    text = canonical_spec({"metadata": {"name": "x"}, "resources": {"r": {"type": "s3", "params": shared, "properties": shared}}})
     assert "&" not in text
     assert text.count("b: 2") == 2
 
 
 def test_truth_in_a_variable_is_written_as_the_server_writes_it():
-    assert from_server({"containers": {"web": {"variables": {"DEBUG": True}}}})["containers"]["web"]["variables"] == {
+    assert spec_from_server({"containers": {"web": {"variables": {"DEBUG": True}}}})["containers"]["web"]["variables"] == {
         "DEBUG": "true"
     }
 
 
 def test_workflows_are_part_of_what_runs():
-    assert "steps" in difference(SPEC, SPEC + "workflows: {seed: {steps: [{name: a}]}}\n")
+    assert "steps" in diff_specs(SPEC, SPEC + "workflows: {seed: {steps: [{name: a}]}}\n")
 
 
 JSON = st.recursive(
@@ -98,6 +98,6 @@ PARTS = st.sampled_from(["metadata", "containers", "resources", "environment", "
 
 @given(st.dictionaries(PARTS, JSON))
 def test_whatever_a_server_says_has_a_canonical_form_that_stays_the_same(said):
-    text = canonical(said)
-    assert canonical(from_server(said)) == text
-    assert difference(said, from_server(said)) == ""
+    text = canonical_spec(said)
+    assert canonical_spec(spec_from_server(said)) == text
+    assert diff_specs(said, spec_from_server(said)) == ""

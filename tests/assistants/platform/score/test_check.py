@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treadle.assistants.platform.score import PROVIDED, BadSpec, Checked, Environment, Finding, check, read
+from treadle.assistants.platform.score import PROVIDED, BadSpec, CheckedSpec, SpecEnvironment, SpecFinding, check_spec, parse_spec
 
 GOOD = """\
 apiVersion: score.dev/v1b1
@@ -117,30 +117,30 @@ DOUBTFUL = [
 ]
 
 
-def found(checked: Checked, line: int, level: str, path: str, words: str) -> bool:
+def found(checked: CheckedSpec, line: int, level: str, path: str, words: str) -> bool:
     return any((each.line, each.level, each.path) == (line, level, path) and words in each.message for each in checked.findings)
 
 
 def test_a_good_spec_has_nothing_to_be_said_about_it():
-    checked = check(GOOD, PROVIDED)
+    checked = check_spec(GOOD, PROVIDED)
     assert checked.findings == ()
     assert checked.ok
-    assert checked.spec == read(GOOD)
+    assert checked.spec == parse_spec(GOOD)
     assert checked.spec.containers["web"].variables["PORT"] == "8080"
     assert checked.spec.resources["db"].params == {"version": "16", "size": 10}
-    assert checked.spec.environment == Environment("ephemeral", "24h")
+    assert checked.spec.environment == SpecEnvironment("ephemeral", "24h")
 
 
 @pytest.mark.parametrize(("text", "line", "path", "words"), WRONG)
 def test_what_would_be_refused_is_an_error_at_its_line(text, line, path, words):
-    checked = check(text, PROVIDED)
+    checked = check_spec(text, PROVIDED)
     assert found(checked, line, "error", path, words), checked.findings
     assert not checked.ok
 
 
 @pytest.mark.parametrize(("text", "line", "path", "words"), DOUBTFUL)
 def test_what_is_probably_not_meant_is_a_warning_at_its_line(text, line, path, words):
-    checked = check(text, PROVIDED)
+    checked = check_spec(text, PROVIDED)
     assert found(checked, line, "warning", path, words), checked.findings
     assert checked.ok
     assert checked.warnings == checked.findings
@@ -148,64 +148,64 @@ def test_what_is_probably_not_meant_is_a_warning_at_its_line(text, line, path, w
 
 def test_each_mistake_is_said_once():
     for text, *_ in WRONG + DOUBTFUL:
-        findings = check(text, PROVIDED).findings
+        findings = check_spec(text, PROVIDED).findings
         assert len(findings) == len(set(findings))
-    assert len(check("metadata: {}", PROVIDED).findings) == 3  # no version, no name, no container
+    assert len(check_spec("metadata: {}", PROVIDED).findings) == 3  # no version, no name, no container
 
 
 def test_types_are_taken_as_they_are_where_the_providers_are_not_known():
-    assert check(GOOD.replace("type: postgres", "type: redis")).ok
+    assert check_spec(GOOD.replace("type: postgres", "type: redis")).ok
 
 
 def test_a_platform_that_provides_nothing_is_said_so():
-    assert "there is none at all" in check(GOOD.replace("postgres\n", "redis\n"), ()).errors[0].message
+    assert "there is none at all" in check_spec(GOOD.replace("postgres\n", "redis\n"), ()).errors[0].message
 
 
 def test_json_is_a_spec_as_well():
     text = '{"apiVersion": "score.dev/v1b1", "metadata": {"name": "a"}, "containers": {"web": {"image": "nginx:1"}}}'
-    assert check(text).findings == ()
+    assert check_spec(text).findings == ()
 
 
 def test_parts_that_are_there_but_empty_are_as_good_as_not_there():
     text = GOOD[: GOOD.index("resources:")] + "resources:\nenvironment:\nworkflows:\n  seed:\n"
-    checked = check(text.replace("${resources.db.host}", "host"))
+    checked = check_spec(text.replace("${resources.db.host}", "host"))
     assert checked.findings == ()
     assert (checked.spec.resources, checked.spec.environment, checked.spec.workflows) == ({}, None, {"seed": {}})
 
 
 def test_workflows_keep_their_steps():
-    spec = read(GOOD + "workflows:\n  seed:\n    steps:\n      - {name: fill, type: dummy}\n")
+    spec = parse_spec(GOOD + "workflows:\n  seed:\n    steps:\n      - {name: fill, type: dummy}\n")
     assert spec.workflows == {"seed": {"steps": [{"name": "fill", "type": "dummy"}]}}
 
 
 def test_yes_is_text_and_an_escaped_reference_is_none():
-    checked = check(GOOD.replace('"8080"', "yes").replace("${resources.db", "$${resources.nothing"))
+    checked = check_spec(GOOD.replace('"8080"', "yes").replace("${resources.db", "$${resources.nothing"))
     assert checked.findings == ()
     assert checked.spec.containers["web"].variables["PORT"] == "yes"
 
 
 def test_reading_a_bad_spec_says_where_it_is_bad():
     with pytest.raises(BadSpec, match=r"line 3, column 9: error: metadata\.name: `Web Shop` is no name") as raised:
-        read(GOOD.replace("name: web-shop", "name: Web Shop"))
+        parse_spec(GOOD.replace("name: web-shop", "name: Web Shop"))
     assert raised.value.findings[0].path == "metadata.name"
 
 
 def test_a_finding_about_the_whole_text_names_no_path():
-    assert str(Finding(1, 1, "error", "", "There is nothing in it.")) == "line 1, column 1: error: There is nothing in it."
+    assert str(SpecFinding(1, 1, "error", "", "There is nothing in it.")) == "line 1, column 1: error: There is nothing in it."
 
 
 def test_findings_are_bounded_in_number_and_length():
     many = GOOD + "".join(f"unknown{number}-{'x' * 300}: 1\n" for number in range(150))
-    findings = check(many).findings
+    findings = check_spec(many).findings
     assert len(findings) == 100
     assert all(len(str(each)) < 500 for each in findings)
 
 
 def test_an_error_is_never_left_off_for_warnings_above_it():
     many = "".join(f"unknown{number}: 1\n" for number in range(400))
-    assert {each.path for each in check(many).errors} == {"apiVersion", "metadata.name", "containers"}
+    assert {each.path for each in check_spec(many).errors} == {"apiVersion", "metadata.name", "containers"}
     variables = "".join(f"      V{number}: '${{resources.r{number}.host}}'\n" for number in range(400))
-    assert len(check(GOOD.replace("      PORT:", f"{variables}      PORT:")).findings) == 100
+    assert len(check_spec(GOOD.replace("      PORT:", f"{variables}      PORT:")).findings) == 100
 
 
 def test_a_text_made_to_take_long_does_not():
@@ -222,12 +222,12 @@ def test_a_text_made_to_take_long_does_not():
         "\n".join(" " * n + "a:" for n in range(300)),
     ]
     for text in texts:
-        check(text, PROVIDED)
+        check_spec(text, PROVIDED)
 
 
 def test_a_bomb_is_not_unfolded():
     bomb = "a: &a [x, x]\n" + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)}, *{chr(97 + n)}]\n" for n in range(20))
-    assert "Aliases" in check(bomb).errors[0].message
+    assert "Aliases" in check_spec(bomb).errors[0].message
 
 
 KEYS = st.sampled_from(
@@ -249,7 +249,7 @@ VALUES = st.recursive(
 
 @given(st.one_of(st.text(), st.text("-:?*&![]{}#|>'\"%@`,~ \n\tab01\\", max_size=60)))
 def test_any_text_is_checked_without_an_exception(text):
-    checked = check(text, PROVIDED)
+    checked = check_spec(text, PROVIDED)
     assert checked.ok or checked.errors
 
 
@@ -258,12 +258,12 @@ def test_any_mapping_is_checked_without_an_exception_and_findings_are_at_lines_t
     import json
 
     text = json.dumps(value, indent=1)
-    checked = check(text, PROVIDED)
+    checked = check_spec(text, PROVIDED)
     assert checked.ok or checked.errors
     assert all(1 <= each.line <= text.count("\n") + 1 and each.column >= 1 for each in checked.findings)
 
 
 @given(st.binary(max_size=200))
 def test_bytes_of_any_kind_are_checked_without_an_exception(blob):
-    check(GOOD + blob.decode("latin-1"))
-    check(GOOD.replace("web-shop", blob.decode("utf-8", "replace")))
+    check_spec(GOOD + blob.decode("latin-1"))
+    check_spec(GOOD.replace("web-shop", blob.decode("utf-8", "replace")))

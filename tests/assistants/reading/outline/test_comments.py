@@ -1,6 +1,6 @@
 import pytest
 
-from treadle.assistants.reading.outline.comments import first_line, first_paragraph, first_sentence, words
+from treadle.assistants.reading.outline.comments import clean_comments, first_doc_line, first_paragraph, first_sentence
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from treadle.assistants.reading.outline.comments import first_line, first_paragr
     ],
 )
 def test_a_comment_is_told_without_its_marks_and_what_is_for_tools(comments: list[str], said: str):
-    assert words(comments) == said
+    assert clean_comments(comments) == said
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_the_first_sentence_stands_for_the_rest(text: str, sentence: str):
 
 
 def test_the_first_line_with_words_is_taken():
-    assert first_line("\n\n   One.\n   Two.") == "One."
-    assert first_line("\n ") == ""
+    assert first_doc_line("\n\n   One.\n   Two.") == "One."
+    assert first_doc_line("\n ") == ""
 
 
 @pytest.mark.parametrize(

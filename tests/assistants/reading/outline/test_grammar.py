@@ -4,10 +4,10 @@ import sys
 import pytest
 
 from treadle import TreadleError
+from treadle.assistants.reading.outline.builder import build_outline
 from treadle.assistants.reading.outline.errors import UnknownLanguage
-from treadle.assistants.reading.outline.grammar import grammar_of
-from treadle.assistants.reading.outline.languages import languages
-from treadle.assistants.reading.outline.tree import outline
+from treadle.assistants.reading.outline.grammar import load_grammar
+from treadle.assistants.reading.outline.languages import language_names
 
 
 def run(program: str) -> str:
@@ -15,26 +15,26 @@ def run(program: str) -> str:
 
 
 def test_every_language_has_a_grammar():
-    assert all(grammar_of(name).rules for name in languages())
+    assert all(load_grammar(name).rules for name in language_names())
 
 
 def test_a_language_may_be_called_by_any_of_its_names():
-    assert outline("int a;", "C++").language == "cpp"
+    assert build_outline("int a;", "C++").language == "cpp"
 
 
 def test_a_language_without_a_grammar_is_refused_with_those_that_have_one():
     with pytest.raises(UnknownLanguage, match=r"no outline for 'cobol'; there is one for python, .*swift\."):
-        outline("", "cobol")
+        build_outline("", "cobol")
 
 
 def test_a_missing_package_is_said_with_what_to_install():
     program = """
 import sys
 sys.modules["tree_sitter_go"] = None  # as if it weren't installed
-from treadle.assistants.reading.outline.tree import outline
-print(outline("x = 1", "python").language)
+from treadle.assistants.reading.outline.builder import build_outline
+print(build_outline("x = 1", "python").language)
 try:
-    outline("package a", "go")
+    build_outline("package a", "go")
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -47,9 +47,9 @@ except Exception as error:
 def test_only_the_grammar_that_is_used_is_loaded():
     program = """
 import sys
-from treadle.assistants.reading.outline import compact, languages, source, tree, worker
+from treadle.assistants.reading.outline import builder, formatter, languages, outliner, source_text
 print([name for name in sys.modules if name.startswith("tree_sitter")])
-tree.outline("x = 1", "python")
+builder.build_outline("x = 1", "python")
 print(sorted([name for name in sys.modules if name.startswith("tree_sitter") and "." not in name]))
 """
     assert run(program).splitlines() == ["[]", "['tree_sitter', 'tree_sitter_python']"]

@@ -1,6 +1,6 @@
 import pytest
 
-from treadle.assistants.reading.outline.languages import canonical, language_of, languages
+from treadle.assistants.reading.outline.languages import canonical_language, detect_language, language_names
 
 
 @pytest.mark.parametrize(
@@ -24,11 +24,11 @@ from treadle.assistants.reading.outline.languages import canonical, language_of,
     ],
 )
 def test_a_language_goes_by_all_its_names(name: str, known: str | None):
-    assert canonical(name) == known
+    assert canonical_language(name) == known
 
 
 def test_every_language_goes_by_its_own_name():
-    assert [canonical(name) for name in languages()] == languages()
+    assert [canonical_language(name) for name in language_names()] == language_names()
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_every_language_goes_by_its_own_name():
     ],
 )
 def test_a_files_language_is_told_by_its_ending_its_name_or_its_first_line(filename: str, text: str, language: str | None):
-    assert language_of(filename, text) == language
+    assert detect_language(filename, text) == language

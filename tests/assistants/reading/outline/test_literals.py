@@ -1,6 +1,6 @@
 import pytest
 
-from treadle.assistants.reading.outline.literals import literal
+from treadle.assistants.reading.outline.rules import parse_literal
 
 
 @pytest.mark.parametrize(
@@ -31,15 +31,15 @@ from treadle.assistants.reading.outline.literals import literal
     ],
 )
 def test_a_simple_value_is_told_as_written(text: str, kind: str):
-    assert literal(text) == (text, kind)
+    assert parse_literal(text) == (text, kind)
 
 
 @pytest.mark.parametrize(
     "text", ["", "f(1)", "[1]", "a + 1", "1 + 1", "`${x}`", "$'{x}'", '"a" + "b"', '"' + "x" * 61 + '"', "x" * 90]
 )
 def test_any_other_value_is_left_out(text: str):
-    assert literal(text) == ("", "")
+    assert parse_literal(text) == ("", "")
 
 
 def test_a_string_of_sixty_characters_is_still_short():
-    assert literal('"' + "x" * 60 + '"')[1] == "string"
+    assert parse_literal('"' + "x" * 60 + '"')[1] == "string"

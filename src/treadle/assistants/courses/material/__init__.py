@@ -1,5 +1,5 @@
-"""Material: files of many formats made into courses with lessons, in passages that can be found and cited.
+"""Course material: files of many formats, converted to courses with lessons, in passages that can be found and cited.
 
-A format gives one text (`formats`), `layout` finds the lessons in it, `belonging` says which course it is of, `cut` makes pieces;
-`reader` does all of it. Nothing here keeps or searches anything.
+A format parser returns one text (`formats`), `layout` finds the lessons in it, and `reader` resolves its course and
+splits it. Nothing here is stored or searched.
 """

@@ -1,16 +1,17 @@
-"""A database, in transactions: what is read is of one moment, what is written is written wholly or not at all.
+"""Database transactions: reads see a consistent snapshot, writes are atomic.
 
-SQLite has one writer at a time; it begins at once as such, so that two can't both read and then stand in each other's way.
-What goes wrong in the database comes out as a `StoreError`.
+SQLite has one writer at a time; a write transaction starts as a writer at once, so that two can't both read and then
+block each other. Database errors are raised as `StoreError`.
 """
 
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, ParamSpec, TypeVar, assert_never
 
 import msgspec
 from sqlalchemy import URL, Connection, event, make_url
@@ -18,25 +19,48 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from treadle import SettingsError, purge_sqlite, write_ahead
-from treadle.assistants.guidance.store.addresses import File, Server
+from treadle.assistants.guidance.store.addresses import PostgresServer, SqliteFile
 from treadle.assistants.guidance.store.errors import StoreError
 
-PATIENCE = 60  # seconds to wait for another process that writes
-_BEGIN = "treadle_begin"  # how a transaction begins in SQLite
+Given = ParamSpec("Given")
+Back = TypeVar("Back")
+AsyncMethod = Callable[Given, Coroutine[Any, Any, Back]]
+
+
+def run_to_completion(method: AsyncMethod[Given, Back]) -> AsyncMethod[Given, Back]:
+    """Run a method to completion, even if its caller is cancelled meanwhile; the caller then waits for it.
+
+    A driver that is interrupted between request and response can leave a transaction open, which blocks everything else.
+    """
+
+    @wraps(method)
+    async def carried_through(*args: Given.args, **kwargs: Given.kwargs) -> Back:
+        task = asyncio.ensure_future(method(*args, **kwargs))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
+
+    return carried_through
+
+
+BUSY_TIMEOUT = 60  # seconds to wait for another process that writes
+_BEGIN_OPTION = "treadle_begin"  # how a transaction begins in SQLite
 _TO_WRITE = ("BEGIN IMMEDIATE",)
 _TO_REBUILD = ("PRAGMA foreign_keys=OFF", "BEGIN IMMEDIATE")
 
 
-class Database:
+class ProjectDatabase:
     """One database, with as many connections as are needed at once."""
 
-    def __init__(self, kept: File | Server, patience: float = PATIENCE) -> None:
-        self.name, self._engine = _opened(kept, patience)
-        self._in_turn = asyncio.Lock() if isinstance(kept, File) else None  # waiting here costs less than asking SQLite again
+    def __init__(self, kept: SqliteFile | PostgresServer, patience: float = BUSY_TIMEOUT) -> None:
+        self.name, self._engine = _create_engine(kept, patience)
+        self._in_turn = asyncio.Lock() if isinstance(kept, SqliteFile) else None  # waiting here costs less than asking SQLite again
 
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[AsyncConnection]:
-        """A connection to read with: all of it of one moment."""
+        """Open a connection for reading, with a consistent snapshot."""
         with self._translated():
             async with self._engine.connect() as connection:
                 if connection.dialect.name == "postgresql":
@@ -45,7 +69,7 @@ class Database:
 
     @asynccontextmanager
     async def rebuilding(self) -> AsyncGenerator[AsyncConnection]:
-        """A connection to change tables with. A table that SQLite makes anew doesn't take along what belongs to its rows."""
+        """Open a connection for changing tables. Recreating a table in SQLite must not delete what belongs to its rows."""
         async with self.writing(_TO_REBUILD) as connection:
             yield connection
             if connection.dialect.name == "sqlite":
@@ -54,41 +78,41 @@ class Database:
 
     @asynccontextmanager
     async def writing(self, begin: tuple[str, ...] = _TO_WRITE) -> AsyncGenerator[AsyncConnection]:
-        """A connection to write with. At the end it is on disk; after an error nothing is."""
+        """Open a connection for writing. It is committed to disk at the end; after an error nothing is."""
         async with AsyncExitStack() as stack:
             stack.enter_context(self._translated())
             if self._in_turn is not None:
                 await stack.enter_async_context(self._in_turn)
             connection = await stack.enter_async_context(self._engine.connect())
-            await connection.execution_options(**{_BEGIN: begin})
+            await connection.execution_options(**{_BEGIN_OPTION: begin})
             async with connection.begin():
                 yield connection
             if begin is _TO_REBUILD:
                 await connection.invalidate()  # its foreign keys are still off
 
     async def purge(self) -> None:
-        """Have no byte of what was deleted left in the file and its log; those of a database server are its operator's."""
+        """Remove every byte of deleted data from the file and its log; a database server's are left to its operator."""
         if self._engine.dialect.name == "sqlite":
-            await asyncio.to_thread(self._purge)
+            await asyncio.to_thread(self._purge_file)
 
-    def _purge(self) -> None:
-        with self._translated(), closing(sqlite3.connect(self.name, isolation_level=None, timeout=PATIENCE)) as connection:
+    def _purge_file(self) -> None:
+        with self._translated(), closing(sqlite3.connect(self.name, isolation_level=None, timeout=BUSY_TIMEOUT)) as connection:
             purge_sqlite(connection.execute)
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         await self._engine.dispose()
 
     @contextmanager
     def _translated(self) -> Generator[None]:
-        """Errors of the database as a person should read them."""
+        """Translate database errors to messages for people."""
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-            raise StoreError(_sentence(self.name, error)) from error
+            raise StoreError(_error_message(self.name, error)) from error
 
 
-def _sentence(name: str, error: Exception) -> str:
+def _error_message(name: str, error: Exception) -> str:
     said = str(getattr(error, "orig", None) or error)
     words = " ".join(said.split())
     if "locked" in words or "busy" in words:
@@ -98,48 +122,48 @@ def _sentence(name: str, error: Exception) -> str:
     return f"{name} can't be used ({words}). Check that it is there, that there is room, and that you may use it."
 
 
-def _opened(kept: File | Server, patience: float) -> tuple[str, AsyncEngine]:
+def _create_engine(kept: SqliteFile | PostgresServer, patience: float) -> tuple[str, AsyncEngine]:
     match kept:
-        case File(path):
-            return str(path), _sqlite(path, patience)
-        case Server(address):
-            return _postgres(address)
+        case SqliteFile(path):
+            return str(path), _sqlite_engine(path, patience)
+        case PostgresServer(address):
+            return _postgres_engine(address)
         case _:
             assert_never(kept)
 
 
-def _postgres(address: str) -> tuple[str, AsyncEngine]:
+def _postgres_engine(address: str) -> tuple[str, AsyncEngine]:
     try:
         url = make_url(address)
     except (ArgumentError, ValueError) as error:
         raise SettingsError("That is no address of a database; write postgresql://USER@HOST/DATABASE.") from error
-    engine = create_async_engine(url, pool_pre_ping=True, json_serializer=_written, json_deserializer=msgspec.json.decode)
+    engine = create_async_engine(url, pool_pre_ping=True, json_serializer=_to_json, json_deserializer=msgspec.json.decode)
     return url.set(drivername="postgresql", query={}).render_as_string(hide_password=True), engine
 
 
-def _sqlite(path: Path, patience: float) -> AsyncEngine:
+def _sqlite_engine(path: Path, patience: float) -> AsyncEngine:
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(path)),
         connect_args={"timeout": patience},
-        json_serializer=_written,
+        json_serializer=_to_json,
         json_deserializer=msgspec.json.decode,
     )
-    event.listen(engine.sync_engine, "connect", _prepare)
-    event.listen(engine.sync_engine, "begin", _begin)
+    event.listen(engine.sync_engine, "connect", _configure_connection)
+    event.listen(engine.sync_engine, "begin", _begin_transaction)
     return engine
 
 
-def make_file(path: Path) -> None:
-    """The file, if it isn't there, readable by its owner only."""
+def create_database_file(path: Path) -> None:
+    """Create the file if it doesn't exist, readable by its owner only."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        raise StoreError(_sentence(str(path), error)) from error
+        raise StoreError(_error_message(str(path), error)) from error
 
 
-def _prepare(connection: Any, _: object) -> None:
-    """A new connection to a file. Transactions begin where `_begin` says, and nowhere else."""
+def _configure_connection(connection: Any, _: object) -> None:
+    """Configure a new SQLite connection. Transactions begin only in `_begin_transaction`."""
     connection.isolation_level = None
     cursor = connection.cursor()
     write_ahead(cursor.execute)
@@ -148,10 +172,17 @@ def _prepare(connection: Any, _: object) -> None:
     cursor.close()
 
 
-def _begin(connection: Connection) -> None:
-    for statement in connection.get_execution_options().get(_BEGIN, ("BEGIN",)):
+def _begin_transaction(connection: Connection) -> None:
+    for statement in connection.get_execution_options().get(_BEGIN_OPTION, ("BEGIN",)):
         connection.exec_driver_sql(statement)
 
 
-def _written(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
+
+
+class StoreMixin:
+    """Base class of the store's mixins."""
+
+    def __init__(self, database: ProjectDatabase) -> None:
+        self._database = database

@@ -1,11 +1,11 @@
-"""What the project store raises; each message is a sentence for the person who asked.
+"""Exceptions of the project store; each message is a sentence for the user.
 
 StoreError                the database can't be used
-├── BadValue              a value that can't be kept; a ValueError too, so that decoding says where it stands
-├── NotThere              nothing by that id, or nothing that this user may see
+├── InvalidValue          a value that can't be stored; a ValueError too, so that decoding says where it is
+├── ItemNotFound          nothing of that id, or nothing that this user may see
 │   └── ProjectNotFound
-├── NotYours              only the owner of a project may do this
-└── ChangedMeanwhile      somebody else was first; `current` is what is there now
+├── NotProjectOwner       only the owner of a project may do this
+└── VersionConflict       another user changed it first; `current` is the stored value
 """
 
 from typing import TYPE_CHECKING
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 class StoreError(TreadleError):
-    """The database that projects are kept in can't be used."""
+    """The database of the projects can't be used."""
 
 
-class BadValue(StoreError, ValueError):
-    """A value that can't be kept."""
+class InvalidValue(StoreError, ValueError):
+    """A value that can't be stored."""
 
 
-class NotThere(StoreError):
-    """Nothing by that id. What belongs to somebody else isn't there either."""
+class ItemNotFound(StoreError):
+    """Nothing of that id. Items of other users are reported as missing too."""
 
 
-class ProjectNotFound(NotThere):
-    """No project by that id that this user may see."""
+class ProjectNotFound(ItemNotFound):
+    """No project of that id that this user may see."""
 
 
-class NotYours(StoreError):
+class NotProjectOwner(StoreError):
     """Only the owner of a project may do this."""
 
 
-class ChangedMeanwhile(StoreError):
-    """Somebody else changed it after it was read. Nothing was written; `current` is what is there now."""
+class VersionConflict(StoreError):
+    """Another user changed it after it was read. Nothing was written; `current` is the stored value."""
 
     def __init__(self, message: str, current: "Project | ProblemSpec | WorldModel") -> None:
         super().__init__(message)

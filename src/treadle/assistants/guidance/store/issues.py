@@ -1,53 +1,54 @@
-"""Issues of a project: what is found wrong, and what became of it."""
+"""Issues of a project: what was found wrong, and how it was resolved."""
 
 from msgspec.structs import replace
 
-from treadle.assistants.guidance.store.change import changing, changing_one
-from treadle.assistants.guidance.store.checks import checked
-from treadle.assistants.guidance.store.part import Part
-from treadle.assistants.guidance.store.rows import project_row, row_by_id, row_of, rows_in_order, value_of
+from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.rows import load_project_row, load_row, load_rows, row_to_value, value_to_row
 from treadle.assistants.guidance.store.tables import candidates, issues, runs
-from treadle.assistants.guidance.store.values import Issue, ResolutionStatus, new_id
-from treadle.assistants.guidance.store.whole import whole
+from treadle.assistants.guidance.store.transaction import project_transaction, row_transaction
+from treadle.assistants.guidance.store.validation import validate_value
+from treadle.assistants.guidance.store.values import ProjectIssue, ResolutionStatus, new_id
 
 ISSUE = "issue"
 
 
-class Issues(Part):
+class IssuesMixin(StoreMixin):
     """Create, list, get and resolve issues."""
 
-    @whole
-    async def create_issue(self, user: str, issue: Issue, *, issue_id: str = "") -> Issue:
-        """A new issue of `issue.project_id`, which is open; with an id of the caller's, once."""
+    @run_to_completion
+    async def create_issue(self, user: str, issue: ProjectIssue, *, issue_id: str = "") -> ProjectIssue:
+        """Create an open issue of `issue.project_id`; with an id given by the caller, once."""
         fresh = replace(issue, id=issue_id or new_id(), resolution_status="open", resolution_note="", resolved_at=None)
-        fresh = checked(fresh)
-        async with changing(self._database, user, issue.project_id) as change:
+        fresh = validate_value(fresh)
+        async with project_transaction(self._database, user, issue.project_id) as change:
             if (row := await change.there(issues, issue_id, ISSUE)) is not None:
-                return value_of(row, Issue)
+                return row_to_value(row, ProjectIssue)
             await change.expect(runs, fresh.run_id, "run")
             await change.expect(candidates, fresh.candidate_id, "candidate")
             await change.add(issues, fresh)
         return fresh
 
-    @whole
-    async def list_issues(self, user: str, project_id: str, status: ResolutionStatus | None = None) -> list[Issue]:
-        """The issues of a project, in order; those of one status, or all."""
+    @run_to_completion
+    async def list_issues(self, user: str, project_id: str, status: ResolutionStatus | None = None) -> list[ProjectIssue]:
+        """Return the issues of a project, in order; those of one status, or all."""
         async with self._database.reading() as connection:
-            await project_row(connection, user, project_id)
+            await load_project_row(connection, user, project_id)
             conditions = [issues.c.project_id == project_id, *([] if status is None else [issues.c.resolution_status == status])]
-            return [value_of(row, Issue) for row in await rows_in_order(connection, issues, *conditions)]
+            return [row_to_value(row, ProjectIssue) for row in await load_rows(connection, issues, *conditions)]
 
-    @whole
-    async def get_issue(self, user: str, issue_id: str) -> Issue:
-        """An issue, or `NotThere`."""
+    @run_to_completion
+    async def get_issue(self, user: str, issue_id: str) -> ProjectIssue:
+        """Return an issue; raises `ItemNotFound`."""
         async with self._database.reading() as connection:
-            return value_of(await row_by_id(connection, user, issues, issue_id, ISSUE), Issue)
+            return row_to_value(await load_row(connection, user, issues, issue_id, ISSUE), ProjectIssue)
 
-    @whole
-    async def resolve_issue(self, user: str, issue_id: str, status: ResolutionStatus = "resolved", note: str = "") -> Issue:
-        """Say what became of an issue; `open` opens it again."""
-        async with changing_one(self._database, user, issues, issue_id, ISSUE) as (change, row):
+    @run_to_completion
+    async def resolve_issue(self, user: str, issue_id: str, status: ResolutionStatus = "resolved", note: str = "") -> ProjectIssue:
+        """Set the resolution of an issue; `open` reopens it."""
+        async with row_transaction(self._database, user, issues, issue_id, ISSUE) as (change, row):
             moment = None if status == "open" else change.moment
-            issue = checked(replace(value_of(row, Issue), resolution_status=status, resolution_note=note, resolved_at=moment))
-            await change.set(issues, issue_id, **row_of(issue, issues))
+            issue = validate_value(
+                replace(row_to_value(row, ProjectIssue), resolution_status=status, resolution_note=note, resolved_at=moment)
+            )
+            await change.set(issues, issue_id, **value_to_row(issue, issues))
             return issue

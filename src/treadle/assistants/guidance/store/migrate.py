@@ -1,6 +1,6 @@
-"""Brings a database to the tables of this version: from nothing, or from any version that was released. Never back.
+"""Migrate a database to the current schema: from nothing, or from any released version. Never back.
 
-All steps together are one transaction, and one process does them at a time: another that opens the same database waits.
+All migrations run in one transaction, and in one process at a time: another that opens the same database waits.
 """
 
 from pathlib import Path
@@ -8,31 +8,30 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, text
 
-from treadle.assistants.guidance.store.database import Database
+from treadle.assistants.guidance.store.database import ProjectDatabase, run_to_completion
 from treadle.assistants.guidance.store.errors import StoreError
 from treadle.assistants.guidance.store.tables import VERSIONS
-from treadle.assistants.guidance.store.whole import whole
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
 HEAD = "0001"  # the last step; known here so that Alembic is imported only where there is something to do
-STEPS = Path(__file__).parent / "migrations"
+MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 7_270_136_401  # any number that only this program waits for
 
 
-@whole
-async def migrate(database: Database, head: str = HEAD, steps: Path = STEPS) -> None:
-    """Do what is left to do; mostly nothing."""
+@run_to_completion
+async def migrate_database(database: ProjectDatabase, head: str = HEAD, steps: Path = MIGRATIONS) -> None:
+    """Run the outstanding migrations; mostly there are none."""
     async with database.reading() as connection:
-        if await connection.run_sync(version_of) == head:
+        if await connection.run_sync(schema_version_of) == head:
             return
     async with database.rebuilding() as connection:
         await connection.run_sync(_upgrade, database.name, head, steps)
 
 
-def version_of(connection: Connection) -> str | None:
-    """The step that a database is at; None where it has none of our tables."""
+def schema_version_of(connection: Connection) -> str | None:
+    """Return the revision of a database; None if it has none of our tables."""
     if not inspect(connection).has_table(VERSIONS):
         return None
     return connection.execute(text(f"SELECT version_num FROM {VERSIONS}")).scalar()  # noqa: S608 - our own name
@@ -47,18 +46,18 @@ def _upgrade(connection: Connection, name: str, head: str, steps: Path) -> None:
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
     config = Config(attributes={"connection": connection, "version_table": VERSIONS})
     config.set_main_option("script_location", str(steps).replace("%", "%%"))
-    version = version_of(connection)
-    _refuse_others(connection, version, name)
-    if version is not None and version not in _known(ScriptDirectory.from_config(config)):
+    version = schema_version_of(connection)
+    _refuse_foreign_database(connection, version, name)
+    if version is not None and version not in _known_revisions(ScriptDirectory.from_config(config)):
         raise StoreError(f"{name} was made by a newer Treadle; update Treadle to use it.")
     command.upgrade(config, head)
 
 
-def _known(steps: "ScriptDirectory") -> set[str]:
+def _known_revisions(steps: "ScriptDirectory") -> set[str]:
     return {step.revision for step in steps.walk_revisions()}
 
 
-def _refuse_others(connection: Connection, version: str | None, name: str) -> None:
-    """A file of another program isn't written to; on a server the tables of others are none of our business."""
+def _refuse_foreign_database(connection: Connection, version: str | None, name: str) -> None:
+    """Refuse a SQLite file of another program; on a server, tables of others are ignored."""
     if connection.dialect.name == "sqlite" and version is None and inspect(connection).get_table_names():
         raise StoreError(f"{name} holds something else; name another file for the projects.")

@@ -1,4 +1,4 @@
-"""Projects, and who may see them. The owner alone says who else may, and removes a project; members may do everything else."""
+"""Projects and their members. Only the owner shares and deletes a project; members may do everything else."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,44 +6,43 @@ from msgspec.structs import replace
 from sqlalchemy import RowMapping, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from treadle.assistants.guidance.store.change import Change, changing
-from treadle.assistants.guidance.store.checks import checked, name
-from treadle.assistants.guidance.store.errors import ChangedMeanwhile, NotYours
-from treadle.assistants.guidance.store.part import Part
-from treadle.assistants.guidance.store.rows import project_row, row_of, value_of, visible
+from treadle.assistants.guidance.store.database import StoreMixin, run_to_completion
+from treadle.assistants.guidance.store.errors import NotProjectOwner, VersionConflict
+from treadle.assistants.guidance.store.rows import is_visible_to, load_project_row, row_to_value, value_to_row
 from treadle.assistants.guidance.store.tables import members, projects
-from treadle.assistants.guidance.store.values import Project, Provenance, now
-from treadle.assistants.guidance.store.whole import whole
+from treadle.assistants.guidance.store.transaction import ProjectTransaction, project_transaction
+from treadle.assistants.guidance.store.validation import check_name, validate_value
+from treadle.assistants.guidance.store.values import Project, Provenance, utc_now
 
 
-class Projects(Part):
+class ProjectsMixin(StoreMixin):
     """Create, list, get, update, share and delete projects."""
 
-    @whole
+    @run_to_completion
     async def create_project(self, user: str, title: str, description: str = "") -> Project:
-        """A new project of this user."""
-        name("name of a user", user)
-        moment = now()
-        project = checked(Project(title, description, owner=user, created_at=moment, updated_at=moment))
+        """Create a project of this user."""
+        check_name("name of a user", user)
+        moment = utc_now()
+        project = validate_value(Project(title, description, owner=user, created_at=moment, updated_at=moment))
         async with self._database.writing() as connection:
-            await connection.execute(insert(projects).values(row_of(project, projects) | {"counter": 0}))
+            await connection.execute(insert(projects).values(value_to_row(project, projects) | {"counter": 0}))
         return project
 
-    @whole
+    @run_to_completion
     async def list_projects(self, user: str) -> list[Project]:
-        """The projects this user may see; what was changed last comes first."""
+        """Return the projects this user may see, the last changed first."""
         async with self._database.reading() as connection:
-            query = select(projects).where(visible(user)).order_by(projects.c.updated_at.desc(), projects.c.id)
+            query = select(projects).where(is_visible_to(user)).order_by(projects.c.updated_at.desc(), projects.c.id)
             rows = (await connection.execute(query)).mappings().all()
-            return await _with_members(connection, rows)
+            return await _add_members(connection, rows)
 
-    @whole
+    @run_to_completion
     async def get_project(self, user: str, project_id: str) -> Project:
-        """A project, or `ProjectNotFound`."""
+        """Return a project; raises `ProjectNotFound`."""
         async with self._database.reading() as connection:
-            return await project_of(connection, await project_row(connection, user, project_id))
+            return await load_project(connection, await load_project_row(connection, user, project_id))
 
-    @whole
+    @run_to_completion
     async def update_project(
         self,
         user: str,
@@ -54,54 +53,54 @@ class Projects(Part):
         description: str | None = None,
         why: Provenance | None = None,
     ) -> Project:
-        """Change title or description of the version that was seen, or `ChangedMeanwhile`."""
-        async with changing(self._database, user, project_id) as change:
-            current = await project_of(change.connection, change.project)
+        """Change title or description of the version that was seen; raises `VersionConflict`."""
+        async with project_transaction(self._database, user, project_id) as change:
+            current = await load_project(change.connection, change.project)
             if current.version != expected:
-                raise ChangedMeanwhile("Somebody else has changed this project meanwhile; look at it again.", current)
-            wanted = checked(_renamed(current, title, description))
+                raise VersionConflict("Somebody else has changed this project meanwhile; look at it again.", current)
+            wanted = validate_value(_apply_update(current, title, description))
             kept = {"title": wanted.title, "description": wanted.description, "version": wanted.version}
             await change.connection.execute(update(projects).where(projects.c.id == project_id).values(kept))
             await change.account(why or Provenance("updated"), "project", wanted.version)
             return replace(wanted, updated_at=change.moment)
 
-    @whole
+    @run_to_completion
     async def share_project(self, user: str, project_id: str, *others: str) -> Project:
-        """Let others see and change a project; only its owner can."""
+        """Let other users see and change a project; only its owner can."""
         for other in others:
-            name("name of a user", other)
-        async with changing(self._database, user, project_id) as change:
-            _owns(change)
-            known = {change.user, *await _members(change.connection, project_id)}
+            check_name("name of a user", other)
+        async with project_transaction(self._database, user, project_id) as change:
+            _check_owner(change)
+            known = {change.user, *await _load_members(change.connection, project_id)}
             rows = [{"project_id": project_id, "member": other} for other in dict.fromkeys(others) if other not in known]
             if rows:
                 await change.connection.execute(insert(members), rows)
-            return replace(await project_of(change.connection, change.project), updated_at=change.moment)
+            return replace(await load_project(change.connection, change.project), updated_at=change.moment)
 
-    @whole
+    @run_to_completion
     async def unshare_project(self, user: str, project_id: str, *others: str) -> Project:
-        """Let others no longer see a project; only its owner can."""
-        async with changing(self._database, user, project_id) as change:
-            _owns(change)
+        """Stop sharing a project with other users; only its owner can."""
+        async with project_transaction(self._database, user, project_id) as change:
+            _check_owner(change)
             gone = delete(members).where(members.c.project_id == project_id, members.c.member.in_(others))
             await change.connection.execute(gone)
-            return replace(await project_of(change.connection, change.project), updated_at=change.moment)
+            return replace(await load_project(change.connection, change.project), updated_at=change.moment)
 
-    @whole
+    @run_to_completion
     async def delete_project(self, user: str, project_id: str) -> None:
-        """Remove a project and everything of it; only its owner can."""
-        async with changing(self._database, user, project_id) as change:
-            _owns(change)
+        """Delete a project and everything in it; only its owner can."""
+        async with project_transaction(self._database, user, project_id) as change:
+            _check_owner(change)
             await change.connection.execute(delete(projects).where(projects.c.id == project_id))
         await self._database.purge()
 
 
-async def project_of(connection: AsyncConnection, row: RowMapping) -> Project:
-    """The value of a project's row, with its members."""
-    return (await _with_members(connection, [row]))[0]
+async def load_project(connection: AsyncConnection, row: RowMapping) -> Project:
+    """Return a project from its row, with its members."""
+    return (await _add_members(connection, [row]))[0]
 
 
-def _renamed(current: Project, title: str | None, description: str | None) -> Project:
+def _apply_update(current: Project, title: str | None, description: str | None) -> Project:
     return replace(
         current,
         title=current.title if title is None else title,
@@ -110,19 +109,19 @@ def _renamed(current: Project, title: str | None, description: str | None) -> Pr
     )
 
 
-def _owns(change: Change) -> None:
+def _check_owner(change: ProjectTransaction) -> None:
     if change.project["owner"] != change.user:
-        raise NotYours(f"Only {change.project['owner']}, who owns this project, can do that; ask them.")
+        raise NotProjectOwner(f"Only {change.project['owner']}, who owns this project, can do that; ask them.")
 
 
-async def _members(connection: AsyncConnection, project_id: str) -> Iterable[str]:
+async def _load_members(connection: AsyncConnection, project_id: str) -> Iterable[str]:
     return (await connection.execute(select(members.c.member).where(members.c.project_id == project_id))).scalars().all()
 
 
-async def _with_members(connection: AsyncConnection, rows: Sequence[RowMapping]) -> list[Project]:
+async def _add_members(connection: AsyncConnection, rows: Sequence[RowMapping]) -> list[Project]:
     ids = [row["id"] for row in rows]
     query = select(members.c.project_id, members.c.member).where(members.c.project_id.in_(ids)).order_by(members.c.member)
     shared: dict[str, list[str]] = {one: [] for one in ids}
     for project_id, member in await connection.execute(query):
         shared[project_id].append(member)
-    return [value_of(row, Project, members=shared[row["id"]]) for row in rows]
+    return [row_to_value(row, Project, members=shared[row["id"]]) for row in rows]

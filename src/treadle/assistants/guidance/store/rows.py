@@ -1,4 +1,4 @@
-"""Rows and values: how one becomes the other, and which rows a user may see. What they mean is for each concept's file."""
+"""Conversion between rows and values, and which rows a user may see. What they mean is up to each concept's module."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -9,61 +9,61 @@ from msgspec.structs import asdict
 from sqlalchemy import ColumnElement, RowMapping, Table, exists, false, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from treadle.assistants.guidance.store.checks import sound
-from treadle.assistants.guidance.store.errors import NotThere, ProjectNotFound
+from treadle.assistants.guidance.store.errors import ItemNotFound, ProjectNotFound
 from treadle.assistants.guidance.store.tables import members, projects
+from treadle.assistants.guidance.store.validation import is_storable_text
 
 Value = TypeVar("Value", bound=Struct)
 
 
-def value_of(row: RowMapping, kind: type[Value], **more: Any) -> Value:
-    """The value of a row; columns that the value doesn't have are left out."""
+def row_to_value(row: RowMapping, kind: type[Value], **more: Any) -> Value:
+    """Convert a row to a value; columns that the value doesn't have are left out."""
     kept = {key: row[key] for key in kind.__struct_fields__ if key in row}
     return msgspec.convert(kept | more, kind)
 
 
-def row_of(value: Struct, table: Table) -> dict[str, Any]:
-    """What a table keeps of a value."""
+def value_to_row(value: Struct, table: Table) -> dict[str, Any]:
+    """Return the columns of a value that a table stores."""
     return {key: part for key, part in asdict(value).items() if key in table.c}
 
 
-def visible(user: str) -> ColumnElement[bool]:
-    """Which projects a user may see: their own, and those they are a member of."""
-    if not sound(user):
+def is_visible_to(user: str) -> ColumnElement[bool]:
+    """Return the condition for projects that a user may see: their own, and those they are a member of."""
+    if not is_storable_text(user):
         return false()
     shared = exists().where(members.c.project_id == projects.c.id, members.c.member == user)
     return or_(projects.c.owner == user, shared)
 
 
-def no_project(project_id: str) -> ProjectNotFound:
-    """There is none, or none for this user: the sentence is the same, so that it tells nobody which."""
+def project_not_found(project_id: str) -> ProjectNotFound:
+    """Return the error for a missing project. It is the same for a project of others, so that it doesn't reveal which exist."""
     return ProjectNotFound(f"There is no project {project_id!r} among yours; list your projects to see their ids.")
 
 
-async def project_row(connection: AsyncConnection, user: str, project_id: str, *, lock: bool = False) -> RowMapping:
-    """The row of a project that the user may see. Locked, nobody else changes the project until the transaction ends."""
-    if not sound(project_id):
-        raise no_project(project_id)
-    query = select(projects).where(projects.c.id == project_id, visible(user))
+async def load_project_row(connection: AsyncConnection, user: str, project_id: str, *, lock: bool = False) -> RowMapping:
+    """Return the row of a project that the user may see. With `lock`, nothing else changes it until the transaction ends."""
+    if not is_storable_text(project_id):
+        raise project_not_found(project_id)
+    query = select(projects).where(projects.c.id == project_id, is_visible_to(user))
     row = (await connection.execute(query.with_for_update() if lock else query)).mappings().one_or_none()
     if row is None:
-        raise no_project(project_id)
+        raise project_not_found(project_id)
     return row
 
 
-async def row_by_id(connection: AsyncConnection, user: str, table: Table, one: str, what: str) -> RowMapping:
-    """The row of something in a project that the user may see; `what` says what it is called."""
-    if sound(one):
-        query = select(table).join(projects, projects.c.id == table.c.project_id).where(table.c.id == one, visible(user))
+async def load_row(connection: AsyncConnection, user: str, table: Table, one: str, what: str) -> RowMapping:
+    """Return the row of an item in a project that the user may see; `what` is its name in the error message."""
+    if is_storable_text(one):
+        query = select(table).join(projects, projects.c.id == table.c.project_id).where(table.c.id == one, is_visible_to(user))
         if (row := (await connection.execute(query)).mappings().one_or_none()) is not None:
             return row
-    raise NotThere(f"There is no {what} {one!r} in your projects; look at what there is to see the ids.")
+    raise ItemNotFound(f"There is no {what} {one!r} in your projects; look at what there is to see the ids.")
 
 
-async def rows_in_order(
+async def load_rows(
     connection: AsyncConnection, table: Table, *conditions: ColumnElement[bool], last: int | None = None
 ) -> Sequence[RowMapping]:
-    """The rows in the order in which they came; the last few of them, if that is all that is wanted."""
+    """Return the rows in insertion order; only the `last` few of them, if given."""
     if last is None:
         return (await connection.execute(select(table).where(*conditions).order_by(table.c.number))).mappings().all()
     query = select(table).where(*conditions).order_by(table.c.number.desc()).limit(max(last, 0))

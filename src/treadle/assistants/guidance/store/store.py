@@ -1,26 +1,36 @@
-"""The store of projects: all its methods, each from the file of its concept.
+"""The project store: all its methods, each from the module of its concept.
 
-Every method says for which user it acts. What that user may not see isn't there: `NotThere`, and for projects `ProjectNotFound`.
+Every method takes the user it acts for. What that user may not see is missing: `ItemNotFound`, and for projects
+`ProjectNotFound`.
 """
 
 from typing import Self
 
-from treadle.assistants.guidance.store.candidates import Candidates
-from treadle.assistants.guidance.store.exports import Exports
-from treadle.assistants.guidance.store.issues import Issues
-from treadle.assistants.guidance.store.origins import Origins
-from treadle.assistants.guidance.store.projects import Projects
-from treadle.assistants.guidance.store.runs import Runs
-from treadle.assistants.guidance.store.specs import Specs
-from treadle.assistants.guidance.store.talks import Talks
-from treadle.assistants.guidance.store.worlds import Worlds
+from treadle.assistants.guidance.store.candidates import CandidatesMixin
+from treadle.assistants.guidance.store.chat_sessions import ChatSessionsMixin
+from treadle.assistants.guidance.store.exports import ExportsMixin
+from treadle.assistants.guidance.store.issues import IssuesMixin
+from treadle.assistants.guidance.store.models import ProblemSpecMixin, WorldModelMixin
+from treadle.assistants.guidance.store.projects import ProjectsMixin
+from treadle.assistants.guidance.store.provenance import ProvenanceMixin
+from treadle.assistants.guidance.store.runs import RunsMixin
 
 
-class Store(Projects, Talks, Specs, Worlds, Runs, Candidates, Issues, Origins, Exports):
-    """Where projects are kept. Belongs to the event loop it was opened in; close it, or use it in an `async with`."""
+class Store(
+    ProjectsMixin,
+    ChatSessionsMixin,
+    ProblemSpecMixin,
+    WorldModelMixin,
+    RunsMixin,
+    CandidatesMixin,
+    IssuesMixin,
+    ProvenanceMixin,
+    ExportsMixin,
+):
+    """The project store. Belongs to the event loop it was opened in; close it, or use it in an `async with`."""
 
     async def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         await self._database.close()
 
     async def __aenter__(self) -> Self:

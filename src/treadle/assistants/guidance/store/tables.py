@@ -1,7 +1,7 @@
-"""The tables as the code knows them. How a database comes to have them is `migrations`; a test holds the two together.
+"""The SQLAlchemy tables. `migrations` creates them in a database; a test compares the two.
 
-Columns are named as the fields of the values. Every row of a project has the project's id, and a `number` by which it stands in
-order with the others: times can be equal, numbers can't.
+Columns are named as the fields of the values. Every row of a project has the project's id, and a `number` that orders
+it among the others: times can be equal, numbers can't.
 """
 
 from datetime import UTC, datetime
@@ -24,184 +24,184 @@ metadata = MetaData(
 )
 
 
-class Moments(TypeDecorator[datetime]):
-    """Times in UTC, also where the database knows no time zones."""
+class UtcDateTime(TypeDecorator[datetime]):
+    """Times in UTC, even if the database has no time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """On the way in."""
+        """Convert a value for the database."""
         return None if value is None else value.astimezone(UTC)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """On the way out."""
+        """Convert a value from the database."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def _id() -> "Column[Any]":
+def _id_column() -> "Column[Any]":
     return Column("id", String(64), primary_key=True)
 
 
-def _text(name: str) -> "Column[Any]":
+def _text_column(name: str) -> "Column[Any]":
     return Column(name, Text, nullable=False)
 
 
-def _maybe(name: str) -> "Column[Any]":
+def _nullable_text_column(name: str) -> "Column[Any]":
     return Column(name, Text)
 
 
-def _integer(name: str) -> "Column[Any]":
+def _integer_column(name: str) -> "Column[Any]":
     return Column(name, Integer, nullable=False)
 
 
-def _json(name: str) -> "Column[Any]":
+def _json_column(name: str) -> "Column[Any]":
     return Column(name, JSON, nullable=False)
 
 
-def _moment(name: str) -> "Column[Any]":
-    return Column(name, Moments, nullable=False)
+def _datetime_column(name: str) -> "Column[Any]":
+    return Column(name, UtcDateTime, nullable=False)
 
 
-def _parent(name: str, table: str, *, primary_key: bool = False) -> "Column[Any]":
-    """What a row belongs to, and goes with."""
+def _parent_column(name: str, table: str, *, primary_key: bool = False) -> "Column[Any]":
+    """Return the foreign key of a row's parent, with which it is deleted."""
     target = ForeignKey(f"{PREFIX}{table}.id", ondelete="CASCADE")
     return Column(name, String(64), target, primary_key=primary_key, nullable=False)
 
 
-def _of_project(name: str, *columns: "Column[Any] | Index") -> Table:
-    """A table whose rows belong to a project, in order."""
-    kept = (_id(), _parent("project_id", "projects"), _integer("number"), *columns)
+def _project_table(name: str, *columns: "Column[Any] | Index") -> Table:
+    """Return a table whose rows belong to a project, in order."""
+    kept = (_id_column(), _parent_column("project_id", "projects"), _integer_column("number"), *columns)
     return Table(f"{PREFIX}{name}", metadata, *kept, UniqueConstraint("project_id", "number"))
 
 
 projects = Table(
     f"{PREFIX}projects",
     metadata,
-    _id(),
+    _id_column(),
     Column("owner", Text, nullable=False, index=True),
-    _text("title"),
-    _text("description"),
-    _integer("version"),
-    _integer("counter"),  # the number of the last row that was added to it
-    _moment("created_at"),
-    _moment("updated_at"),
+    _text_column("title"),
+    _text_column("description"),
+    _integer_column("version"),
+    _integer_column("counter"),  # the number of the last row that was added to it
+    _datetime_column("created_at"),
+    _datetime_column("updated_at"),
 )
 
 members = Table(
     f"{PREFIX}members",
     metadata,
-    _parent("project_id", "projects", primary_key=True),
+    _parent_column("project_id", "projects", primary_key=True),
     Column("member", Text, primary_key=True, index=True),
 )
 
-chat_sessions = _of_project(
+chat_sessions = _project_table(
     "chat_sessions",
-    _text("title"),
-    _text("mode"),
-    _maybe("run_id"),
-    _maybe("candidate_id"),
-    _moment("created_at"),
+    _text_column("title"),
+    _text_column("mode"),
+    _nullable_text_column("run_id"),
+    _nullable_text_column("candidate_id"),
+    _datetime_column("created_at"),
 )
 
-messages = _of_project(
+messages = _project_table(
     "messages",
-    _parent("chat_session_id", "chat_sessions"),
-    _text("role"),
-    _text("content"),
-    _json("metadata"),
-    _moment("created_at"),
+    _parent_column("chat_session_id", "chat_sessions"),
+    _text_column("role"),
+    _text_column("content"),
+    _json_column("metadata"),
+    _datetime_column("created_at"),
     Index(None, "chat_session_id", "number"),
 )
 
 problem_specs = Table(
     f"{PREFIX}problem_specs",
     metadata,
-    _parent("project_id", "projects", primary_key=True),
-    _json("constraints"),
-    _json("goals"),
-    _text("resolution"),
-    _text("mode"),
-    _integer("version"),
-    _moment("updated_at"),
+    _parent_column("project_id", "projects", primary_key=True),
+    _json_column("constraints"),
+    _json_column("goals"),
+    _text_column("resolution"),
+    _text_column("mode"),
+    _integer_column("version"),
+    _datetime_column("updated_at"),
 )
 
 world_models = Table(
     f"{PREFIX}world_models",
     metadata,
-    _parent("project_id", "projects", primary_key=True),
-    _json("actors"),
-    _json("mechanisms"),
-    _json("resources"),
-    _json("constraints"),
-    _json("assumptions"),
-    _json("simplifications"),
-    _integer("version"),
-    _moment("updated_at"),
+    _parent_column("project_id", "projects", primary_key=True),
+    _json_column("actors"),
+    _json_column("mechanisms"),
+    _json_column("resources"),
+    _json_column("constraints"),
+    _json_column("assumptions"),
+    _json_column("simplifications"),
+    _integer_column("version"),
+    _datetime_column("updated_at"),
 )
 
-runs = _of_project(
+runs = _project_table(
     "runs",
-    _text("mode"),
-    _json("config"),
-    _text("status"),
-    _maybe("chat_session_id"),
-    _maybe("recommended_message_id"),
+    _text_column("mode"),
+    _json_column("config"),
+    _text_column("status"),
+    _nullable_text_column("chat_session_id"),
+    _nullable_text_column("recommended_message_id"),
     Column("recommended_config_snapshot", JSON(none_as_null=True)),
-    _maybe("ui_trigger_id"),
-    _maybe("ui_trigger_source"),
-    _json("ui_trigger_metadata"),
-    Column("ui_triggered_at", Moments),
-    _maybe("run_summary_message_id"),
-    _integer("candidate_count"),
-    _integer("scenario_count"),
-    _integer("evaluation_count"),
-    _json("metrics"),
-    _json("llm_usage"),
-    _text("error_summary"),
-    _moment("created_at"),
-    Column("started_at", Moments),
-    Column("completed_at", Moments),
+    _nullable_text_column("ui_trigger_id"),
+    _nullable_text_column("ui_trigger_source"),
+    _json_column("ui_trigger_metadata"),
+    Column("ui_triggered_at", UtcDateTime),
+    _nullable_text_column("run_summary_message_id"),
+    _integer_column("candidate_count"),
+    _integer_column("scenario_count"),
+    _integer_column("evaluation_count"),
+    _json_column("metrics"),
+    _json_column("llm_usage"),
+    _text_column("error_summary"),
+    _datetime_column("created_at"),
+    Column("started_at", UtcDateTime),
+    Column("completed_at", UtcDateTime),
 )
 
-candidates = _of_project(
+candidates = _project_table(
     "candidates",
-    _parent("run_id", "runs"),
-    _text("mechanism_description"),
-    _text("origin"),
-    _json("predicted_effects"),
-    _json("scores"),
-    _json("parent_ids"),
-    _text("status"),
-    _moment("created_at"),
+    _parent_column("run_id", "runs"),
+    _text_column("mechanism_description"),
+    _text_column("origin"),
+    _json_column("predicted_effects"),
+    _json_column("scores"),
+    _json_column("parent_ids"),
+    _text_column("status"),
+    _datetime_column("created_at"),
     Index(None, "run_id", "number"),
 )
 
-issues = _of_project(
+issues = _project_table(
     "issues",
-    _text("type"),
-    _text("severity"),
-    _text("description"),
-    _text("resolution_status"),
-    _text("resolution_note"),
-    _maybe("run_id"),
-    _maybe("candidate_id"),
-    _moment("created_at"),
-    Column("resolved_at", Moments),
+    _text_column("type"),
+    _text_column("severity"),
+    _text_column("description"),
+    _text_column("resolution_status"),
+    _text_column("resolution_note"),
+    _nullable_text_column("run_id"),
+    _nullable_text_column("candidate_id"),
+    _datetime_column("created_at"),
+    Column("resolved_at", UtcDateTime),
 )
 
-provenance = _of_project(
+provenance = _project_table(
     "provenance",
-    _text("type"),
-    _text("description"),
-    _text("actor"),
-    _maybe("source"),
-    _json("reference_ids"),
-    _json("metadata"),
-    _moment("timestamp"),
-    _text("subject"),
+    _text_column("type"),
+    _text_column("description"),
+    _text_column("actor"),
+    _nullable_text_column("source"),
+    _json_column("reference_ids"),
+    _json_column("metadata"),
+    _datetime_column("timestamp"),
+    _text_column("subject"),
     Column("version", Integer),
-    _text("user"),
+    _text_column("user"),
 )

@@ -1,7 +1,7 @@
-"""What the project store keeps, as its callers see it. Values only; a value that can't be kept can't be made.
+"""Values of the project store, as its callers see them. A value that can't be stored can't be created.
 
-`version` counts the changes of a value: whoever changes one says which version they saw. What the store fills in itself (ids,
-versions, times, whose it is) has defaults here, so that a new value can be made from what a person or a model says.
+`version` counts the changes of a value: a caller who changes one passes the version they saw. What the store fills in itself
+(ids, versions, times, owners) has defaults here, so that a new value can be made from a person's or a model's input.
 """
 
 from datetime import UTC, datetime
@@ -10,8 +10,15 @@ from uuid import uuid4
 
 from msgspec import Meta, Struct, field
 
-from treadle.assistants.guidance.store.checks import MOST_SAID, different, few, name, one_of, text
-from treadle.assistants.guidance.store.errors import BadValue
+from treadle.assistants.guidance.store.errors import InvalidValue
+from treadle.assistants.guidance.store.validation import (
+    MAX_MESSAGE,
+    check_choice,
+    check_item_count,
+    check_name,
+    check_text,
+    check_unique_names,
+)
 
 Role = Literal["user", "agent", "system"]
 SessionMode = Literal["setup", "analysis"]
@@ -23,7 +30,7 @@ CandidateStatus = Literal["new", "under_test", "promising", "weak", "rejected"]
 IssueType = Literal["model", "constraint", "evaluator", "scenario"]
 Severity = Literal["minor", "important", "catastrophic"]
 ResolutionStatus = Literal["open", "resolved", "invalidated"]
-Moment = Annotated[datetime, Meta(tz=True)]
+Timestamp = Annotated[datetime, Meta(tz=True)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 SECTIONS = ("actors", "mechanisms", "resources", "constraints", "assumptions", "simplifications")
@@ -31,17 +38,17 @@ ENDED: tuple[RunStatus, ...] = ("completed", "failed", "cancelled")
 
 
 def new_id() -> str:
-    """An id that nothing else has."""
+    """Return a unique id."""
     return uuid4().hex
 
 
-def now() -> datetime:
-    """This moment, in UTC."""
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class Project(Struct, frozen=True):
-    """What somebody works on. Its owner and its members see it; to everybody else it isn't there."""
+    """A project. Only its owner and its members can see it."""
 
     title: str
     description: str = ""
@@ -49,12 +56,12 @@ class Project(Struct, frozen=True):
     members: tuple[str, ...] = ()  # without the owner
     id: str = field(default_factory=new_id)
     version: Count = 1  # of title and description
-    created_at: Moment = field(default_factory=now)
-    updated_at: Moment = field(default_factory=now)  # when anything of the project changed
+    created_at: Timestamp = field(default_factory=utc_now)
+    updated_at: Timestamp = field(default_factory=utc_now)  # when anything of the project changed
 
     def __post_init__(self) -> None:
-        name("title of a project", self.title)
-        text("description of a project", self.description)
+        check_name("title of a project", self.title)
+        check_text("description of a project", self.description)
 
 
 class ChatSession(Struct, frozen=True):
@@ -66,15 +73,15 @@ class ChatSession(Struct, frozen=True):
     run_id: str | None = None
     candidate_id: str | None = None
     id: str = field(default_factory=new_id)
-    created_at: Moment = field(default_factory=now)
+    created_at: Timestamp = field(default_factory=utc_now)
 
     def __post_init__(self) -> None:
-        text("title of a chat session", self.title)
-        one_of("mode of a chat session", self.mode, get_args(SessionMode))
+        check_text("title of a chat session", self.title)
+        check_choice("mode of a chat session", self.mode, get_args(SessionMode))
 
 
 class ChatMessage(Struct, frozen=True):
-    """One thing said in a chat session."""
+    """One message of a chat session."""
 
     chat_session_id: str
     role: Role
@@ -82,49 +89,51 @@ class ChatMessage(Struct, frozen=True):
     metadata: dict[str, Any] = {}
     project_id: str = ""
     id: str = field(default_factory=new_id)
-    created_at: Moment = field(default_factory=now)
+    created_at: Timestamp = field(default_factory=utc_now)
 
     def __post_init__(self) -> None:
-        one_of("role of a message", self.role, get_args(Role))
-        text("content of a message", self.content, MOST_SAID)
+        check_choice("role of a message", self.role, get_args(Role))
+        check_text("content of a message", self.content, MAX_MESSAGE)
 
 
 class Constraint(Struct, frozen=True):
-    """What a solution is held to; one of weight 100 it has to keep."""
+    """A constraint on solutions; one of weight 100 is mandatory."""
 
     name: str
     description: str = ""
     weight: int = 50
 
     def __post_init__(self) -> None:
-        name("name of a constraint", self.name)
-        text(f"description of {self.name!r}", self.description)
+        check_name("name of a constraint", self.name)
+        check_text(f"description of {self.name!r}", self.description)
         if type(self.weight) is not int or not 0 <= self.weight <= 100:
-            raise BadValue(f"The weight of {self.name!r} is {self.weight!r}; it is a whole number from 0 to 100, which is a must.")
+            raise InvalidValue(
+                f"The weight of {self.name!r} is {self.weight!r}; it is a whole number from 0 to 100, which is a must."
+            )
 
 
 class ProblemSpec(Struct, frozen=True):
-    """What a project is to solve. Version 0 isn't kept yet."""
+    """What a project is to solve. Version 0 isn't stored yet."""
 
     constraints: tuple[Constraint, ...] = ()
     goals: tuple[str, ...] = ()
     resolution: Resolution = "medium"
     mode: Mode = "full_search"
     version: Count = 0
-    updated_at: Moment | None = None
+    updated_at: Timestamp | None = None
 
     def __post_init__(self) -> None:
-        few("constraints", self.constraints)
-        different("constraints", (each.name for each in self.constraints))
-        few("goals", self.goals)
+        check_item_count("constraints", self.constraints)
+        check_unique_names("constraints", (each.name for each in self.constraints))
+        check_item_count("goals", self.goals)
         for goal in self.goals:
-            text("text of a goal", goal)
-        one_of("resolution", self.resolution, get_args(Resolution))
-        one_of("mode", self.mode, get_args(Mode))
+            check_text("text of a goal", goal)
+        check_choice("resolution", self.resolution, get_args(Resolution))
+        check_choice("mode", self.mode, get_args(Mode))
 
 
-class Entry(Struct, frozen=True):
-    """One thing in a world model. `links` are ids of others that it has to do with."""
+class WorldEntry(Struct, frozen=True):
+    """One entry of a world model. `links` are ids of related entries."""
 
     name: str
     description: str = ""
@@ -134,36 +143,36 @@ class Entry(Struct, frozen=True):
     id: str = field(default_factory=new_id)
 
     def __post_init__(self) -> None:
-        name("name of an entry", self.name)
-        text(f"description of {self.name!r}", self.description)
-        name(f"id of {self.name!r}", self.id)
+        check_name("name of an entry", self.name)
+        check_text(f"description of {self.name!r}", self.description)
+        check_name(f"id of {self.name!r}", self.id)
 
 
 class WorldModel(Struct, frozen=True):
-    """How the world that a project is about works, in six sections. Version 0 isn't kept yet."""
+    """How the world that a project is about works, in six sections. Version 0 isn't stored yet."""
 
-    actors: tuple[Entry, ...] = ()
-    mechanisms: tuple[Entry, ...] = ()
-    resources: tuple[Entry, ...] = ()
-    constraints: tuple[Entry, ...] = ()
-    assumptions: tuple[Entry, ...] = ()
-    simplifications: tuple[Entry, ...] = ()
+    actors: tuple[WorldEntry, ...] = ()
+    mechanisms: tuple[WorldEntry, ...] = ()
+    resources: tuple[WorldEntry, ...] = ()
+    constraints: tuple[WorldEntry, ...] = ()
+    assumptions: tuple[WorldEntry, ...] = ()
+    simplifications: tuple[WorldEntry, ...] = ()
     version: Count = 0
-    updated_at: Moment | None = None
+    updated_at: Timestamp | None = None
 
     def __post_init__(self) -> None:
         ids: set[str] = set()
         for section in SECTIONS:
-            entries: tuple[Entry, ...] = getattr(self, section)
-            few(section, entries)
+            entries: tuple[WorldEntry, ...] = getattr(self, section)
+            check_item_count(section, entries)
             for entry in entries:
                 if entry.id in ids:
-                    raise BadValue(f"Two entries of the world model have the id {entry.id!r}; each needs one of its own.")
+                    raise InvalidValue(f"Two entries of the world model have the id {entry.id!r}; each needs one of its own.")
                 ids.add(entry.id)
 
 
 class Run(Struct, frozen=True):
-    """One search for solutions, started by a person. What the assistant had recommended is kept with it."""
+    """One search for solutions, started by a person. The assistant's recommendation is stored with it."""
 
     project_id: str
     mode: Mode = "full_search"
@@ -175,7 +184,7 @@ class Run(Struct, frozen=True):
     ui_trigger_id: str | None = None
     ui_trigger_source: str | None = None
     ui_trigger_metadata: dict[str, Any] = {}
-    ui_triggered_at: Moment | None = None
+    ui_triggered_at: Timestamp | None = None
     run_summary_message_id: str | None = None
     candidate_count: Count = 0
     scenario_count: Count = 0
@@ -184,16 +193,16 @@ class Run(Struct, frozen=True):
     llm_usage: dict[str, Any] = {}
     error_summary: str = ""
     id: str = field(default_factory=new_id)
-    created_at: Moment = field(default_factory=now)
-    started_at: Moment | None = None
-    completed_at: Moment | None = None
+    created_at: Timestamp = field(default_factory=utc_now)
+    started_at: Timestamp | None = None
+    completed_at: Timestamp | None = None
 
     def __post_init__(self) -> None:
-        one_of("mode of a run", self.mode, get_args(Mode))
-        one_of("status of a run", self.status, get_args(RunStatus))
-        text("error of a run", self.error_summary)
+        check_choice("mode of a run", self.mode, get_args(Mode))
+        check_choice("status of a run", self.status, get_args(RunStatus))
+        check_text("error of a run", self.error_summary)
         for reference in (self.ui_trigger_id, self.ui_trigger_source, self.recommended_message_id, self.run_summary_message_id):
-            text("reference of a run", reference or "")
+            check_text("reference of a run", reference or "")
 
     @property
     def duration_seconds(self) -> float | None:
@@ -204,7 +213,7 @@ class Run(Struct, frozen=True):
 
 
 class Candidate(Struct, frozen=True):
-    """A solution that a run looked at, or that a person proposed for it."""
+    """A solution that a run evaluated, or that a person proposed for it."""
 
     run_id: str
     mechanism_description: str
@@ -215,16 +224,16 @@ class Candidate(Struct, frozen=True):
     status: CandidateStatus = "new"
     project_id: str = ""
     id: str = field(default_factory=new_id)
-    created_at: Moment = field(default_factory=now)
+    created_at: Timestamp = field(default_factory=utc_now)
 
     def __post_init__(self) -> None:
-        text("description of a candidate", self.mechanism_description)
-        one_of("origin of a candidate", self.origin, get_args(Origin))
-        one_of("status of a candidate", self.status, get_args(CandidateStatus))
+        check_text("description of a candidate", self.mechanism_description)
+        check_choice("origin of a candidate", self.origin, get_args(Origin))
+        check_choice("status of a candidate", self.status, get_args(CandidateStatus))
 
 
-class Issue(Struct, frozen=True):
-    """Something that is wrong with the model, a constraint, an evaluator or a scenario."""
+class ProjectIssue(Struct, frozen=True):
+    """An issue with the model, a constraint, an evaluator or a scenario."""
 
     project_id: str
     type: IssueType
@@ -235,19 +244,19 @@ class Issue(Struct, frozen=True):
     run_id: str | None = None
     candidate_id: str | None = None
     id: str = field(default_factory=new_id)
-    created_at: Moment = field(default_factory=now)
-    resolved_at: Moment | None = None
+    created_at: Timestamp = field(default_factory=utc_now)
+    resolved_at: Timestamp | None = None
 
     def __post_init__(self) -> None:
-        one_of("type of an issue", self.type, get_args(IssueType))
-        one_of("severity of an issue", self.severity, get_args(Severity))
-        one_of("status of an issue", self.resolution_status, get_args(ResolutionStatus))
-        text("description of an issue", self.description)
-        text("note of an issue", self.resolution_note)
+        check_choice("type of an issue", self.type, get_args(IssueType))
+        check_choice("severity of an issue", self.severity, get_args(Severity))
+        check_choice("status of an issue", self.resolution_status, get_args(ResolutionStatus))
+        check_text("description of an issue", self.description)
+        check_text("note of an issue", self.resolution_note)
 
 
 class Provenance(Struct, frozen=True):
-    """How a change came about. Whoever changes something says the first six, the store fills in what it was about, and for whom."""
+    """The provenance of a change. The caller sets the first six fields; the store fills in the subject and the user."""
 
     type: str
     description: str = ""
@@ -255,14 +264,14 @@ class Provenance(Struct, frozen=True):
     source: str | None = None
     reference_ids: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
-    timestamp: Moment = field(default_factory=now)
+    timestamp: Timestamp = field(default_factory=utc_now)
     subject: str = ""  # `project`, `problem_spec`, `world_model`, or whatever else it was said of
     version: Count | None = None  # which version of its subject came of it
     user: str = ""
     id: str = field(default_factory=new_id)
 
     def __post_init__(self) -> None:
-        name("type of a provenance entry", self.type)
-        text("description of a provenance entry", self.description)
-        one_of("actor of a provenance entry", self.actor, get_args(Role))
-        text("source of a provenance entry", self.source or "")
+        check_name("type of a provenance entry", self.type)
+        check_text("description of a provenance entry", self.description)
+        check_choice("actor of a provenance entry", self.actor, get_args(Role))
+        check_text("source of a provenance entry", self.source or "")

@@ -1,27 +1,35 @@
-"""Score specs: read, checked by line, found in a model's answer, compared. Pure: no server is asked, no file opened.
+"""Score specs: parsed, checked by line, found in a model's answer, compared. Pure: no network and no file access.
 
-YAML is read with PyYAML, which comes with `pip install 'treadle[platform]'` and is imported with the first text.
+YAML is parsed with PyYAML, which comes with `pip install 'treadle[platform]'` and is imported with the first text.
 """
 
-from treadle.assistants.platform.score.canonical import canonical, difference, from_server
-from treadle.assistants.platform.score.check import check, read
-from treadle.assistants.platform.score.fences import spec_in
-from treadle.assistants.platform.score.known import PROVIDED
-from treadle.assistants.platform.score.values import BadSpec, Checked, Container, Environment, Finding, Resource, Spec
+from treadle.assistants.platform.score.canonical import canonical_spec, diff_specs, spec_from_server
+from treadle.assistants.platform.score.check import check_spec, parse_spec
+from treadle.assistants.platform.score.spec import (
+    BadSpec,
+    CheckedSpec,
+    ScoreSpec,
+    SpecContainer,
+    SpecEnvironment,
+    SpecFinding,
+    SpecResource,
+)
+from treadle.assistants.platform.score.spec_extraction import find_spec
+from treadle.assistants.platform.score.spec_keys import PROVIDED
 
 __all__ = [
     "PROVIDED",
     "BadSpec",
-    "Checked",
-    "Container",
-    "Environment",
-    "Finding",
-    "Resource",
-    "Spec",
-    "canonical",
-    "check",
-    "difference",
-    "from_server",
-    "read",
-    "spec_in",
+    "CheckedSpec",
+    "ScoreSpec",
+    "SpecContainer",
+    "SpecEnvironment",
+    "SpecFinding",
+    "SpecResource",
+    "canonical_spec",
+    "check_spec",
+    "diff_specs",
+    "find_spec",
+    "parse_spec",
+    "spec_from_server",
 ]

@@ -1,6 +1,6 @@
-"""Specs in one form, whoever wrote them: in a file, by a model, or as the server shows them, whose field names begin in upper case.
+"""Specs in canonical form, whatever their origin: a file, a model, or the server, whose field names begin in upper case.
 
-What isn't kept by the server isn't here either, so that a difference is one in what would run.
+What the server doesn't store is left out, so that a difference is one in what would run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,46 +9,48 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
-from treadle.assistants.platform.score.check import check
-from treadle.assistants.platform.score.known import API_VERSION
-from treadle.assistants.platform.score.values import BadSpec, Environment, Spec
+from treadle.assistants.platform.score.check import check_spec
+from treadle.assistants.platform.score.spec import BadSpec, ScoreSpec, SpecEnvironment
+from treadle.assistants.platform.score.spec_keys import API_VERSION
 
 if TYPE_CHECKING:
     from yaml import SafeDumper
 
-SpecLike = Spec | Mapping[str, Any] | str
+SpecLike = ScoreSpec | Mapping[str, Any] | str
 
 
-def canonical(value: SpecLike) -> str:
-    """A spec as YAML that is the same for the same spec. Raises `BadSpec` for a text that is no YAML mapping."""
+def canonical_spec(value: SpecLike) -> str:
+    """Return a spec as canonical YAML. Raises `BadSpec` for a text that isn't a YAML mapping."""
     import yaml
 
-    return yaml.dump(_ordered(value), Dumper=_dumper(), sort_keys=False, default_flow_style=False, allow_unicode=True, width=10_000)
+    return yaml.dump(
+        _ordered_mapping(value), Dumper=_build_dumper(), sort_keys=False, default_flow_style=False, allow_unicode=True, width=10_000
+    )
 
 
-def difference(old: SpecLike | None, new: SpecLike | None, old_name: str = "running", new_name: str = "new") -> str:
-    """What changes from one spec to another, as a unified diff; empty where nothing does. None is no spec at all."""
-    before, after = (("" if each is None else canonical(each)).splitlines(keepends=True) for each in (old, new))
+def diff_specs(old: SpecLike | None, new: SpecLike | None, old_name: str = "running", new_name: str = "new") -> str:
+    """Return a unified diff of two specs; empty if they are equal. None is no spec at all."""
+    before, after = (("" if each is None else canonical_spec(each)).splitlines(keepends=True) for each in (old, new))
     return "".join(unified_diff(before, after, old_name, new_name))
 
 
-def from_server(app_json: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec in what a server says of an application. Field names may be in any case; what isn't of the spec is left out."""
-    metadata, environment = _part(app_json, "metadata"), _part(app_json, "environment")
+def spec_from_server(app_json: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the spec in a server's application JSON. Field names may be in any case; other fields are dropped."""
+    metadata, environment = _mapping_field(app_json, "metadata"), _mapping_field(app_json, "environment")
     spec = {
         "apiVersion": API_VERSION,
-        "metadata": {"name": _string(_field(metadata, "name"))},
-        "containers": {name: _container(each) for name, each in _named(app_json, "containers")},
-        "resources": {name: _resource(each) for name, each in _named(app_json, "resources")},
-        "environment": _filled({key: _string(_field(environment, key)) for key in ("type", "ttl")}),
-        "workflows": {name: _sorted(each) for name, each in _named(app_json, "workflows")},
+        "metadata": {"name": _to_string(_find_field(metadata, "name"))},
+        "containers": {name: _container(each) for name, each in _sorted_items(app_json, "containers")},
+        "resources": {name: _resource(each) for name, each in _sorted_items(app_json, "resources")},
+        "environment": _drop_empty({key: _to_string(_find_field(environment, key)) for key in ("type", "ttl")}),
+        "workflows": {name: _sort_keys(each) for name, each in _sorted_items(app_json, "workflows")},
     }
-    return _filled(spec)
+    return _drop_empty(spec)
 
 
-def as_mapping(spec: Spec) -> dict[str, Any]:
-    """A spec as it would be written."""
-    environment = spec.environment or Environment()
+def spec_to_mapping(spec: ScoreSpec) -> dict[str, Any]:
+    """Return a spec as it would be written."""
+    environment = spec.environment or SpecEnvironment()
     return {
         "metadata": {"name": spec.name},
         "containers": {name: {"image": each.image, "variables": each.variables} for name, each in spec.containers.items()},
@@ -60,57 +62,57 @@ def as_mapping(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _ordered(value: SpecLike) -> dict[str, Any]:
+def _ordered_mapping(value: SpecLike) -> dict[str, Any]:
     match value:
-        case Spec():
-            return from_server(as_mapping(value))
+        case ScoreSpec():
+            return spec_from_server(spec_to_mapping(value))
         case str():
-            checked = check(value)
+            checked = check_spec(value)
             if checked.spec is None:
                 raise BadSpec(checked.errors)
-            return from_server(_as_written(value, checked.spec))
+            return spec_from_server(_written_mapping(value, checked.spec))
         case _:
-            return from_server(value)
+            return spec_from_server(value)
 
 
-def _as_written(text: str, spec: Spec) -> Mapping[str, Any]:
-    """The spec of a text; of one in the server's own casing, which no spec is written in, what it says all the same."""
-    from treadle.assistants.platform.score.tree import parse, plain
+def _written_mapping(text: str, spec: ScoreSpec) -> Mapping[str, Any]:
+    """Return the spec of a text; one in the server's casing, which no spec is written in, is returned as it is."""
+    from treadle.assistants.platform.score.yaml_tree import parse_yaml, plain_value
 
-    return as_mapping(spec) if spec.name else plain(parse(text)[0])
+    return spec_to_mapping(spec) if spec.name else plain_value(parse_yaml(text)[0])
 
 
 def _container(value: Mapping[str, Any]) -> dict[str, Any]:
-    variables = {name: _string(each) for name, each in _sorted(_part(value, "variables")).items()}
-    return _filled({"image": _string(_field(value, "image")), "variables": variables})
+    variables = {name: _to_string(each) for name, each in _sort_keys(_mapping_field(value, "variables")).items()}
+    return _drop_empty({"image": _to_string(_find_field(value, "image")), "variables": variables})
 
 
 def _resource(value: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: _sorted(_part(value, key)) for key in ("params", "properties")}
-    return _filled({"type": _string(_field(value, "type")), **kept})
+    kept = {key: _sort_keys(_mapping_field(value, key)) for key in ("params", "properties")}
+    return _drop_empty({"type": _to_string(_find_field(value, "type")), **kept})
 
 
-def _named(value: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """What is there by name, in the order of the names."""
-    return sorted(((str(name), _as_object(each)) for name, each in _part(value, key).items()), key=itemgetter(0))
+def _sorted_items(value: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return named items in the order of their names."""
+    return sorted(((str(name), _to_mapping(each)) for name, each in _mapping_field(value, key).items()), key=itemgetter(0))
 
 
-def _part(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    return _as_object(_field(value, key))
+def _mapping_field(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    return _to_mapping(_find_field(value, key))
 
 
-def _as_object(value: object) -> Mapping[str, Any]:
+def _to_mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
-def _field(value: Mapping[str, Any], key: str) -> Any:
-    """The field by this name, in whatever case it is written."""
+def _find_field(value: Mapping[str, Any], key: str) -> Any:
+    """Return the field of this name in any case."""
     if key in value:
         return value[key]
     return next((each for name, each in value.items() if str(name).casefold() == key), None)
 
 
-def _string(value: object) -> str:
+def _to_string(value: object) -> str:
     match value:
         case None:
             return ""
@@ -120,22 +122,24 @@ def _string(value: object) -> str:
             return str(value)
 
 
-def _sorted(value: Any) -> Any:
-    """The value with every mapping in the order of its keys, which are text as they are in JSON."""
+def _sort_keys(value: Any) -> Any:
+    """Return the value with every mapping sorted by its keys, which are strings as in JSON."""
     if isinstance(value, Mapping):
         items = cast("Mapping[object, Any]", value).items()
-        return {key: _sorted(each) for key, each in sorted(((_string(name), each) for name, each in items), key=itemgetter(0))}
+        return {
+            key: _sort_keys(each) for key, each in sorted(((_to_string(name), each) for name, each in items), key=itemgetter(0))
+        }
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_sorted(each) for each in cast("Sequence[Any]", value)]
+        return [_sort_keys(each) for each in cast("Sequence[Any]", value)]
     return value
 
 
-def _filled(value: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(value: dict[str, Any]) -> dict[str, Any]:
     return {key: each for key, each in value.items() if each not in ("", {}, None)}
 
 
 @cache
-def _dumper() -> "type[SafeDumper]":
+def _build_dumper() -> "type[SafeDumper]":
     import yaml
 
     class Dumper(yaml.SafeDumper):

@@ -1,6 +1,7 @@
-"""A Score spec checked: what the server would refuse, what it would drop without a word, and what is probably not meant.
+"""Check a Score spec: what the server would refuse, what it would silently drop, and what is probably a mistake.
 
-`check` never raises for what is in a text; `read` does. What the keys are and what to write instead of others is `known`.
+`check_spec` never raises for a text's content; `parse_spec` does. The known keys and suggestions for others are in
+`spec_keys`.
 """
 
 import re
@@ -9,7 +10,17 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any, TypeVar, assert_never
 
-from treadle.assistants.platform.score.known import (
+from treadle.assistants.platform.score.spec import (
+    BadSpec,
+    CheckedSpec,
+    Level,
+    ScoreSpec,
+    SpecContainer,
+    SpecEnvironment,
+    SpecFinding,
+    SpecResource,
+)
+from treadle.assistants.platform.score.spec_keys import (
     ADDED_BY_KUBERNETES,
     API_VERSION,
     CONTAINER,
@@ -19,14 +30,23 @@ from treadle.assistants.platform.score.known import (
     TOP,
     WANT_PARAMS,
     WORKFLOW,
-    Keys,
+    KnownKeys,
 )
-from treadle.assistants.platform.score.tree import Entry, Fields, Items, Node, Scalar, parse, plain, shown, texts
-from treadle.assistants.platform.score.values import BadSpec, Checked, Container, Environment, Finding, Level, Resource, Spec
+from treadle.assistants.platform.score.yaml_tree import (
+    YamlEntry,
+    YamlList,
+    YamlMapping,
+    YamlNode,
+    YamlScalar,
+    iter_texts,
+    parse_yaml,
+    plain_value,
+    shorten_spec_value,
+)
 
-MOST_FINDINGS = 100
-MOST_NAME = 63
-MOST_NAMES = 200  # that a misspelt one is compared with
+MAX_FINDINGS = 100
+MAX_NAME_CHARS = 63
+MAX_NAMES = 200  # that a misspelt one is compared with
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _REFERENCE = re.compile(r"(?<!\$)\$\{resources\.([^.}\s]{1,200})")
@@ -35,115 +55,118 @@ _TTL = re.compile(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|d|w))+")
 Value = TypeVar("Value")
 
 
-def read(text: str) -> Spec:
-    """The spec in a text. Raises `BadSpec` for one with errors."""
-    checked = check(text)
+def parse_spec(text: str) -> ScoreSpec:
+    """Parse a spec. Raises `BadSpec` for one with errors."""
+    checked = check_spec(text)
     if checked.spec is None or checked.errors:
         raise BadSpec(checked.errors)
     return checked.spec
 
 
-def check(text: str, provided: Collection[str] | None = None) -> Checked:
-    """Everything there is to say about a text. With `provided`, the types that have providers, resources are held to them."""
+def check_spec(text: str, provided: Collection[str] | None = None) -> CheckedSpec:
+    """Return all findings of a text. With `provided`, the types that have providers, resource types are checked against them."""
     try:
-        root, doubled = parse(text)
+        root, doubled = parse_yaml(text)
     except BadSpec as error:
-        return Checked(None, error.findings)
-    notes = _Notes(doubled)
-    fields = _mapping(root, "", notes)
+        return CheckedSpec(None, error.findings)
+    notes = _FindingCollector(doubled)
+    fields = _read_mapping(root, "", notes)
     if fields is None:
         if not notes.found:
             notes.add(root, "error", "", "There is nothing in it.")
-        return Checked(None, notes.sorted())
-    spec = _spec(fields, notes, provided)
-    return Checked(spec, notes.sorted())
+        return CheckedSpec(None, notes.sorted())
+    spec = _check_top(fields, notes, provided)
+    return CheckedSpec(spec, notes.sorted())
 
 
-class _Notes:
-    """What has been found so far."""
+class _FindingCollector:
+    """Collects findings."""
 
-    def __init__(self, found: Iterable[Finding]) -> None:
+    def __init__(self, found: Iterable[SpecFinding]) -> None:
         self.found = list(found)
 
-    def add(self, at: Node | Entry, level: Level, path: str, message: str) -> None:
-        """Note something at a place."""
-        self.found.append(Finding(at.line, at.column, level, shown(path, 200), message))
+    def add(self, at: YamlNode | YamlEntry, level: Level, path: str, message: str) -> None:
+        """Add a finding at a position."""
+        self.found.append(SpecFinding(at.line, at.column, level, shorten_spec_value(path, 200), message))
 
     @property
     def full(self) -> bool:
-        """Whether there is enough to be said as it is, so that no more warnings are wanted."""
-        return len(self.found) > 2 * MOST_FINDINGS
+        """Whether there are enough findings, so that no more warnings are needed."""
+        return len(self.found) > 2 * MAX_FINDINGS
 
-    def sorted(self) -> tuple[Finding, ...]:
-        """All of it from top to bottom. Where it is too much, warnings are left off first."""
-        kept = sorted(self.found, key=lambda each: (each.level, each))[:MOST_FINDINGS]
+    def sorted(self) -> tuple[SpecFinding, ...]:
+        """Return the findings by position. If there are too many, warnings are dropped first."""
+        kept = sorted(self.found, key=lambda each: (each.level, each))[:MAX_FINDINGS]
         return tuple(sorted(kept))
 
 
-def _spec(top: Fields, notes: _Notes, provided: Collection[str] | None) -> Spec:
-    _keys(top, TOP, "", notes)
-    _api_version(top, notes)
-    spec = Spec(
-        _name(top, notes),
-        _each(top, "containers", notes, _container),
-        _each(top, "resources", notes, _resource),
-        _environment(top, notes),
-        _each(top, "workflows", notes, _workflow),
+def _check_top(top: YamlMapping, notes: _FindingCollector, provided: Collection[str] | None) -> ScoreSpec:
+    _check_keys(top, TOP, "", notes)
+    _check_api_version(top, notes)
+    spec = ScoreSpec(
+        _check_name(top, notes),
+        _check_each(top, "containers", notes, _check_container),
+        _check_each(top, "resources", notes, _check_resource),
+        _check_environment(top, notes),
+        _check_each(top, "workflows", notes, _check_workflow),
     )
     containers = top.get("containers")
-    if not spec.containers and not (containers and _is_wrong(containers.value)):
+    if not spec.containers and not (containers and _is_not_mapping(containers.value)):
         notes.add(containers or top, "error", "containers", "At least one container has to be named, each with its `image`.")
-    _types(top, spec.resources, notes, provided)
-    _references(top, spec.resources, notes)
+    _check_types(top, spec.resources, notes, provided)
+    _check_references(top, spec.resources, notes)
     return spec
 
 
-def _api_version(top: Fields, notes: _Notes) -> None:
+def _check_api_version(top: YamlMapping, notes: _FindingCollector) -> None:
     entry = top.get("apiVersion")
     if entry is None:
         notes.add(top, "error", "apiVersion", f"It is missing; write `apiVersion: {API_VERSION}`.")
-    elif plain(entry.value) != API_VERSION:
+    elif plain_value(entry.value) != API_VERSION:
         notes.add(entry.value, "error", "apiVersion", f"It has to be `{API_VERSION}`.")
 
 
-def _name(top: Fields, notes: _Notes) -> str:
+def _check_name(top: YamlMapping, notes: _FindingCollector) -> str:
     metadata = top.get("metadata")
-    fields = _mapping(metadata.value, "metadata", notes) if metadata else None
+    fields = _read_mapping(metadata.value, "metadata", notes) if metadata else None
     if fields is None:
-        if not (metadata and _is_wrong(metadata.value)):
+        if not (metadata and _is_not_mapping(metadata.value)):
             notes.add(metadata or top, "error", "metadata.name", "The application needs a name.")
         return ""
-    _keys(fields, METADATA, "metadata", notes)
-    name = _required(fields, "name", "metadata", notes, "The application needs a name.")
+    _check_keys(fields, METADATA, "metadata", notes)
+    name = _require_text(fields, "name", "metadata", notes, "The application needs a name.")
     entry = fields.get("name")
     if name and entry:
-        _label(name, entry.value, notes)
+        _check_label(name, entry.value, notes)
     return name
 
 
-def _label(name: str, at: Node, notes: _Notes) -> None:
-    if len(name) > MOST_NAME:
-        notes.add(at, "error", "metadata.name", f"The name has {len(name)} characters; {MOST_NAME} are the most.")
+def _check_label(name: str, at: YamlNode, notes: _FindingCollector) -> None:
+    if len(name) > MAX_NAME_CHARS:
+        notes.add(at, "error", "metadata.name", f"The name has {len(name)} characters; {MAX_NAME_CHARS} are the most.")
     elif not _LABEL.fullmatch(name):
-        message = f"`{shown(name)}` is no name for an application: small letters, digits and hyphens, no hyphen at either end."
+        message = (
+            f"`{shorten_spec_value(name)}` is no name for an application: "
+            "small letters, digits and hyphens, no hyphen at either end."
+        )
         notes.add(at, "error", "metadata.name", message)
 
 
-def _container(entry: Entry, path: str, notes: _Notes) -> Container:
-    fields = _mapping(entry.value, path, notes)
+def _check_container(entry: YamlEntry, path: str, notes: _FindingCollector) -> SpecContainer:
+    fields = _read_mapping(entry.value, path, notes)
     if fields is None:
-        if not _is_wrong(entry.value):
+        if not _is_not_mapping(entry.value):
             notes.add(entry, "error", f"{path}.image", "The container needs an image.")
-        return Container()
-    _keys(fields, CONTAINER, path, notes)
-    image = _required(fields, "image", path, notes, "The container needs an image.")
+        return SpecContainer()
+    _check_keys(fields, CONTAINER, path, notes)
+    image = _require_text(fields, "image", path, notes, "The container needs an image.")
     written = fields.get("image")
     if image and written:
-        _doubts(image, written.value, f"{path}.image", notes)
-    return Container(image, _each(fields, "variables", notes, _variable, path))
+        _check_image(image, written.value, f"{path}.image", notes)
+    return SpecContainer(image, _check_each(fields, "variables", notes, _check_variable, path))
 
 
-def _doubts(image: str, at: Node, path: str, notes: _Notes) -> None:
+def _check_image(image: str, at: YamlNode, path: str, notes: _FindingCollector) -> None:
     last = image.rpartition("/")[2]
     if image.strip() == ".":
         notes.add(at, "warning", path, "`.` stands for an image that is filled in elsewhere; the server fills in nothing.")
@@ -155,68 +178,70 @@ def _doubts(image: str, at: Node, path: str, notes: _Notes) -> None:
         notes.add(at, "warning", path, "`latest` may be another image tomorrow; write a fixed tag.")
 
 
-def _variable(entry: Entry, path: str, notes: _Notes) -> str:
+def _check_variable(entry: YamlEntry, path: str, notes: _FindingCollector) -> str:
     match entry.value:
-        case Scalar(value=str(text)):
+        case YamlScalar(value=str(text)):
             return text
-        case Scalar(value=None):
+        case YamlScalar(value=None):
             notes.add(entry, "warning", path, 'It is empty; write `""` if that is meant.')
             return ""
-        case Scalar() as scalar:
-            notes.add(scalar, "warning", path, f'Variables are text; write it as "{shown(scalar.text)}".')
+        case YamlScalar() as scalar:
+            notes.add(scalar, "warning", path, f'Variables are text; write it as "{shorten_spec_value(scalar.text)}".')
             return scalar.text
-        case Items() | Fields() as other:
-            notes.add(other, "error", path, f"A variable is text, and this is {_kind(other)}.")
+        case YamlList() | YamlMapping() as other:
+            notes.add(other, "error", path, f"A variable is text, and this is {_describe_kind(other)}.")
             return ""
         case _:
             assert_never(entry.value)
 
 
-def _resource(entry: Entry, path: str, notes: _Notes) -> Resource:
-    fields = _mapping(entry.value, path, notes)
+def _check_resource(entry: YamlEntry, path: str, notes: _FindingCollector) -> SpecResource:
+    fields = _read_mapping(entry.value, path, notes)
     if fields is None:
-        if not _is_wrong(entry.value):
+        if not _is_not_mapping(entry.value):
             notes.add(entry, "error", f"{path}.type", "The resource needs a type.")
-        return Resource()
-    _keys(fields, RESOURCE, path, notes)
-    kind = _required(fields, "type", path, notes, "The resource needs a type.")
-    return Resource(kind, _object(fields, "params", path, notes), _object(fields, "properties", path, notes))
+        return SpecResource()
+    _check_keys(fields, RESOURCE, path, notes)
+    kind = _require_text(fields, "type", path, notes, "The resource needs a type.")
+    return SpecResource(kind, _read_object(fields, "params", path, notes), _read_object(fields, "properties", path, notes))
 
 
-def _types(top: Fields, resources: Mapping[str, Resource], notes: _Notes, provided: Collection[str] | None) -> None:
-    """Types that nobody provides, and such as want to be told more."""
+def _check_types(
+    top: YamlMapping, resources: Mapping[str, SpecResource], notes: _FindingCollector, provided: Collection[str] | None
+) -> None:
+    """Check for types without a provider, and types that need parameters."""
     section = top.get("resources")
-    for entry in section.value.entries if section and isinstance(section.value, Fields) else ():
+    for entry in section.value.entries if section and isinstance(section.value, YamlMapping) else ():
         resource, path = resources[entry.key], f"resources.{entry.key}"
         if provided is not None and resource.type and resource.type not in provided:
-            message = f"There is no provider for `{shown(resource.type)}`{_instead(resource.type, provided)}"
-            notes.add(_type_of(entry), "error", f"{path}.type", message)
+            message = f"There is no provider for `{shorten_spec_value(resource.type)}`{_suggest_type(resource.type, provided)}"
+            notes.add(_type_entry(entry), "error", f"{path}.type", message)
         elif resource.type in WANT_PARAMS and not resource.params:
             message = f"A {resource.type} resource without `params` gets whatever its provider chooses; say version and size."
             notes.add(entry, "warning", path, message)
 
 
-def _type_of(entry: Entry) -> Entry:
-    found = entry.value.get("type") if isinstance(entry.value, Fields) else None
+def _type_entry(entry: YamlEntry) -> YamlEntry:
+    found = entry.value.get("type") if isinstance(entry.value, YamlMapping) else None
     return found or entry
 
 
-def _instead(kind: str, provided: Collection[str]) -> str:
-    near = _near(kind, provided)
+def _suggest_type(kind: str, provided: Collection[str]) -> str:
+    near = _suggest_names(kind, provided)
     if near:
         return f"; did you mean {' or '.join(f'`{each}`' for each in near)}?"
     return f"; there are {', '.join(sorted(provided)[:40])}." if provided else "; there is none at all."
 
 
-def _environment(top: Fields, notes: _Notes) -> Environment | None:
+def _check_environment(top: YamlMapping, notes: _FindingCollector) -> SpecEnvironment | None:
     entry = top.get("environment")
-    fields = _mapping(entry.value, "environment", notes) if entry else None
+    fields = _read_mapping(entry.value, "environment", notes) if entry else None
     if entry is None or fields is None:
         return None
-    _keys(fields, ENVIRONMENT, "environment", notes)
-    environment = Environment(_text(fields, "type", "environment", notes), _text(fields, "ttl", "environment", notes))
+    _check_keys(fields, ENVIRONMENT, "environment", notes)
+    environment = SpecEnvironment(_read_text(fields, "type", "environment", notes), _read_text(fields, "ttl", "environment", notes))
     if environment.ttl and not _TTL.fullmatch(environment.ttl):
-        message = f"`{shown(environment.ttl)}` is no length of time; write it like `24h`, `90m` or `7d`."
+        message = f"`{shorten_spec_value(environment.ttl)}` is no length of time; write it like `24h`, `90m` or `7d`."
         notes.add(fields.get("ttl") or entry, "warning", "environment.ttl", message)
     if environment.type == "kubernetes":
         message = f"It adds resources of its own: {', '.join(ADDED_BY_KUBERNETES)}."
@@ -224,130 +249,139 @@ def _environment(top: Fields, notes: _Notes) -> Environment | None:
     return environment
 
 
-def _workflow(entry: Entry, path: str, notes: _Notes) -> dict[str, Any]:
-    fields = _mapping(entry.value, path, notes)
+def _check_workflow(entry: YamlEntry, path: str, notes: _FindingCollector) -> dict[str, Any]:
+    fields = _read_mapping(entry.value, path, notes)
     if fields is None:
         return {}
-    _keys(fields, WORKFLOW, path, notes)
+    _check_keys(fields, WORKFLOW, path, notes)
     steps = fields.get("steps")
-    if steps is not None and not isinstance(steps.value, Items) and plain(steps.value) is not None:
-        notes.add(steps.value, "error", f"{path}.steps", f"Steps are a list, and this is {_kind(steps.value)}.")
-    return {key: plain(found.value) for key in WORKFLOW.known if (found := fields.get(key))}
+    if steps is not None and not isinstance(steps.value, YamlList) and plain_value(steps.value) is not None:
+        notes.add(steps.value, "error", f"{path}.steps", f"Steps are a list, and this is {_describe_kind(steps.value)}.")
+    return {key: plain_value(found.value) for key in WORKFLOW.known if (found := fields.get(key))}
 
 
-def _references(top: Fields, resources: Collection[str], notes: _Notes) -> None:
-    """References to resources that aren't there, wherever they would count."""
+def _check_references(top: YamlMapping, resources: Collection[str], notes: _FindingCollector) -> None:
+    """Check for references to missing resources, wherever they would be resolved."""
     for key in ("containers", "resources", "workflows"):
         entry = top.get(key)
-        for path, scalar in texts(entry.value, key) if entry else ():
+        for path, scalar in iter_texts(entry.value, key) if entry else ():
             if notes.full:
                 return
             for name in dict.fromkeys(_REFERENCE.findall(str(scalar.value))):
                 if name not in resources:
-                    near = "".join(f"; did you mean `{shown(each)}`?" for each in _near(name, resources)[:1])
-                    notes.add(scalar, "warning", path, f"There is no resource `{shown(name)}` under `resources`{near or '.'}")
+                    near = "".join(f"; did you mean `{shorten_spec_value(each)}`?" for each in _suggest_names(name, resources)[:1])
+                    notes.add(
+                        scalar, "warning", path, f"There is no resource `{shorten_spec_value(name)}` under `resources`{near or '.'}"
+                    )
 
 
-def _keys(fields: Fields, keys: Keys, path: str, notes: _Notes) -> None:
-    """Name the keys that the server drops without a word."""
+def _check_keys(fields: YamlMapping, keys: KnownKeys, path: str, notes: _FindingCollector) -> None:
+    """Report the keys that the server silently drops."""
     for entry in fields.entries:
         if entry.key in keys.known or notes.full:
             continue
         where = f"{path}.{entry.key}" if path else entry.key
-        near = _near(entry.key, [known for known in keys.known if fields.get(known) is None])
+        near = _suggest_names(entry.key, [known for known in keys.known if fields.get(known) is None])
         if entry.key in keys.hints:
             advice = f": {keys.hints[entry.key]}."
         elif near:
             advice = f"; did you mean `{near[0]}`?"
         else:
             advice = f"; it knows {', '.join(keys.known)} here."
-        notes.add(entry, "warning", where, f"The server drops `{shown(entry.key)}` without a word{advice}")
+        notes.add(entry, "warning", where, f"The server drops `{shorten_spec_value(entry.key)}` without a word{advice}")
 
 
-def _each(
-    fields: Fields, key: str, notes: _Notes, make: Callable[[Entry, str, _Notes], Value], above: str = ""
+def _check_each(
+    fields: YamlMapping,
+    key: str,
+    notes: _FindingCollector,
+    make: Callable[[YamlEntry, str, _FindingCollector], Value],
+    above: str = "",
 ) -> dict[str, Value]:
-    """What is under each name of a mapping."""
+    """Check each named item of a mapping."""
     entry = fields.get(key)
     path = f"{above}.{key}" if above else key
-    named = _mapping(entry.value, path, notes) if entry else None
+    named = _read_mapping(entry.value, path, notes) if entry else None
     if named is None:
         return {}
-    _alike(named, path, notes)
+    _check_similar_names(named, path, notes)
     return {each.key: make(each, f"{path}.{each.key}", notes) for each in named.entries}
 
 
-def _alike(named: Fields, path: str, notes: _Notes) -> None:
+def _check_similar_names(named: YamlMapping, path: str, notes: _FindingCollector) -> None:
     seen: dict[str, str] = {}
     for entry in named.entries:
         folded = entry.key.casefold()
         if folded in seen:
-            message = f"`{shown(entry.key)}` and `{shown(seen[folded])}` differ in case only; they are two, and easily mixed up."
+            message = (
+                f"`{shorten_spec_value(entry.key)}` and `{shorten_spec_value(seen[folded])}` "
+                "differ in case only; they are two, and easily mixed up."
+            )
             notes.add(entry, "warning", f"{path}.{entry.key}", message)
         seen.setdefault(folded, entry.key)
 
 
-def _required(fields: Fields, key: str, above: str, notes: _Notes, message: str) -> str:
-    """The text of a key that has to be there."""
-    entry, text = fields.get(key), _text(fields, key, above, notes)
-    if not text and (entry is None or isinstance(entry.value, Scalar)):
+def _require_text(fields: YamlMapping, key: str, above: str, notes: _FindingCollector, message: str) -> str:
+    """Return the text of a required key."""
+    entry, text = fields.get(key), _read_text(fields, key, above, notes)
+    if not text and (entry is None or isinstance(entry.value, YamlScalar)):
         notes.add(entry or fields, "error", f"{above}.{key}", message)
     return text
 
 
-def _text(fields: Fields, key: str, above: str, notes: _Notes) -> str:
-    """The text of a key, empty where there is none. Numbers are taken as they are written, with a warning."""
+def _read_text(fields: YamlMapping, key: str, above: str, notes: _FindingCollector) -> str:
+    """Return the text of a key, empty if missing. Numbers are accepted as written, with a warning."""
     entry = fields.get(key)
     node = entry.value if entry else None
     match node:
-        case Scalar(value=str(text)):
+        case YamlScalar(value=str(text)):
             return text.strip()
-        case None | Scalar(value=None):
+        case None | YamlScalar(value=None):
             return ""
-        case Scalar() as scalar:
-            notes.add(scalar, "warning", f"{above}.{key}", f'It is text; write it as "{shown(scalar.text)}".')
+        case YamlScalar() as scalar:
+            notes.add(scalar, "warning", f"{above}.{key}", f'It is text; write it as "{shorten_spec_value(scalar.text)}".')
             return scalar.text
-        case Items() | Fields() as other:
-            notes.add(other, "error", f"{above}.{key}", f"It has to be text, and is {_kind(other)}.")
+        case YamlList() | YamlMapping() as other:
+            notes.add(other, "error", f"{above}.{key}", f"It has to be text, and is {_describe_kind(other)}.")
             return ""
         case _:
             assert_never(node)
 
 
-def _object(fields: Fields, key: str, above: str, notes: _Notes) -> dict[str, Any]:
+def _read_object(fields: YamlMapping, key: str, above: str, notes: _FindingCollector) -> dict[str, Any]:
     entry = fields.get(key)
-    found = _mapping(entry.value, f"{above}.{key}", notes) if entry else None
-    return {} if found is None else plain(found)
+    found = _read_mapping(entry.value, f"{above}.{key}", notes) if entry else None
+    return {} if found is None else plain_value(found)
 
 
-def _mapping(node: Node, path: str, notes: _Notes) -> Fields | None:
-    """The node as a mapping; None where it is empty, and with an error where it is something else."""
-    if isinstance(node, Fields):
+def _read_mapping(node: YamlNode, path: str, notes: _FindingCollector) -> YamlMapping | None:
+    """Return the node as a mapping; None if it is empty, and with an error if it is something else."""
+    if isinstance(node, YamlMapping):
         return node
-    if _is_wrong(node):
+    if _is_not_mapping(node):
         what = "A spec" if not path else "It"
-        notes.add(node, "error", path, f"{what} has to be a mapping (`key: value` lines), and is {_kind(node)}.")
+        notes.add(node, "error", path, f"{what} has to be a mapping (`key: value` lines), and is {_describe_kind(node)}.")
     return None
 
 
-def _is_wrong(node: Node) -> bool:
-    """Whether something that isn't nothing stands where a mapping should be."""
-    return not isinstance(node, Fields) and plain(node) is not None
+def _is_not_mapping(node: YamlNode) -> bool:
+    """Return whether something non-empty is where a mapping should be."""
+    return not isinstance(node, YamlMapping) and plain_value(node) is not None
 
 
-def _kind(node: Node) -> str:
+def _describe_kind(node: YamlNode) -> str:
     match node:
-        case Items():
+        case YamlList():
             return "a list"
-        case Fields():
+        case YamlMapping():
             return "a mapping"
-        case Scalar():
-            return f"`{shown(node.text)}`"
+        case YamlScalar():
+            return f"`{shorten_spec_value(node.text)}`"
         case _:
             assert_never(node)
 
 
-def _near(name: str, names: Iterable[str]) -> list[str]:
-    """Names that may have been meant, the likeliest first."""
-    by_folded = {each.casefold(): each for each in islice(names, MOST_NAMES)}
+def _suggest_names(name: str, names: Iterable[str]) -> list[str]:
+    """Return similar names, the likeliest first."""
+    by_folded = {each.casefold(): each for each in islice(names, MAX_NAMES)}
     return [by_folded[each] for each in get_close_matches(name[:100].casefold(), by_folded, n=2, cutoff=0.7)]

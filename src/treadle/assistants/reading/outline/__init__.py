@@ -1,4 +1,5 @@
-"""The outline of a source file: its definitions with their line ranges, found by tree-sitter in thirteen languages.
+"""The outline of a source file: its definitions with line ranges, found by tree-sitter in thirteen languages.
 
-`tree.outline` makes one in this process, `worker.Outliner` in a child process that may crash; `compact` writes it for a model.
+`builder.build_outline` makes one in this process, `outliner.Outliner` in a child process that may crash; `formatter`
+formats it for a model.
 """

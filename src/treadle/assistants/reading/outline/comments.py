@@ -1,6 +1,6 @@
-"""The comments of a file by where they are, and their words without the marks around them.
+"""The comments of a file by position, and their text without comment markers.
 
-Taken from the tree, so what looks like a comment inside a string is none.
+Taken from the syntax tree, so what looks like a comment inside a string isn't one.
 """
 
 import re
@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from treadle.assistants.reading.outline.draft import last_row
+from treadle.assistants.reading.outline.node_draft import last_row
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
@@ -48,7 +48,7 @@ class Comments:
         self._beginning = {row: index for index, row in enumerate(self._rows)}
 
     def above(self, row: int) -> list[str]:
-        """The comments directly above a row, each alone on its lines; a blank line ends them."""
+        """Return the comments directly above a row, each alone on its lines; a blank line ends them."""
         found: list[str] = []
         while (index := self._ending.get(row - 1)) is not None and self._is_alone(index):
             found.append(self._text(index))
@@ -56,12 +56,12 @@ class Comments:
         return found[::-1]
 
     def beside(self, row: int) -> str:
-        """The comment that follows code on a row."""
+        """Return the comment that follows code on a row."""
         index = self._beginning.get(row)
         return "" if index is None or self._is_alone(index) else self._text(index)
 
     def runs_before(self, row: int) -> "list[tuple[int, list[str]]]":
-        """All comments above a row, those without a line between them together; each run with the row of its end."""
+        """Return all comments above a row, adjacent ones together; each run with the row of its end."""
         runs: list[tuple[int, list[str]]] = []
         for index, start in enumerate(self._rows):
             if start >= row:
@@ -73,7 +73,7 @@ class Comments:
         return runs
 
     def rows(self) -> set[int]:
-        """The rows that begin inside a comment or with one."""
+        """Return the rows that begin inside a comment or with one."""
         return {
             row
             for index, first in enumerate(self._rows)
@@ -81,7 +81,7 @@ class Comments:
         }
 
     def cut(self, start: int, end: int) -> str:
-        """The text between two bytes, without the comments in it."""
+        """Return the text between two bytes without the comments in it."""
         at = bisect_left(self._starts, start)
         pieces: list[bytes] = []
         while at < len(self._starts) and self._starts[at] < end:
@@ -96,41 +96,41 @@ class Comments:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def _is_alone(self, index: int) -> bool:
-        """Whether nothing is written before it on its line."""
+        """Return whether there is only whitespace before it on its line."""
         node = self._nodes[index]
         return not self._source[node.start_byte - node.start_point.column : node.start_byte].strip()
 
 
-def words(comments: Iterable[str]) -> str:
-    """What comments say, line by line, without marks, rulers, and what is meant for tools."""
-    lines = [line for comment in comments for line in _plain(comment.strip())]
+def clean_comments(comments: Iterable[str]) -> str:
+    """Return the text of comments line by line, without comment markers, rulers and pragmas."""
+    lines = [line for comment in comments for line in _split_comment(comment.strip())]
     kept = [line for line in lines if not _PRAGMAS.match(line) and (not line or not _RULERS.fullmatch(line))]
     return "\n".join(kept).strip()[:_MOST]
 
 
-def _plain(comment: str) -> list[str]:
+def _split_comment(comment: str) -> list[str]:
     if comment.startswith(("/*", "=begin")):
         return [_STARS.sub("", line).strip() for line in _BLOCK_MARKS.sub("", comment).removesuffix("*/").split("\n")]
     return [_LINE_MARKS.sub("", comment).rstrip()]
 
 
-def documents(comment: str) -> bool:
-    """Whether a comment is written as documentation."""
+def is_doc_comment(comment: str) -> bool:
+    """Return whether a comment is a documentation comment."""
     return comment.startswith(("/**", "///", "//!", "/*!"))
 
 
-def is_about_rights(text: str) -> bool:
-    """Whether a comment says whose the file is, and not what it is for."""
+def is_license_notice(text: str) -> bool:
+    """Return whether a comment is a copyright or license notice and doesn't describe the file."""
     return bool(_LICENCE.search(text))
 
 
-def first_line(doc: str) -> str:
-    """The first line of a docstring that has words."""
+def first_doc_line(doc: str) -> str:
+    """Return the first non-empty line of a docstring."""
     return next((line.strip() for line in doc.split("\n") if line.strip()), "")
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a documentation comment, in plain words."""
+    """Return the first sentence of a documentation comment as plain text."""
     text = _TAGS.sub("", _FILE_TAGS.sub("", text[:_MOST_SENTENCE])).strip()
     attributes = _ATTRIBUTES.search(text)
     paragraph = (text[: attributes.start()] if attributes else text).strip().partition("\n\n")[0]
@@ -142,7 +142,7 @@ def first_sentence(text: str) -> str:
 
 
 def first_paragraph(text: str) -> str:
-    """The first paragraph that isn't about rights; nothing where those come first."""
+    """Return the first paragraph that isn't a license notice; empty if a notice comes first."""
     text = _TAGS.sub("", _FILE_TAGS.sub("", text))
     for paragraph in re.split(r"\n\s*\n", text):
         if _LICENCE.search(paragraph):

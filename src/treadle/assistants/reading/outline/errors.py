@@ -1,11 +1,11 @@
-"""What can go wrong with an outline; each message is a sentence for a person.
+"""Errors of the outline; each message is a sentence for the user.
 
 TreadleError
 └── OutlineError
     ├── UnknownLanguage     no such language
     ├── GrammarMissing      its grammar isn't installed
     ├── NotText             binary
-    ├── TooLarge            more than the limit
+    ├── SourceTooLarge      more than the limit
     └── OutlineFailed       the child process crashed, or took too long
 """
 
@@ -17,7 +17,7 @@ class OutlineError(TreadleError):
 
 
 class UnknownLanguage(OutlineError):
-    """No language by that name."""
+    """The language isn't supported."""
 
 
 class GrammarMissing(OutlineError):
@@ -25,10 +25,10 @@ class GrammarMissing(OutlineError):
 
 
 class NotText(OutlineError):
-    """Bytes that are no text."""
+    """The bytes aren't text."""
 
 
-class TooLarge(OutlineError):
+class SourceTooLarge(OutlineError):
     """More bytes than the limit allows."""
 
 

@@ -1,7 +1,7 @@
-"""How a language's tree is read: a rule for each type of syntax node that matters, and the spot where a rule is at work.
+"""How a language's syntax tree is read: a rule per relevant node type, and the context in which a rule runs.
 
-A rule opens one syntax node. It yields drafts of what is defined there, and syntax nodes to go on with, so that wrappers may nest
-as deep as they like without a deep stack. The languages themselves are in `grammars`.
+A rule processes one syntax node. It yields drafts of what is defined there, and syntax nodes to continue with, so
+that wrappers may nest without a deep stack. The languages themselves are in `grammars`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,33 +11,35 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from treadle.assistants.reading.outline.draft import Draft, Shelled
 from treadle.assistants.reading.outline.errors import GrammarMissing, UnknownLanguage
-from treadle.assistants.reading.outline.languages import canonical, languages
-from treadle.assistants.reading.outline.values import CONTAINERS, Kind
+from treadle.assistants.reading.outline.languages import canonical_language, language_names
+from treadle.assistants.reading.outline.node_draft import NodeDraft, WrappedNode
+from treadle.assistants.reading.outline.nodes import CONTAINERS, Kind
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
     from tree_sitter import Node as Syntax
 
-    Opened = Draft | Shelled | Syntax
+    RuleOutput = NodeDraft | WrappedNode | Syntax
 
-Rule = Callable[["Syntax", "Spot"], "Iterable[Opened]"]
+Rule = Callable[["Syntax", "RuleContext"], "Iterable[RuleOutput]"]
 
 
 class Grammar(Struct, frozen=True, kw_only=True):
-    """How one language's tree is read.
+    """How one language's syntax tree is read.
 
-    `names` are the types of leaves that may refer to a definition; `around` those of statements that are opened only where they
-    hold definitions, `before` those of what belongs to the next definition, `adorning` those of annotations inside one. `docstring`
-    finds a definition's own words among its statements; `plain_docs` says that any comment above a definition documents it.
+    `names` are the types of leaves that may refer to a definition; `around` those of statements that are processed only
+    if they contain definitions, `before` those of syntax that belongs to the next definition, `adorning` those of
+    annotations inside one. `docstring` finds a definition's docstring among its statements; `plain_docs` means that any
+    comment above a definition documents it.
 
-    `selves` are what members are called on from inside, with `implicit_self` nothing as well; `label` matches what follows a name
-    that refers to nothing, as in `put(item=3)`; `parameters` says whether the name of one comes before its type or after it.
+    `selves` are the names that members are called on from inside, with `implicit_self` none as well; `label` matches what
+    follows a name that refers to nothing, as in `put(item=3)`; `parameters` says whether a parameter's name comes before
+    its type or after it.
 
-    `headers` tell a definition by its line where the text is damaged, those with `^` only where it isn't indented. `mend` changes
-    text that the grammar is known to stumble on, byte for byte, so that positions stay; `leaves_holes` says that it passes over
-    text without an error.
+    `headers` recognise a definition by its line where the text is damaged, those with `^` only if it isn't indented.
+    `mend` replaces text that the grammar is known to fail on, byte for byte, so that positions stay; `leaves_holes` means
+    that the grammar skips text without an error.
     """
 
     module: str
@@ -53,21 +55,21 @@ class Grammar(Struct, frozen=True, kw_only=True):
     label: bytes = b""
     parameters: Literal["", "name: type", "type name"] = ""
     plain_docs: bool = False
-    docstring: "Callable[[Sequence[Syntax], Spot], str] | None" = None
+    docstring: "Callable[[Sequence[Syntax], RuleContext], str] | None" = None
     headers: tuple[tuple[str, Kind], ...] = ()
     mend: Callable[[bytes], bytes] | None = None
     leaves_holes: bool = False
 
 
-class Spot(Struct, frozen=True):
-    """Where a rule is at work: the file's bytes, the grammar, and what kind of definition is around, if any."""
+class RuleContext(Struct, frozen=True):
+    """Context of a rule: the file's bytes, the grammar, and the kind of the enclosing definition, if any."""
 
     source: bytes
     grammar: Grammar
     inside: str = ""
 
     def text(self, node: "Syntax | None") -> str:
-        """The text of a node; nothing for none."""
+        """Return the text of a node; empty for None."""
         return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def field(self, node: "Syntax", name: str) -> str:
@@ -76,27 +78,27 @@ class Spot(Struct, frozen=True):
 
     @property
     def among_members(self) -> bool:
-        """Whether it is the inside of a class or the like."""
+        """Whether the rule runs inside a class or another container."""
         return self.inside in CONTAINERS
 
 
-_HOMES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}  # languages whose rules are in the module of another
+_RULE_MODULES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}  # languages whose rules are in the module of another
 
 
 @cache
-def grammar_of(language: str) -> Grammar:
-    """The grammar of a language, by any name it has."""
-    name = canonical(language)
+def load_grammar(language: str) -> Grammar:
+    """Load the grammar of a language, by any of its names."""
+    name = canonical_language(language)
     if name is None:
-        raise UnknownLanguage(f"There is no outline for {language!r}; there is one for {', '.join(languages())}.")
-    home = import_module(f"treadle.assistants.reading.outline.grammars.{_HOMES.get(name, name)}")
+        raise UnknownLanguage(f"There is no outline for {language!r}; there is one for {', '.join(language_names())}.")
+    home = import_module(f"treadle.assistants.reading.outline.grammars.{_RULE_MODULES.get(name, name)}")
     found: Grammar = getattr(home, name.upper())
     return found
 
 
 @cache
-def parser_language(module: str, function: str) -> "Language":
-    """The compiled grammar in a package."""
+def load_parser_language(module: str, function: str) -> "Language":
+    """Load the compiled grammar of a package."""
     try:
         from tree_sitter import Language
 
@@ -108,13 +110,14 @@ def parser_language(module: str, function: str) -> "Language":
 
 
 @cache
-def leaves(language: str) -> "Query":
-    """Finds every name and comment of a tree, and what of it fits no rule."""
+def build_leaf_query(language: str) -> "Query":
+    """Build the query that finds every name, comment and syntax error of a tree."""
     from tree_sitter import Query
 
-    grammar = grammar_of(language)
+    grammar = load_grammar(language)
     listed = "".join([f"({name})" for name in grammar.names])
     comments = "".join([f"({comment})" for comment in grammar.comments])
     return Query(
-        parser_language(grammar.module, grammar.function), f"[{listed}] @name [{comments}] @comment (ERROR) @error (MISSING) @error"
+        load_parser_language(grammar.module, grammar.function),
+        f"[{listed}] @name [{comments}] @comment (ERROR) @error (MISSING) @error",
     )

@@ -1,6 +1,6 @@
-"""The languages with an outline: a row for each, with how it is called and how its files are told.
+"""The supported languages: a row for each, with its names and how its files are recognised.
 
-Nothing is loaded here but rows; the grammar behind one is loaded by `grammars` when a file needs it.
+Only these rows are loaded here; a language's grammar is loaded by `grammar` when a file needs it.
 """
 
 import re
@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 
-class Language(Struct, frozen=True):
-    """One language: the names people give it, and its files by ending, whole name, and the program on their first line."""
+class SourceLanguage(Struct, frozen=True):
+    """One language: its aliases, and its files by extension, whole name, and the interpreter on their first line."""
 
     name: str
     aliases: tuple[str, ...]
@@ -20,42 +20,42 @@ class Language(Struct, frozen=True):
 
 
 _ROWS = (
-    Language(
+    SourceLanguage(
         "python",
         ("py", "python3", "pyi", "cpython"),
         ("py", "pyi", "pyw", "pyx", "pxd", "wsgi"),
         ("sconstruct", "sconscript", "wscript", "conanfile", "snakefile"),
         ("python", "pypy", "uv"),
     ),
-    Language(
+    SourceLanguage(
         "javascript",
         ("js", "jsx", "mjs", "cjs", "node", "ecmascript", "es6"),
         ("js", "jsx", "mjs", "cjs"),
         ("jakefile",),
         ("node",),
     ),
-    Language("typescript", ("ts", "mts", "cts"), ("ts", "mts", "cts"), (), ("deno", "bun", "ts-node", "tsx")),
-    Language("tsx", ("typescriptreact", "typescript-react"), ("tsx",)),
-    Language("go", ("golang",), ("go",)),
-    Language("java", ("jav",), ("java",), (), ("java",)),
-    Language("rust", ("rs",), ("rs",), (), ("rust-script",)),
-    Language("c", ("ansi c", "c99", "c11", "h"), ("c", "h", "idc"), (), ("tcc",)),
-    Language(
+    SourceLanguage("typescript", ("ts", "mts", "cts"), ("ts", "mts", "cts"), (), ("deno", "bun", "ts-node", "tsx")),
+    SourceLanguage("tsx", ("typescriptreact", "typescript-react"), ("tsx",)),
+    SourceLanguage("go", ("golang",), ("go",)),
+    SourceLanguage("java", ("jav",), ("java",), (), ("java",)),
+    SourceLanguage("rust", ("rs",), ("rs",), (), ("rust-script",)),
+    SourceLanguage("c", ("ansi c", "c99", "c11", "h"), ("c", "h", "idc"), (), ("tcc",)),
+    SourceLanguage(
         "cpp",
         ("c++", "cxx", "cc", "hpp", "cplusplus"),
         ("cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "tpp", "inl", "cu", "ino"),
     ),
-    Language("csharp", ("c#", "cs", "c-sharp", "c_sharp", "dotnet"), ("cs", "csx"), (), ("dotnet-script",)),
-    Language(
+    SourceLanguage("csharp", ("c#", "cs", "c-sharp", "c_sharp", "dotnet"), ("cs", "csx"), (), ("dotnet-script",)),
+    SourceLanguage(
         "ruby",
         ("rb", "jruby"),
         ("rb", "rake", "gemspec", "ru", "podspec", "jbuilder", "rbw"),
         ("rakefile", "gemfile", "guardfile", "capfile", "vagrantfile", "podfile", "fastfile", "brewfile", "dangerfile", "thorfile"),
         ("ruby", "jruby", "rake"),
     ),
-    Language("php", ("php8", "hack"), ("php", "phtml", "php5", "php7", "phps", "inc"), (), ("php",)),
-    Language("kotlin", ("kt", "kts"), ("kt", "kts"), (), ("kotlin", "kscript")),
-    Language("swift", ("apple swift",), ("swift",), (), ("swift",)),
+    SourceLanguage("php", ("php8", "hack"), ("php", "phtml", "php5", "php7", "phps", "inc"), (), ("php",)),
+    SourceLanguage("kotlin", ("kt", "kts"), ("kt", "kts"), (), ("kotlin", "kscript")),
+    SourceLanguage("swift", ("apple swift",), ("swift",), (), ("swift",)),
 )
 
 _BY_NAME = {name: row.name for row in _ROWS for name in (row.name, *row.aliases)}
@@ -68,7 +68,7 @@ _CPP_ONLY = re.compile(
     re.MULTILINE,
 )
 _SAMPLE = 50_000  # characters that are looked at to tell a language by its content
-_USUAL = {
+_TYPICAL_LINES = {
     name: re.compile(pattern, re.MULTILINE)
     for name, pattern in {
         "python": r"^\s*(?:def \w+\(.*\).*:|class \w+.*:|from [\w.]+ import |import [\w.]+$|@\w+$|if __name__ ==)",
@@ -87,36 +87,36 @@ _USUAL = {
 _SHEBANG = re.compile(r"#!\s*(\S+)((?:[ \t]+\S+)*)")
 
 
-def languages() -> list[str]:
-    """Every language there is, by the name used everywhere."""
+def language_names() -> list[str]:
+    """Return the canonical names of all languages."""
     return [row.name for row in _ROWS]
 
 
-def canonical(name: str) -> str | None:
-    """The name used everywhere for what a person calls a language: `C++` is `cpp`. None where it isn't known."""
+def canonical_language(name: str) -> str | None:
+    """Return the canonical name of a language: `cpp` for `C++`; None if it isn't known."""
     return _BY_NAME.get(name.strip().lower().removeprefix("."))
 
 
-def language_of(filename: str, text: str = "") -> str | None:
-    """What a file is written in, by its ending, its name, or its first line. None where none of them tells."""
+def detect_language(filename: str, text: str = "") -> str | None:
+    """Detect a file's language by its extension, its name, or its first line; None if none of them tells."""
     path = PurePosixPath(filename.replace("\\", "/").lower())
     if path.name in _BY_FILE:
         return _BY_FILE[path.name]
     found = _BY_ENDING.get(path.suffix.removeprefix("."))
     if found == "c" and path.suffix == ".h" and _CPP_ONLY.search(text):
         return "cpp"
-    return found or _by_first_line(text) or _by_content(text)
+    return found or _detect_by_shebang(text) or _detect_by_content(text)
 
 
-def _by_content(text: str) -> str | None:
-    """The language whose usual lines the text has most of; None where it has fewer than two, or as many of two languages."""
-    counts = sorted([(len(pattern.findall(text[:_SAMPLE])), name) for name, pattern in _USUAL.items()], reverse=True)
+def _detect_by_content(text: str) -> str | None:
+    """Return the language with the most typical lines in the text; None if there are fewer than two, or a tie."""
+    counts = sorted([(len(pattern.findall(text[:_SAMPLE])), name) for name, pattern in _TYPICAL_LINES.items()], reverse=True)
     (most, name), (second, _) = counts[:2]
     return name if most >= 2 and most > second else None
 
 
-def _by_first_line(text: str) -> str | None:
-    """What the program in `#!/usr/bin/env -S python3.11 -u` runs."""
+def _detect_by_shebang(text: str) -> str | None:
+    """Return the language of the interpreter in `#!/usr/bin/env -S python3.11 -u`."""
     shebang = _SHEBANG.match(text)
     if shebang is None:
         return "php" if text.startswith("<?php") else None

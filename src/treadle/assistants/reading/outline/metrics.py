@@ -1,4 +1,4 @@
-"""How much smaller a shallow tree is than the file and its whole tree, and whether its ranges are right; for a debug report."""
+"""How much smaller a shallow tree is than the file and its whole tree, and whether its ranges are right, for the debug report."""
 
 import re
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from treadle.assistants.reading.outline.parsing import parse
-from treadle.assistants.reading.outline.seed_json import shallow
-from treadle.assistants.reading.outline.source import lines_of
+from treadle.assistants.reading.outline.parsing import parse_source
+from treadle.assistants.reading.outline.shallow_tree import shallow_tree_of
+from treadle.assistants.reading.outline.source_text import split_source_lines
 
 _TOKENS_A_NODE = 3.5
 _BEGINS = re.compile(r"\s*[\w#@\[~$\"'(<:*&]")
@@ -17,8 +17,8 @@ _DECLARES = re.compile(r"declaration|definition|_item$|_specifier$|^class$|^modu
 _MOST_HEAD = 12  # lines in which a name has to come
 
 
-class Metrics(Struct, frozen=True):
-    """Counts and ratios of one file. `integrity` is about nodes whose range begins where their name is."""
+class OutlineMetrics(Struct, frozen=True):
+    """Counts and ratios of one file. `integrity` counts the nodes whose range begins where their name is."""
 
     node_reduction_ratio: float
     context_compression_ratio: float
@@ -34,31 +34,31 @@ class Metrics(Struct, frozen=True):
     integrity_score: float
 
 
-class Counts(Struct, frozen=True):
-    """How many nodes the whole tree of a file has, and its shallow one."""
+class NodeCounts(Struct, frozen=True):
+    """Number of nodes in a file's whole tree and in its shallow tree."""
 
     full: int
     shallow: int
 
 
-def counts(text: str, language: str) -> Counts:
-    """How many nodes the whole tree of a text has, and its shallow one."""
-    parsed = parse(text, language)
-    return Counts(parsed.root.descendant_count, sum(1 for _ in _nodes(shallow(parsed))))
+def count_nodes(text: str, language: str) -> NodeCounts:
+    """Count the nodes of a text's whole tree and of its shallow tree."""
+    parsed = parse_source(text, language)
+    return NodeCounts(parsed.root.descendant_count, sum(1 for _ in _walk_tree(shallow_tree_of(parsed))))
 
 
-def metrics(text: str, language: str) -> Metrics:
-    """The metrics of a text."""
-    parsed = parse(text, language)
-    tree = shallow(parsed)
-    nodes = list(_nodes(tree))
+def measure_outline(text: str, language: str) -> OutlineMetrics:
+    """Compute the metrics of a text."""
+    parsed = parse_source(text, language)
+    tree = shallow_tree_of(parsed)
+    nodes = list(_walk_tree(tree))
     full, few = parsed.root.descendant_count, len(nodes)
     size = len(msgspec.json.encode(tree))
-    checks = list(_checks(nodes, lines_of(parsed.text)))
-    return Metrics(
+    checks = list(_check_ranges(nodes, split_source_lines(parsed.text)))
+    return OutlineMetrics(
         node_reduction_ratio=round(1 - few / max(1, full), 4),
         context_compression_ratio=round(len(parsed.source) / max(1, size), 4),
-        comment_retention_score=_retention(nodes),
+        comment_retention_score=_comment_retention(nodes),
         full_ast_node_count=full,
         shallow_ast_node_count=few,
         raw_source_bytes=len(parsed.source),
@@ -71,7 +71,7 @@ def metrics(text: str, language: str) -> Metrics:
     )
 
 
-def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _walk_tree(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -81,15 +81,15 @@ def _nodes(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
             pending.extend(listed)
 
 
-def _retention(nodes: list[dict[str, Any]]) -> float:
-    """The share of declarations that have a comment or a docstring."""
+def _comment_retention(nodes: list[dict[str, Any]]) -> float:
+    """Return the share of declarations that have a comment or a docstring."""
     declared = [node for node in nodes if "name" in node and _DECLARES.search(node["type"])]
     said = [node for node in declared if not {"leading_comment", "trailing_comment", "docstring"}.isdisjoint(node)]
     return _percent(len(said), len(declared))
 
 
-def _checks(nodes: list[dict[str, Any]], lines: tuple[str, ...]) -> Iterator[bool]:
-    """Whether each node with a name begins with a word, a `#` or an `@`, and has its name in its first lines."""
+def _check_ranges(nodes: list[dict[str, Any]], lines: tuple[str, ...]) -> Iterator[bool]:
+    """Yield whether each named node begins with a word, a `#` or an `@`, and has its name in its first lines."""
     for node in nodes:
         if "name" in node:
             start, end = node["line_range"]

@@ -1,17 +1,54 @@
-"""The rules that languages share, and what rules are made with. Those of one language alone are in its module in `grammars`."""
+"""Rules shared by languages, and helpers for building rules. Those of one language are in its module in `grammars`."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from treadle.assistants.reading.outline.draft import Draft
-from treadle.assistants.reading.outline.grammar import Rule, Spot
-from treadle.assistants.reading.outline.literals import literal
-from treadle.assistants.reading.outline.values import CONTAINERS, Imported, Kind
+from treadle.assistants.reading.outline.grammar import Rule, RuleContext
+from treadle.assistants.reading.outline.node_draft import NodeDraft
+from treadle.assistants.reading.outline.nodes import CONTAINERS, ImportInfo, Kind
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
 
-    from treadle.assistants.reading.outline.grammar import Opened
+    from treadle.assistants.reading.outline.grammar import RuleOutput
+
+
+_MOST = 60  # characters of a string
+_NUMBER = re.compile(r"[-+]?\s?(?:0[xXbBoO][\da-fA-F_]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][-+]?\d+)?)[a-zA-Z_]{0,3}\d{0,3}")
+_STRING = re.compile(
+    r"""[bBrRuUL@$]{0,2}(?P<quote>'''|\"{3}|["'`])(?P<inside>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)(?:\.to_string\(\)|\.into\(\)|\.freeze)?"""
+)
+_EMPTY_ARRAYS = re.compile(
+    r"\[\]|\(\)|list\(\)|tuple\(\)|set\(\)|array\(\)|new Set\(\)|new \w*List(?:<.*>)?\(\)|vec!\[\]|Vec::new\(\)"
+)
+_EMPTY_OBJECTS = re.compile(r"\{\}|dict\(\)|new Map\(\)|new Object\(\)|\[:\]|new \w*Map(?:<.*>)?\(\)|HashMap::new\(\)")
+_WORDS = {
+    "true": "boolean",
+    "false": "boolean",
+    "null": "null",
+    "nil": "null",
+    "none": "null",
+    "nullptr": "null",
+    "undefined": "undefined",
+}
+
+
+def parse_literal(text: str) -> tuple[str, str]:
+    """Return a simple value and its type: number, string, boolean, null, undefined, array, object. Empty for any other."""
+    if not text or len(text) > _MOST + 8:
+        return "", ""
+    word = _WORDS.get(text.lower())
+    if word:
+        return text, word
+    for pattern, said in ((_NUMBER, "number"), (_EMPTY_ARRAYS, "array"), (_EMPTY_OBJECTS, "object")):
+        if pattern.fullmatch(text):
+            return text, said
+    string = _STRING.fullmatch(text)
+    if string and len(string["inside"]) <= _MOST and not (text[0] in "`$" and "{" in text):
+        return text, "string"
+    return "", ""
+
 
 _LISTS = frozenset(
     (
@@ -28,41 +65,41 @@ _LISTS = frozenset(
 _LONGEST_VALUE = 80  # bytes; longer ones are not looked at
 
 
-def defines(kind: Kind, name: str = "name", body: str = "body") -> Rule:
-    """A rule for what has its name and its body in fields. A function among members is a method."""
+def definition_rule(kind: Kind, name: str = "name", body: str = "body") -> Rule:
+    """Build a rule for nodes with their name and body in fields. A function inside a container is a method."""
 
-    def rule(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
+    def rule(node: "Syntax", spot: RuleContext) -> "Iterator[RuleOutput]":
         said: Kind = "method" if kind == "function" and spot.among_members else kind
-        yield definition(said, node, spot, spot.field(node, name), node.child_by_field_name(body))
+        yield draft_definition(said, node, spot, spot.field(node, name), node.child_by_field_name(body))
 
     return rule
 
 
-def definition(kind: Kind, node: "Syntax", spot: Spot, name: str, body: "Syntax | None" = None) -> Draft:
-    """A draft with its annotations, and with its members where it is a container."""
-    draft = Draft(kind, node, name, tail=body)
-    adorn(draft, node, spot)
+def draft_definition(kind: Kind, node: "Syntax", spot: RuleContext, name: str, body: "Syntax | None" = None) -> NodeDraft:
+    """Draft a definition with its annotations, and with its members if it is a container."""
+    draft = NodeDraft(kind, node, name, tail=body)
+    attach_annotations(draft, node, spot)
     if body is None:
         return draft
     if kind in CONTAINERS or kind == "module":
         draft.members = body.named_children
     else:
-        draft.extra = parts(body, spot)
+        draft.extra = count_statements(body, spot)
     return draft
 
 
-def held(node: "Syntax", spot: Spot, name: str, value: "Syntax | None", *, constant: bool) -> Draft:
-    """A draft of something that holds a value: a constant, or else a field among members and a variable anywhere else."""
+def draft_value(node: "Syntax", spot: RuleContext, name: str, value: "Syntax | None", *, constant: bool) -> NodeDraft:
+    """Draft something that holds a value: a constant, else a field in a container and a variable anywhere else."""
     kind: Kind = "constant" if constant else "variable" if spot.inside in ("", "module", "statement") else "field"
-    draft = Draft(kind, node, name, tail=value)
-    adorn(draft, node, spot)
+    draft = NodeDraft(kind, node, name, tail=value)
+    attach_annotations(draft, node, spot)
     if value is not None and value.end_byte - value.start_byte <= _LONGEST_VALUE:
-        draft.value = literal(spot.text(value))
+        draft.value = parse_literal(spot.text(value))
     return draft
 
 
-def apart(draft: Draft, part: "Syntax", first: "Syntax", value: "Syntax | None") -> Draft:
-    """A draft of one of several things declared together, with only its own part in its signature: `int b` of `int a, b`."""
+def separate_declaration(draft: NodeDraft, part: "Syntax", first: "Syntax", value: "Syntax | None") -> NodeDraft:
+    """Restrict a draft's signature to its own part of a joint declaration: `int b` of `int a, b`."""
     if part.start_byte > first.start_byte:
         draft.gap = (first.start_byte, part.start_byte)
     if value is None:
@@ -70,28 +107,28 @@ def apart(draft: Draft, part: "Syntax", first: "Syntax", value: "Syntax | None")
     return draft
 
 
-def brings(node: "Syntax", name: str, imported: Imported) -> Draft:
-    """A draft of an import."""
-    draft = Draft("import", node, name)
+def draft_import(node: "Syntax", name: str, imported: ImportInfo) -> NodeDraft:
+    """Draft an import."""
+    draft = NodeDraft("import", node, name)
     draft.imported = imported
     return draft
 
 
-def named_from(path: str, divider: str, alias: str = "", *, every: bool = False) -> Imported:
-    """What `import a.b.c` brings in where that means the name `c` from `a.b`, or every name of it."""
+def import_from_path(path: str, divider: str, alias: str = "", *, every: bool = False) -> ImportInfo:
+    """Describe `import a.b.c` where that means the name `c` from `a.b`, or every name of it."""
     if every:
-        return Imported("named", path, ("*",))
+        return ImportInfo("named", path, ("*",))
     source, _, name = path.rpartition(divider)
-    return Imported("named", source, (alias or name,))
+    return ImportInfo("named", source, (alias or name,))
 
 
-def adorn(draft: Draft, node: "Syntax", spot: Spot) -> None:
-    """Take the annotations at its beginning out of the signature."""
+def attach_annotations(draft: NodeDraft, node: "Syntax", spot: RuleContext) -> None:
+    """Move leading annotations out of the signature."""
     adorning = spot.grammar.adorning
     if not adorning:
         return
     found: list[str] = []
-    for child in _beginning(node):
+    for child in _leading_children(node):
         if child.type in adorning:
             found.append(spot.text(child))
         else:
@@ -100,8 +137,8 @@ def adorn(draft: Draft, node: "Syntax", spot: Spot) -> None:
     draft.decorators = tuple(found)
 
 
-def _beginning(node: "Syntax") -> "Iterator[Syntax]":
-    """The children, those of a list of modifiers one by one."""
+def _leading_children(node: "Syntax") -> "Iterator[Syntax]":
+    """Yield the children, those of a list of modifiers one by one."""
     for child in node.children:
         if child.type == "modifiers":
             yield from child.children
@@ -109,8 +146,8 @@ def _beginning(node: "Syntax") -> "Iterator[Syntax]":
             yield child
 
 
-def parts(body: "Syntax", spot: Spot) -> int:
-    """How many statements a body has."""
+def count_statements(body: "Syntax", spot: RuleContext) -> int:
+    """Count the statements of a body."""
     if body.type not in _LISTS:
         return 0
     children = body.named_children
@@ -119,50 +156,50 @@ def parts(body: "Syntax", spot: Spot) -> int:
     return sum([child.type not in spot.grammar.comments for child in children])
 
 
-def statement(node: "Syntax", spot: Spot) -> "Iterator[Opened]":
-    """What defines nothing."""
-    draft = Draft("statement", node)
+def statement_rule(node: "Syntax", spot: RuleContext) -> "Iterator[RuleOutput]":
+    """Draft a statement that defines nothing."""
+    draft = NodeDraft("statement", node)
     draft.extra = 1
     yield draft
 
 
-def through(node: "Syntax", spot: Spot) -> "Iterable[Opened]":
-    """Nothing by itself: all that is in it counts as written where it is."""
+def transparent_rule(node: "Syntax", spot: RuleContext) -> "Iterable[RuleOutput]":
+    """Treat all children as if written where the node is."""
     return node.named_children
 
 
-def opens(*types: str) -> Rule:
-    """A rule for what counts by its children of some types only: clauses with conditions."""
+def children_rule(*types: str) -> Rule:
+    """Build a rule for nodes that count only by their children of some types: clauses with conditions."""
     wanted = frozenset(types)
 
-    def rule(node: "Syntax", spot: Spot) -> "Iterable[Opened]":
+    def rule(node: "Syntax", spot: RuleContext) -> "Iterable[RuleOutput]":
         return [child for child in node.named_children if child.type in wanted]
 
     return rule
 
 
-def skip(node: "Syntax", spot: Spot) -> "Iterable[Opened]":
-    """Nothing worth a word."""
+def skip_rule(node: "Syntax", spot: RuleContext) -> "Iterable[RuleOutput]":
+    """Ignore the node."""
     return ()
 
 
-def child_of(node: "Syntax", *types: str) -> "Syntax | None":
-    """The first child of one of the types."""
+def find_child(node: "Syntax", *types: str) -> "Syntax | None":
+    """Return the first child of one of the types."""
     return next((child for child in node.named_children if child.type in types), None)
 
 
 def has_token(node: "Syntax", *tokens: str) -> bool:
-    """Whether one of the words is a direct child."""
+    """Return whether one of the tokens is a direct child."""
     return any(child.type in tokens for child in node.children)
 
 
-def string_of(node: "Syntax | None", spot: Spot) -> str:
-    """The text of a string without its quotes; of anything else, all of it."""
+def unquote_text(node: "Syntax | None", spot: RuleContext) -> str:
+    """Return the text of a string without its quotes; any other text as it is."""
     text = spot.text(node).strip()
     return text[1:-1] if len(text) > 1 and text[0] in "\"'`<" and text[-1] in "\"'`>" else text
 
 
-def conditional(node: "Syntax", spot: Spot) -> "Iterable[Opened]":
-    """`#if` and its kin: what they hold counts as written where they are, their conditions don't."""
+def conditional_rule(node: "Syntax", spot: RuleContext) -> "Iterable[RuleOutput]":
+    """Treat the content of `#if` and the like as written where it is, without the conditions."""
     conditions = {part.start_byte for name in ("condition", "name") if (part := node.child_by_field_name(name)) is not None}
     return [child for child in node.named_children if child.start_byte not in conditions]

@@ -1,1 +1,1 @@
-"""What runners write, read: one file for each way of writing. Pure, in linear time, and never a mistake on any text."""
+"""Parsers of runner output: one module per format. Pure, in linear time, and without errors on any text."""

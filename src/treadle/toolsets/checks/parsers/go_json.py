@@ -1,13 +1,13 @@
-"""Reads what `go test -json` writes: an event a line, and among them the compiler's words, bare from older versions."""
+"""Parser of `go test -json` output: an event per line, and among them the compiler's messages, bare in older versions."""
 
 import re
 from collections.abc import Iterator
 
 import msgspec
 
-from treadle.toolsets.checks.parsers.lines import LONGEST, lines_of, message_of
-from treadle.toolsets.checks.parsers.tally import Tally, kept
-from treadle.toolsets.checks.values import Failure
+from treadle.toolsets.checks.parsers.lines import MAX_LINE, join_message, split_output_lines
+from treadle.toolsets.checks.parsers.tally import Tally, unique_failures
+from treadle.toolsets.checks.values import CheckFailure
 
 _ENDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _FRAMING = re.compile(r"\s*(=== (RUN|PAUSE|CONT|NAME)|--- (PASS|FAIL|SKIP):) ")
@@ -25,8 +25,8 @@ class _Event(msgspec.Struct, frozen=True, rename="pascal"):
     output: str = ""
 
 
-class _Test:
-    """A test while its events come in."""
+class _TestState:
+    """State of a test while its events come in."""
 
     def __init__(self) -> None:
         self.begun = False
@@ -40,33 +40,35 @@ _decoder = msgspec.json.Decoder(_Event)
 
 
 def read(text: str) -> Tally:
-    """Counts of the tests that have no parts of their own; a test with parts counts where only it has failed."""
-    tests: dict[tuple[str, str], _Test] = {}
+    """Count the tests that have no subtests; a test with subtests counts where only it has failed."""
+    tests: dict[tuple[str, str], _TestState] = {}
     build: list[str] = []
-    for event in _events(text):
+    for event in _parse_events(text):
         if event.test:
-            _note(tests.setdefault((event.package, event.test), _Test()), event)
+            _update_test(tests.setdefault((event.package, event.test), _TestState()), event)
         elif event.output:
             build.append(event.output.rstrip("\n"))
     _count_parts(tests)
     real = {key: test for key, test in tests.items() if test.begun}  # what tests print can look like the end of one
     ends = [test.end for test in real.values() if not test.parts or (test.end == "failed" and not test.failed_parts)]
-    failures = (_failure(*key, test) for key, test in real.items() if test.end == "failed" and not test.failed_parts)
+    failures = (_parse_failure(*key, test) for key, test in real.items() if test.end == "failed" and not test.failed_parts)
     counts = ends.count("passed"), ends.count("failed"), ends.count("skipped")
-    unbuilt = _unbuilt(build)
+    unbuilt = _find_unbuilt(build)
     last = next((name for (_, name), test in reversed(real.items()) if not test.end), "")
-    return Tally(*counts, len(unbuilt), kept([*failures, *_compiled(build, unbuilt)]), seen=bool(ends), last=last)
+    return Tally(
+        *counts, len(unbuilt), unique_failures([*failures, *_find_compiler_errors(build, unbuilt)]), seen=bool(ends), last=last
+    )
 
 
-def told(text: str) -> str:
-    """What people would have read."""
-    return "".join(event.output if event.action else f"{event.output}\n" for event in _events(text))
+def to_plain_output(text: str) -> str:
+    """Return the plain output."""
+    return "".join(event.output if event.action else f"{event.output}\n" for event in _parse_events(text))
 
 
-def _events(text: str) -> Iterator[_Event]:
+def _parse_events(text: str) -> Iterator[_Event]:
     for line in text.split("\n"):
         if not line.startswith("{"):
-            yield _Event(output=line[:LONGEST])
+            yield _Event(output=line[:MAX_LINE])
             continue
         try:
             yield _decoder.decode(line.encode(errors="replace"))
@@ -74,16 +76,16 @@ def _events(text: str) -> Iterator[_Event]:
             continue
 
 
-def _note(test: _Test, event: _Event) -> None:
+def _update_test(test: _TestState, event: _Event) -> None:
     if event.action == "run":
         test.begun = True
     elif event.action in _ENDS:
         test.end = _ENDS[event.action]
     elif event.output and len(test.lines) < _MOST_LINES and not _FRAMING.match(event.output):
-        test.lines.append(event.output.rstrip("\n")[:LONGEST])
+        test.lines.append(event.output.rstrip("\n")[:MAX_LINE])
 
 
-def _count_parts(tests: dict[tuple[str, str], _Test]) -> None:
+def _count_parts(tests: dict[tuple[str, str], _TestState]) -> None:
     for (package, name), test in tests.items():
         whole = tests.get((package, name.rpartition("/")[0]))
         if whole is not None:
@@ -91,27 +93,27 @@ def _count_parts(tests: dict[tuple[str, str], _Test]) -> None:
             whole.failed_parts += test.end == "failed"
 
 
-def _failure(package: str, name: str, test: _Test) -> Failure:
-    """Paths in what a test says are those of its package's folder; in a panic they are whole."""
+def _parse_failure(package: str, name: str, test: _TestState) -> CheckFailure:
+    """Parse a failure. Paths in a test's output are relative to its package's folder; in a panic they are absolute."""
     panic = next((at for at, line in enumerate(test.lines) if line.startswith("panic: ")), None)
     if panic is not None:
         frames = (found for line in test.lines[panic:] if (found := _FRAME.match(line)))
         place = next((frame for frame in frames if not re.search(r"/src/(testing|runtime)/", frame[1])), None)
         message = test.lines[panic].partition(" [recovered")[0]
-        return Failure(name, message) if place is None else Failure(name, message, place[1], int(place[2]))
+        return CheckFailure(name, message) if place is None else CheckFailure(name, message, place[1], int(place[2]))
     said = [found for line in test.lines if (found := _SAID.match(line))]
-    message = message_of(test.lines)
-    return Failure(name, message, f"{package}/{said[-1][1]}", int(said[-1][2])) if said else Failure(name, message)
+    message = join_message(test.lines)
+    return CheckFailure(name, message, f"{package}/{said[-1][1]}", int(said[-1][2])) if said else CheckFailure(name, message)
 
 
-def _unbuilt(lines: list[str]) -> list[str]:
+def _find_unbuilt(lines: list[str]) -> list[str]:
     return list(dict.fromkeys(found[1] for line in lines if (found := _UNBUILT.match(line))))
 
 
-def _compiled(lines: list[str], unbuilt: list[str]) -> Iterator[Failure]:
-    """What the compiler says, each with its place; the packages alone, where it says nothing of the kind."""
-    said = [found for line in lines_of("\n".join(lines)) if (found := _COMPILED.match(line))] if unbuilt else []
+def _find_compiler_errors(lines: list[str], unbuilt: list[str]) -> Iterator[CheckFailure]:
+    """Yield the compiler's messages, each with its location; the packages alone, where there are none."""
+    said = [found for line in split_output_lines("\n".join(lines)) if (found := _COMPILED.match(line))] if unbuilt else []
     for found in said:
-        yield Failure("compile error", found[3], found[1], int(found[2]))
+        yield CheckFailure("compile error", found[3], found[1], int(found[2]))
     if not said:
-        yield from (Failure(package, "The package could not be built.") for package in unbuilt)
+        yield from (CheckFailure(package, "The package could not be built.") for package in unbuilt)

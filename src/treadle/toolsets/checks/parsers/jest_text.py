@@ -1,12 +1,12 @@
-"""Reads what jest writes: under each file its failures, each after a dot, and the counts at the end."""
+"""Parser of jest output: under each file its failures, each after a dot, and the counts at the end."""
 
 import re
 from collections.abc import Iterator
 
-from treadle.toolsets.checks.parsers.javascript import failure, is_frame
+from treadle.toolsets.checks.parsers.javascript import is_frame, parse_js_failure
 from treadle.toolsets.checks.parsers.lines import indent_of
-from treadle.toolsets.checks.parsers.tally import Tally, kept
-from treadle.toolsets.checks.values import Failure
+from treadle.toolsets.checks.parsers.tally import Tally, unique_failures
+from treadle.toolsets.checks.values import CheckFailure
 
 _FILE = re.compile(r"\s?(?:PASS|FAIL)\s{1,4}(\S{1,500})")
 _DOT = re.compile(r"  ● (.+)")
@@ -17,31 +17,31 @@ _OTHER = ("Console",)
 
 
 def read(lines: list[str]) -> Tally:
-    """Counts are added up where jest ran more than once."""
+    """Return the counts, added up where jest ran more than once."""
     counts = {"passed": 0, "failed": 0, "skipped": 0, "todo": 0}
     for line in lines:
         for count, word in _COUNT.findall(line) if line.startswith("Tests: ") else ():
             counts[word] += int(count)
-    blocks = list(dict.fromkeys(_failures(lines)))
+    blocks = list(dict.fromkeys(_find_failures(lines)))
     errors = sum(block.name.endswith(_SUITE) for block in blocks)
     none = any(line.startswith("No tests found, exiting") for line in lines)
     seen = none or any(line.startswith("Test Suites: ") for line in lines)
     skipped = counts["skipped"] + counts["todo"]
-    return Tally(counts["passed"], counts["failed"], skipped, errors, kept(blocks) if seen else (), seen=seen, none=none)
+    return Tally(counts["passed"], counts["failed"], skipped, errors, unique_failures(blocks) if seen else (), seen=seen, none=none)
 
 
-def _failures(lines: list[str]) -> Iterator[Failure]:
+def _find_failures(lines: list[str]) -> Iterator[CheckFailure]:
     file = ""
     for at, line in enumerate(lines):
         if found := _FILE.match(line):
             file = found[1]
         elif (found := _DOT.match(line)) and found[1] not in _OTHER:
             name = f"{file}: {_SUITE}" if found[1] == _SUITE else found[1]
-            yield failure(name, _without_source(_block(lines, at + 1)), file)
+            yield parse_js_failure(name, _without_source(_read_block(lines, at + 1)), file)
 
 
-def _block(lines: list[str], start: int) -> list[str]:
-    """The lines below a name, which are further in."""
+def _read_block(lines: list[str], start: int) -> list[str]:
+    """Return the lines below a name, which are indented further."""
     end = start
     while end < len(lines) and (not lines[end].strip() or indent_of(lines[end]) >= 4):
         end += 1
@@ -49,5 +49,5 @@ def _block(lines: list[str], start: int) -> list[str]:
 
 
 def _without_source(block: list[str]) -> list[str]:
-    """The message and the stack; the lines of source between them are in the file."""
+    """Return the message and the stack; the source lines between them are in the file."""
     return [line for line in block if is_frame(line) or not _SOURCE.match(line)]

@@ -1,4 +1,4 @@
-"""Reads what a script of package.json writes, whatever runners it starts: all whose results are there, together.
+"""Parser of the output of a package.json script, whatever runners it starts: all results found, added up.
 
 Where none is known, the last lines may still count something as passed or failed.
 """
@@ -7,9 +7,9 @@ import re
 from itertools import islice
 
 from treadle.toolsets.checks.parsers import jest_text, mocha_text, node_spec, tap_text, vitest_text
-from treadle.toolsets.checks.parsers.javascript import uncaught
-from treadle.toolsets.checks.parsers.lines import lines_of
-from treadle.toolsets.checks.parsers.tally import Tally, together
+from treadle.toolsets.checks.parsers.javascript import find_uncaught
+from treadle.toolsets.checks.parsers.lines import split_output_lines
+from treadle.toolsets.checks.parsers.tally import Tally, merge_tallies
 
 _READERS = (  # each with what is in every result that it reads
     (jest_text.read, ("Test Suites: ", "No tests found, exiting")),
@@ -23,18 +23,18 @@ _LAST = 30  # lines in which counts are looked for
 
 
 def read(text: str) -> Tally:
-    """All results in it."""
-    lines = lines_of(text)
+    """Return all results in the text."""
+    lines = split_output_lines(text)
     tallies = (read(lines) for read, signs in _READERS if any(sign in text for sign in signs))
     found = [tally for tally in tallies if tally.seen]
-    return together(found) if found else _counted(lines)
+    return merge_tallies(found) if found else _count_last_lines(lines)
 
 
-def _counted(lines: list[str]) -> Tally:
+def _count_last_lines(lines: list[str]) -> Tally:
     counts: dict[str, int] = {}
     for line in lines[-_LAST:]:
         for count, word in _COUNT.findall(line):
             counts.setdefault(word, int(count))
-    failures = () if counts else tuple(islice(uncaught(lines), 1))
+    failures = () if counts else tuple(islice(find_uncaught(lines), 1))
     skipped = sum(counts.get(word, 0) for word in ("skip", "pending", "todo"))
     return Tally(counts.get("pass", 0), counts.get("fail", 0), skipped, failures=failures, seen=bool(counts))

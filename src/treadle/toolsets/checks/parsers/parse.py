@@ -1,35 +1,35 @@
-"""From a runner's text, its exit code and the clock to an outcome."""
+"""Builds an outcome from a runner's output, its exit code and whether it timed out."""
 
 from collections.abc import Callable
 
 from treadle.toolsets.checks.parsers import cargo_text, go_json, npm_text, pytest_report, unittest_text
-from treadle.toolsets.checks.parsers.lines import plain
-from treadle.toolsets.checks.parsers.tally import Tally, state_of, together
-from treadle.toolsets.checks.values import Outcome, Runner
+from treadle.toolsets.checks.parsers.lines import to_plain_text
+from treadle.toolsets.checks.parsers.tally import Tally, derive_state, merge_tallies
+from treadle.toolsets.checks.values import CheckOutcome, Runner
 
-MOST_OUTPUT = 20_000  # characters kept of the output
+MAX_OUTPUT = 20_000  # characters kept of the output
 _READERS: dict[Runner, Callable[[str], Tally]] = {
     "pytest": pytest_report.read,
     "unittest": unittest_text.read,
     "go": go_json.read,
     "cargo": cargo_text.read,
-    "command": lambda text: any_of(text),
+    "command": lambda text: parse_any(text),
 }
-_FOR_PEOPLE: dict[Runner, Callable[[str], str]] = {"pytest": pytest_report.without, "go": go_json.told}
+_FOR_PEOPLE: dict[Runner, Callable[[str], str]] = {"pytest": pytest_report.strip_report, "go": go_json.to_plain_output}
 
 
-def any_of(text: str) -> Tally:
-    """The results in the output of whatever a person runs tests by."""
+def parse_any(text: str) -> Tally:
+    """Return the results in the output of a custom test command."""
     found = [tally for read in (unittest_text.read, cargo_text.read) if (tally := read(text)).seen]
-    return together(found) if found else npm_text.read(text)
+    return merge_tallies(found) if found else npm_text.read(text)
 
 
-def parse(runner: Runner, text: str, code: int | None, *, timed_out: bool = False) -> Outcome:
-    """What came of it. `code` is None where the command was ended from outside."""
-    clean = plain(text)
+def parse_outcome(runner: Runner, text: str, code: int | None, *, timed_out: bool = False) -> CheckOutcome:
+    """Parse the outcome. `code` is None where the command was killed from outside."""
+    clean = to_plain_text(text)
     tally = _READERS.get(runner, npm_text.read)(clean)  # a person's script decides what is written, so all is looked for
     for_people = _FOR_PEOPLE.get(runner, str)(clean)
-    return Outcome(
+    return CheckOutcome(
         runner=runner,
         command="",
         passed=tally.passed,
@@ -37,8 +37,8 @@ def parse(runner: Runner, text: str, code: int | None, *, timed_out: bool = Fals
         skipped=tally.skipped,
         errors=tally.errors,
         failures=tally.failures,
-        state=state_of(tally, code, timed_out=timed_out),
-        output=plain(for_people, MOST_OUTPUT),
+        state=derive_state(tally, code, timed_out=timed_out),
+        output=to_plain_text(for_people, MAX_OUTPUT),
         seconds=0,
         last=tally.last,
     )

@@ -1,36 +1,36 @@
-"""What a reader makes of a runner's text, before exit code and clock are looked at; and the state that follows from all three."""
+"""Result of a parser before exit code and timeout are considered; and the state that follows from all three."""
 
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from treadle.toolsets.checks.values import Failure, State
+from treadle.toolsets.checks.values import CheckFailure, State
 
-MOST_FAILURES = 50
+MAX_FAILURES = 50
 
 
 class Tally(Struct, frozen=True):
-    """Counts and failures. `seen` is that the runner told its result, `none` that it found no tests, `broken` that it gave up."""
+    """Counts and failures. `seen`: the runner reported its result; `none`: it found no tests; `broken`: it gave up."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     errors: int = 0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[CheckFailure, ...] = ()
     seen: bool = False
     none: bool = False
     broken: bool = False
     last: str = ""
 
 
-def together(tallies: Sequence[Tally]) -> Tally:
-    """Several as one, for a script that starts more than one runner."""
+def merge_tallies(tallies: Sequence[Tally]) -> Tally:
+    """Merge several tallies, for a script that starts more than one runner."""
     return Tally(
         sum(tally.passed for tally in tallies),
         sum(tally.failed for tally in tallies),
         sum(tally.skipped for tally in tallies),
         sum(tally.errors for tally in tallies),
-        kept(failure for tally in tallies for failure in tally.failures),
+        unique_failures(failure for tally in tallies for failure in tally.failures),
         any(tally.seen for tally in tallies),
         any(tally.none for tally in tallies),
         any(tally.broken for tally in tallies),
@@ -38,13 +38,13 @@ def together(tallies: Sequence[Tally]) -> Tally:
     )
 
 
-def kept(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """The first of each, and no more than are of use; runners repeat failures in their summary."""
-    return tuple(dict.fromkeys(failures))[:MOST_FAILURES]
+def unique_failures(failures: Iterable[CheckFailure]) -> tuple[CheckFailure, ...]:
+    """Return the first of each, up to a limit; runners repeat failures in their summary."""
+    return tuple(dict.fromkeys(failures))[:MAX_FAILURES]
 
 
-def state_of(tally: Tally, code: int | None, *, timed_out: bool) -> State:
-    """What it comes to. Nothing passes that wasn't seen to pass to the end, whatever the code says."""
+def derive_state(tally: Tally, code: int | None, *, timed_out: bool) -> State:
+    """Return the state. Nothing passes that wasn't seen to pass to the end, whatever the exit code says."""
     if timed_out:
         return "timed out"
     ran = tally.passed or tally.failed

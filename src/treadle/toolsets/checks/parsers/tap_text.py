@@ -1,12 +1,12 @@
-"""Reads the Test Anything Protocol as node's runner and others write it: results, with their parts further in, each with a note."""
+"""Parser of the Test Anything Protocol as node's runner and others write it: results with indented subtests, each with a note."""
 
 import re
 
-from treadle.toolsets.checks.parsers.javascript import frame
-from treadle.toolsets.checks.parsers.lines import indent_of, message_of
-from treadle.toolsets.checks.parsers.node_spec import loaded
-from treadle.toolsets.checks.parsers.tally import Tally, kept
-from treadle.toolsets.checks.values import Failure
+from treadle.toolsets.checks.parsers.javascript import parse_frame
+from treadle.toolsets.checks.parsers.lines import indent_of, join_message
+from treadle.toolsets.checks.parsers.node_spec import attach_load_errors
+from treadle.toolsets.checks.parsers.tally import Tally, unique_failures
+from treadle.toolsets.checks.values import CheckFailure
 
 _RESULT = re.compile(r"\s{0,80}(not )?ok (\d{1,9})(?: (?:- )?(.*))?$")
 _DIRECTIVE = re.compile(r"(.*?)\s?# (SKIP|TODO)\b", re.IGNORECASE)
@@ -18,26 +18,26 @@ _STEP = 4  # how much further in parts are
 _LONGEST_NOTE = 400  # lines
 
 
-class _Reader:
-    """Reads results in order; a result that deeper ones came before is the sum of them, and not counted."""
+class _TapParser:
+    """Parses results in order; a result that follows deeper ones is their sum, and not counted."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
-        self.failures: list[Failure] = []
+        self.failures: list[CheckFailure] = []
         self._names: list[str] = []
         self._before = 0  # how deep the result before was
 
     def read(self) -> None:
-        """All lines."""
+        """Parse all lines."""
         for at, line in enumerate(self._lines):
             if found := _SUBTEST.match(line):
                 depth = indent_of(line) // _STEP
                 self._names[depth:] = [found[1]]
             elif found := _RESULT.match(line):
-                self._result(at, found)
+                self._add_result(at, found)
 
-    def _result(self, at: int, found: re.Match[str]) -> None:
+    def _add_result(self, at: int, found: re.Match[str]) -> None:
         depth = indent_of(self._lines[at]) // _STEP
         whole, self._before = self._before > depth, depth
         directive = _DIRECTIVE.match(found[3] or "")
@@ -46,21 +46,21 @@ class _Reader:
         elif not found[1]:
             self.counts["passed"] += not whole
         else:
-            self._failed(at, depth, found[3] or found[2], whole=whole)
+            self._add_failure(at, depth, found[3] or found[2], whole=whole)
 
-    def _failed(self, at: int, depth: int, name: str, *, whole: bool) -> None:
-        note = _note(self._lines, at + 1)
-        kind = _field(note, "failureType")
+    def _add_failure(self, at: int, depth: int, name: str, *, whole: bool) -> None:
+        note = _read_note(self._lines, at + 1)
+        kind = _read_field(note, "failureType")
         if whole and kind in ([], ["subtestsFailed"]):
             return
         self.counts["failed"] += not whole
         names = [*self._names[:depth], name]
-        self.failures.append(_failure(" > ".join(names), note))
+        self.failures.append(_parse_failure(" > ".join(names), note))
 
 
 def read(lines: list[str]) -> Tally:
-    """Counts of results without parts."""
-    reader = _Reader(lines)
+    """Count the results without subtests."""
+    reader = _TapParser(lines)
     reader.read()
     seen = any(map(_PLAN.match, lines)) and any(map(_RESULT.match, lines))
     none = not seen and any(line.startswith("1..0") for line in lines)
@@ -68,13 +68,13 @@ def read(lines: list[str]) -> Tally:
         return Tally(seen=none, none=none)
     errors = sum(failure.message == _NOT_LOADED for failure in reader.failures)
     failed = max(0, reader.counts["failed"] - errors)
-    failures = kept(loaded(reader.failures, _NOT_LOADED, lines))
+    failures = unique_failures(attach_load_errors(reader.failures, _NOT_LOADED, lines))
     broken = any(line.startswith("Bail out!") for line in lines)
     return Tally(reader.counts["passed"], failed, reader.counts["skipped"], errors, failures, seen=True, broken=broken)
 
 
-def _note(lines: list[str], start: int) -> list[str]:
-    """The lines between `---` and `...` under a result."""
+def _read_note(lines: list[str], start: int) -> list[str]:
+    """Return the lines between `---` and `...` under a result."""
     if start >= len(lines) or lines[start].strip() != "---":
         return []
     own = indent_of(lines[start])
@@ -86,14 +86,14 @@ def _note(lines: list[str], start: int) -> list[str]:
     return note
 
 
-def _field(note: list[str], name: str) -> list[str]:
-    """The lines of a value; YAML, as far as runners write it."""
+def _read_field(note: list[str], name: str) -> list[str]:
+    """Return the lines of a value; YAML, as far as runners write it."""
     for at, line in enumerate(note):
         if not line.startswith(f"{name}:"):
             continue
         value = line.partition(":")[2].strip()
         if value not in ("|-", "|", ">-", ">"):
-            return [_unquoted(value)]
+            return [_unquote(value)]
         end = at + 1
         while end < len(note) and (not note[end].strip() or note[end].startswith(" ")):
             end += 1
@@ -101,16 +101,16 @@ def _field(note: list[str], name: str) -> list[str]:
     return []
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] == "'":
         return value[1:-1].replace("''", "'")
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
 
 
-def _failure(name: str, note: list[str]) -> Failure:
-    message = message_of(_field(note, "error") or note)
-    places = [found for line in _field(note, "stack") if (found := frame(f"at {line.strip().removeprefix('at ')}"))]
+def _parse_failure(name: str, note: list[str]) -> CheckFailure:
+    message = join_message(_read_field(note, "error") or note)
+    places = [found for line in _read_field(note, "stack") if (found := parse_frame(f"at {line.strip().removeprefix('at ')}"))]
     if places:
-        return Failure(name, message, *places[0])
-    where = _PLACE.match("".join(_field(note, "location") or _field(note, "at")))
-    return Failure(name, message) if where is None else Failure(name, message, where[1], int(where[2]))
+        return CheckFailure(name, message, *places[0])
+    where = _PLACE.match("".join(_read_field(note, "location") or _read_field(note, "at")))
+    return CheckFailure(name, message) if where is None else CheckFailure(name, message, where[1], int(where[2]))

@@ -1,1 +1,1 @@
-"""Files of every format made into one kind of value, `Material`. Each format has a file here; its library comes with an extra."""
+"""Parsers that convert files of every format to `Material`. Each format has a module; its library is an optional dependency."""

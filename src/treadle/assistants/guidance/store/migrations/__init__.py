@@ -1,4 +1,4 @@
-"""How a database comes to have the tables of this version: one file for each step, in `versions`, numbered from the first.
+"""Alembic migrations: one file per migration, in `versions`, numbered from the first.
 
-A step that was released is never changed. A step says all it needs itself, and asks `tables` for nothing.
+A released migration is never changed. A migration is self-contained, and doesn't import `tables`.
 """

@@ -1,4 +1,4 @@
-"""Where Alembic comes in: carries the steps out on the connection it is given, in the transaction that is open there."""
+"""Alembic environment: runs the migrations on the given connection, in its open transaction."""
 
 from alembic import context
 

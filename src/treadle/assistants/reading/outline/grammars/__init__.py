@@ -1,1 +1,1 @@
-"""One module for each language, or for two that are kin: which syntax nodes define something, and what it is called."""
+"""One module per language, or for two related ones: which syntax nodes define something, and what it is called."""

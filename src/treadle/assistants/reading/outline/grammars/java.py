@@ -1,11 +1,20 @@
-"""How Java is read."""
+"""Grammar rules of Java."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from treadle.assistants.reading.outline.draft import Draft
-from treadle.assistants.reading.outline.grammar import Grammar, Spot
-from treadle.assistants.reading.outline.rules import apart, brings, child_of, defines, definition, held, named_from, through
+from treadle.assistants.reading.outline.grammar import Grammar, RuleContext
+from treadle.assistants.reading.outline.node_draft import NodeDraft
+from treadle.assistants.reading.outline.rules import (
+    definition_rule,
+    draft_definition,
+    draft_import,
+    draft_value,
+    find_child,
+    import_from_path,
+    separate_declaration,
+    transparent_rule,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
@@ -15,28 +24,30 @@ _TYPE = r"(?:<[^>]+>\s*)?(?!return\b|new\b|else\b|throw\b|assert\b)[\w.<>\[\], ?
 _MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|sealed|strictfp|default|synchronized|native)\s+)*"
 
 
-def _package(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    yield definition("module", node, spot, spot.text(child_of(node, "scoped_identifier", "identifier")))
+def _package(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    yield draft_definition("module", node, spot, spot.text(find_child(node, "scoped_identifier", "identifier")))
 
 
-def _import(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    path = spot.text(child_of(node, "scoped_identifier", "identifier"))
-    imported = named_from(path, ".", every=child_of(node, "asterisk") is not None)
-    yield brings(node, imported.source or path, imported)
+def _import(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    path = spot.text(find_child(node, "scoped_identifier", "identifier"))
+    imported = import_from_path(path, ".", every=find_child(node, "asterisk") is not None)
+    yield draft_import(node, imported.source or path, imported)
 
 
-def _fields(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    modifiers = child_of(node, "modifiers")
+def _fields(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    modifiers = find_child(node, "modifiers")
     words = frozenset([child.type for child in modifiers.children]) if modifiers is not None else frozenset[str]()
     declarators = node.children_by_field_name("declarator")
     for declarator in declarators:
         value = declarator.child_by_field_name("value")
         constant = node.type == "constant_declaration" or words >= _CONSTANT
-        yield apart(held(node, spot, spot.field(declarator, "name"), value, constant=constant), declarator, declarators[0], value)
+        yield separate_declaration(
+            draft_value(node, spot, spot.field(declarator, "name"), value, constant=constant), declarator, declarators[0], value
+        )
 
 
-def _enum_constant(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    yield held(node, spot, spot.field(node, "name"), node.child_by_field_name("body"), constant=True)
+def _enum_constant(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    yield draft_value(node, spot, spot.field(node, "name"), node.child_by_field_name("body"), constant=True)
 
 
 JAVA = Grammar(
@@ -44,20 +55,20 @@ JAVA = Grammar(
     rules={
         "package_declaration": _package,
         "import_declaration": _import,
-        "class_declaration": defines("class"),
-        "record_declaration": defines("class"),
-        "interface_declaration": defines("interface"),
-        "annotation_type_declaration": defines("interface"),
-        "enum_declaration": defines("enum"),
-        "module_declaration": defines("module"),
-        "enum_body_declarations": through,
+        "class_declaration": definition_rule("class"),
+        "record_declaration": definition_rule("class"),
+        "interface_declaration": definition_rule("interface"),
+        "annotation_type_declaration": definition_rule("interface"),
+        "enum_declaration": definition_rule("enum"),
+        "module_declaration": definition_rule("module"),
+        "enum_body_declarations": transparent_rule,
         "field_declaration": _fields,
         "constant_declaration": _fields,
         "enum_constant": _enum_constant,
-        "method_declaration": defines("function"),
-        "constructor_declaration": defines("method"),
-        "compact_constructor_declaration": defines("method"),
-        "annotation_type_element_declaration": defines("method"),
+        "method_declaration": definition_rule("function"),
+        "constructor_declaration": definition_rule("method"),
+        "compact_constructor_declaration": definition_rule("method"),
+        "annotation_type_element_declaration": definition_rule("method"),
     },
     names=("identifier", "type_identifier"),
     comments=("line_comment", "block_comment"),

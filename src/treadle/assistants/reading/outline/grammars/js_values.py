@@ -1,11 +1,11 @@
-"""What values in JavaScript and TypeScript define: functions and classes however written, objects with functions, calls."""
+"""What values in JavaScript and TypeScript define: functions and classes in any form, objects with functions, calls."""
 
 from typing import TYPE_CHECKING
 
-from treadle.assistants.reading.outline.draft import Draft
-from treadle.assistants.reading.outline.grammar import Spot
-from treadle.assistants.reading.outline.rules import definition, held, string_of
-from treadle.assistants.reading.outline.values import Kind
+from treadle.assistants.reading.outline.grammar import RuleContext
+from treadle.assistants.reading.outline.node_draft import NodeDraft
+from treadle.assistants.reading.outline.nodes import Kind
+from treadle.assistants.reading.outline.rules import draft_definition, draft_value, unquote_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
@@ -17,24 +17,26 @@ _SHORT = 2  # rows from which on such a call goes by its own name
 _DEEP = 6  # calls in calls
 
 
-def value_of(node: "Syntax", spot: Spot, name: str, value: "Syntax | None", *, constant: bool, kind: Kind = "function") -> Draft:
-    """What `name = value` defines: a function, a class, an object with functions, or just something that holds a value."""
-    inner = _bare(value)
+def draft_named_value(
+    node: "Syntax", spot: RuleContext, name: str, value: "Syntax | None", *, constant: bool, kind: Kind = "function"
+) -> NodeDraft:
+    """Draft what `name = value` defines: a function, a class, an object with functions, or a plain value."""
+    inner = _unwrap_value(value)
     if inner is None:
-        return held(node, spot, name, value, constant=constant)
+        return draft_value(node, spot, name, value, constant=constant)
     if inner.type in _CLASSES:
-        return definition("class", node, spot, name, inner.child_by_field_name("body"))
-    function = inner if inner.type in _FUNCTIONS else _given_function(inner)
+        return draft_definition("class", node, spot, name, inner.child_by_field_name("body"))
+    function = inner if inner.type in _FUNCTIONS else _find_passed_function(inner)
     if function is not None:
-        return definition("method" if spot.among_members else kind, node, spot, name, function.child_by_field_name("body"))
-    draft = held(node, spot, name, value, constant=constant)
+        return draft_definition("method" if spot.among_members else kind, node, spot, name, function.child_by_field_name("body"))
+    draft = draft_value(node, spot, name, value, constant=constant)
     if inner.type == "object" and _has_functions(inner):
         draft.members = inner.named_children
     return draft
 
 
-def _bare(value: "Syntax | None") -> "Syntax | None":
-    """A value without `as const`, `satisfies T` and parentheses."""
+def _unwrap_value(value: "Syntax | None") -> "Syntax | None":
+    """Return a value without `as const`, `satisfies T` and parentheses."""
     for _ in range(_DEEP):
         if value is None or value.type not in (
             "as_expression",
@@ -47,8 +49,8 @@ def _bare(value: "Syntax | None") -> "Syntax | None":
     return value
 
 
-def _given_function(call: "Syntax") -> "Syntax | None":
-    """The function in `memo(forwardRef((props) => {…}))`."""
+def _find_passed_function(call: "Syntax") -> "Syntax | None":
+    """Return the function in `memo(forwardRef((props) => {…}))`."""
     for _ in range(_DEEP):
         arguments = call.child_by_field_name("arguments") if call.type == "call_expression" else None
         if arguments is None or arguments.type != "arguments":
@@ -85,29 +87,29 @@ def _is_method(entry: "Syntax") -> bool:
     return entry.type == "method_definition" or (value is not None and value.type in _FUNCTIONS)
 
 
-def run_of(node: "Syntax", inner: "Syntax", spot: Spot) -> Draft:
-    """Code that runs. A long function in it is opened: much is defined in `(function () {…})()` and tested in `describe(…)`."""
-    draft = Draft("statement", node)
+def draft_executed_code(node: "Syntax", inner: "Syntax", spot: RuleContext) -> NodeDraft:
+    """Draft code that runs. A long function in it is expanded: much is defined in `(function () {…})()` and `describe(…)`."""
+    draft = NodeDraft("statement", node)
     draft.extra = 1
     rows = draft.end_row - draft.row
-    function = _largest_function(inner) if rows >= _SHORT else None
+    function = _find_largest_function(inner) if rows >= _SHORT else None
     body = function.child_by_field_name("body") if function is not None else None
     if body is not None:
-        draft.name = _title(inner, spot)
+        draft.name = _call_title(inner, spot)
         draft.tail = body.start_byte
         draft.members = body.named_children if rows >= _LONG else ()
     return draft
 
 
-def _title(call: "Syntax", spot: Spot) -> str:
-    """What a call with a function is called: `"holds"` in `it("holds", () => {…})`."""
+def _call_title(call: "Syntax", spot: RuleContext) -> str:
+    """Return the title of a call with a function: `"holds"` in `it("holds", () => {…})`."""
     arguments = call.child_by_field_name("arguments") if call.type == "call_expression" else None
     first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-    return string_of(first, spot) if first is not None and first.type in ("string", "template_string") else ""
+    return unquote_text(first, spot) if first is not None and first.type in ("string", "template_string") else ""
 
 
-def _largest_function(node: "Syntax") -> "Syntax | None":
-    """The longest function that is called here or given to a call."""
+def _find_largest_function(node: "Syntax") -> "Syntax | None":
+    """Return the longest function that is called here or passed to a call."""
     found: list[Syntax] = []
     pending = [(node, 0)]
     while pending:

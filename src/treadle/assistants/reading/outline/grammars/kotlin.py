@@ -1,14 +1,22 @@
-"""How Kotlin is read. Its grammar names few fields, so parts are told by their types."""
+"""Grammar rules of Kotlin. Its grammar names few fields, so children are recognised by their types."""
 
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from treadle.assistants.reading.outline.draft import Draft
-from treadle.assistants.reading.outline.grammar import Grammar, Spot
-from treadle.assistants.reading.outline.rules import brings, child_of, definition, has_token, held, named_from, skip
-from treadle.assistants.reading.outline.values import Kind
+from treadle.assistants.reading.outline.grammar import Grammar, RuleContext
+from treadle.assistants.reading.outline.node_draft import NodeDraft
+from treadle.assistants.reading.outline.nodes import Kind
+from treadle.assistants.reading.outline.rules import (
+    draft_definition,
+    draft_import,
+    draft_value,
+    find_child,
+    has_token,
+    import_from_path,
+    skip_rule,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
@@ -20,29 +28,31 @@ _MODIFIERS = (
 _TIGHT = re.compile(rb"(?<=[^\s{;]) (?=\s*\})")
 
 
-def _class(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+def _class(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
     kind: Kind = "interface" if has_token(node, "interface") else "enum" if "enum" in _modifiers(node, spot) else "class"
     name = spot.field(node, "name") or ("Companion" if node.type == "companion_object" else "")
-    yield definition(kind, node, spot, name, child_of(node, "class_body", "enum_class_body"))
+    yield draft_definition(kind, node, spot, name, find_child(node, "class_body", "enum_class_body"))
 
 
-def _modifiers(node: "Syntax", spot: Spot) -> list[str]:
-    return spot.text(child_of(node, "modifiers")).split()
+def _modifiers(node: "Syntax", spot: RuleContext) -> list[str]:
+    return spot.text(find_child(node, "modifiers")).split()
 
 
-def _function(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+def _function(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
     name = "constructor" if node.type == "secondary_constructor" else spot.field(node, "name")
-    yield definition("method" if spot.among_members else "function", node, spot, name, child_of(node, "function_body", "block"))
+    yield draft_definition(
+        "method" if spot.among_members else "function", node, spot, name, find_child(node, "function_body", "block")
+    )
 
 
-def _property(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    """`val` and `var`, also several at once; without what its getter does."""
-    listed = child_of(node, "multi_variable_declaration") or node
-    names = [spot.text(child_of(child, "identifier")) for child in listed.named_children if child.type == "variable_declaration"]
-    accessor = child_of(node, "getter", "setter", "property_delegate")
+def _property(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    """Yield `val` and `var`, also several at once; without the body of a getter."""
+    listed = find_child(node, "multi_variable_declaration") or node
+    names = [spot.text(find_child(child, "identifier")) for child in listed.named_children if child.type == "variable_declaration"]
+    accessor = find_child(node, "getter", "setter", "property_delegate")
     value = _after_equals(node)
     for name in names:
-        draft = held(node, spot, name, value, constant="const" in _modifiers(node, spot))
+        draft = draft_value(node, spot, name, value, constant="const" in _modifiers(node, spot))
         if accessor is not None and value is None:
             draft.tail = accessor.start_byte
         yield draft
@@ -52,28 +62,28 @@ def _after_equals(node: "Syntax") -> "Syntax | None":
     return next((after for before, after in pairwise(node.children) if before.type == "="), None)
 
 
-def _entry(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    yield held(node, spot, spot.text(child_of(node, "identifier")), child_of(node, "class_body"), constant=True)
+def _entry(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    yield draft_value(node, spot, spot.text(find_child(node, "identifier")), find_child(node, "class_body"), constant=True)
 
 
-def _import(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    path, alias = spot.text(child_of(node, "qualified_identifier", "identifier")), ""
+def _import(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    path, alias = spot.text(find_child(node, "qualified_identifier", "identifier")), ""
     if has_token(node, "as"):
         alias = spot.text(node.named_children[-1])
-    imported = named_from(path, ".", alias, every=has_token(node, "*"))
-    yield brings(node, imported.source or path, imported)
+    imported = import_from_path(path, ".", alias, every=has_token(node, "*"))
+    yield draft_import(node, imported.source or path, imported)
 
 
-def _package(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    yield definition("module", node, spot, spot.text(child_of(node, "qualified_identifier", "identifier")))
+def _package(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    yield draft_definition("module", node, spot, spot.text(find_child(node, "qualified_identifier", "identifier")))
 
 
-def _alias(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    yield definition("type", node, spot, spot.field(node, "type") or spot.text(child_of(node, "identifier")))
+def _alias(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    yield draft_definition("type", node, spot, spot.field(node, "type") or spot.text(find_child(node, "identifier")))
 
 
 def _with_semicolons(source: bytes) -> bytes:
-    """The grammar wants a line end or a semicolon before a closing brace, which people leave out: `object A { val x = 1 }`."""
+    """Insert the line end or semicolon that the grammar requires before a closing brace, as in `object A { val x = 1 }`."""
     return _TIGHT.sub(b";", source)
 
 
@@ -90,7 +100,7 @@ KOTLIN = Grammar(
         "property_declaration": _property,
         "enum_entry": _entry,
         "type_alias": _alias,
-        "file_annotation": skip,
+        "file_annotation": skip_rule,
     },
     names=("identifier",),
     comments=("line_comment", "block_comment"),

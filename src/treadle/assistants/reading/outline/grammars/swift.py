@@ -1,12 +1,21 @@
-"""How Swift is read. An extension is an `impl` of the type it extends, a protocol an interface."""
+"""Grammar rules of Swift. An extension is an `impl` of the type it extends, a protocol an interface."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from treadle.assistants.reading.outline.draft import Draft
-from treadle.assistants.reading.outline.grammar import Grammar, Spot
-from treadle.assistants.reading.outline.rules import apart, brings, child_of, defines, definition, held, skip, statement
-from treadle.assistants.reading.outline.values import Imported, Kind
+from treadle.assistants.reading.outline.grammar import Grammar, RuleContext
+from treadle.assistants.reading.outline.node_draft import NodeDraft
+from treadle.assistants.reading.outline.nodes import ImportInfo, Kind
+from treadle.assistants.reading.outline.rules import (
+    definition_rule,
+    draft_definition,
+    draft_import,
+    draft_value,
+    find_child,
+    separate_declaration,
+    skip_rule,
+    statement_rule,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node as Syntax
@@ -18,51 +27,51 @@ _MODIFIERS = (
 )
 
 
-def _class(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+def _class(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
     kind = _KINDS.get(spot.field(node, "declaration_kind"), "class")
-    yield definition(kind, node, spot, spot.field(node, "name"), node.child_by_field_name("body"))
+    yield draft_definition(kind, node, spot, spot.field(node, "name"), node.child_by_field_name("body"))
 
 
-def _function(node: "Syntax", spot: Spot) -> Iterator[Draft]:
+def _function(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
     kind: Kind = "method" if spot.among_members else "function"
-    yield definition(kind, node, spot, spot.field(node, "name"), node.child_by_field_name("body"))
+    yield draft_definition(kind, node, spot, spot.field(node, "name"), node.child_by_field_name("body"))
 
 
-def _called(name: str, node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    yield definition("method", node, spot, name, node.child_by_field_name("body") or child_of(node, "computed_property"))
+def _draft_method(name: str, node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    yield draft_definition("method", node, spot, name, node.child_by_field_name("body") or find_child(node, "computed_property"))
 
 
-def _deinit(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    return _called("deinit", node, spot)
+def _deinit(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    return _draft_method("deinit", node, spot)
 
 
-def _subscript(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    return _called("subscript", node, spot)
+def _subscript(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    return _draft_method("subscript", node, spot)
 
 
-def _property(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    """`let` and `var`, also several at once; without what a computed one does."""
+def _property(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    """Yield `let` and `var`, also several at once; without the body of a computed one."""
     bindings = list(_bindings(node))
-    computed = node.child_by_field_name("computed_value") or child_of(
+    computed = node.child_by_field_name("computed_value") or find_child(
         node, "willset_didset_block", "protocol_property_requirements"
     )
-    fixed = spot.text(child_of(node, "value_binding_pattern")) == "let"
-    constant = fixed and (not spot.among_members or "static" in spot.text(child_of(node, "modifiers")).split())
+    fixed = spot.text(find_child(node, "value_binding_pattern")) == "let"
+    constant = fixed and (not spot.among_members or "static" in spot.text(find_child(node, "modifiers")).split())
     for pattern, value in bindings:
-        draft = held(node, spot, _bound(pattern, spot), value, constant=constant)
+        draft = draft_value(node, spot, _bound_name(pattern, spot), value, constant=constant)
         if len(bindings) > 1 and any(found is not None for _, found in bindings[:2]):
-            apart(draft, pattern, bindings[0][0], value)
+            separate_declaration(draft, pattern, bindings[0][0], value)
         if computed is not None and value is None:
             draft.tail = computed.start_byte
         yield draft
 
 
-def _bound(pattern: "Syntax", spot: Spot) -> str:
+def _bound_name(pattern: "Syntax", spot: RuleContext) -> str:
     return spot.field(pattern, "bound_identifier") or spot.text(pattern)
 
 
 def _bindings(node: "Syntax") -> "Iterator[tuple[Syntax, Syntax | None]]":
-    """The names that `let` and `var` give, each with its value."""
+    """Yield the names bound by `let` and `var`, each with its value."""
     values = {value.id for value in node.children_by_field_name("value")}
     pattern: Syntax | None = None
     for child in node.named_children:
@@ -77,25 +86,25 @@ def _bindings(node: "Syntax") -> "Iterator[tuple[Syntax, Syntax | None]]":
         yield pattern, None
 
 
-def _cases(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    """`case a = 1, b`: one constant for each."""
+def _cases(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    """Yield one constant for each case of `case a = 1, b`."""
     names = node.children_by_field_name("name")
     if len(names) == 1:
-        yield held(node, spot, spot.text(names[0]), node.child_by_field_name("raw_value"), constant=True)
+        yield draft_value(node, spot, spot.text(names[0]), node.child_by_field_name("raw_value"), constant=True)
         return
     for name in names:
         value = node.child_by_field_name("raw_value")
         near = value if value is not None and 0 <= value.start_byte - name.end_byte <= 3 else None
-        yield apart(held(node, spot, spot.text(name), near, constant=True), name, names[0], near)
+        yield separate_declaration(draft_value(node, spot, spot.text(name), near, constant=True), name, names[0], near)
 
 
-def _import(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    path = spot.text(child_of(node, "identifier"))
-    yield brings(node, path, Imported("namespace", path, namespace=path.partition(".")[0]))
+def _import(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    path = spot.text(find_child(node, "identifier"))
+    yield draft_import(node, path, ImportInfo("namespace", path, namespace=path.partition(".")[0]))
 
 
-def _macro(node: "Syntax", spot: Spot) -> Iterator[Draft]:
-    yield definition("macro", node, spot, spot.text(child_of(node, "simple_identifier")))
+def _macro(node: "Syntax", spot: RuleContext) -> Iterator[NodeDraft]:
+    yield draft_definition("macro", node, spot, spot.text(find_child(node, "simple_identifier")))
 
 
 SWIFT = Grammar(
@@ -103,7 +112,7 @@ SWIFT = Grammar(
     rules={
         "import_declaration": _import,
         "class_declaration": _class,
-        "protocol_declaration": defines("interface"),
+        "protocol_declaration": definition_rule("interface"),
         "function_declaration": _function,
         "protocol_function_declaration": _function,
         "init_declaration": _function,
@@ -111,14 +120,14 @@ SWIFT = Grammar(
         "subscript_declaration": _subscript,
         "property_declaration": _property,
         "protocol_property_declaration": _property,
-        "typealias_declaration": defines("type"),
-        "associatedtype_declaration": defines("type"),
+        "typealias_declaration": definition_rule("type"),
+        "associatedtype_declaration": definition_rule("type"),
         "enum_entry": _cases,
         "macro_declaration": _macro,
-        "directive": skip,
-        "diagnostic": skip,
-        "shebang_line": skip,
-        "operator_declaration": statement,
+        "directive": skip_rule,
+        "diagnostic": skip_rule,
+        "shebang_line": skip_rule,
+        "operator_declaration": statement_rule,
     },
     names=("simple_identifier", "type_identifier"),
     comments=("comment", "multiline_comment"),

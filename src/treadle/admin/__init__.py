@@ -1,0 +1,1 @@
+"""Administration: diagnosis, backup and restore, deletion, retention, statistics, probing of models."""

@@ -1,0 +1,125 @@
+"""Inputs of each job kind, and how they are described to a model. Values and text only."""
+
+from typing import assert_never
+
+from msgspec import Struct
+
+MAX_CHARACTERS = 12_000  # characters of one thing that was given; of a longer one the beginning and the end are told
+
+
+class BuildInputs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something to build. `push` and `pr` let it leave the machine; `free` lets a small model choose its tools itself.
+
+    `follows` is the id of a job that it goes on from.
+    """
+
+    description: str
+    issue: str = ""
+    criteria: tuple[str, ...] = ()
+    push: bool = False
+    pr: bool = False
+    free: bool = False
+    keep_context: bool = False
+    follows: str = ""
+
+
+class DebugInputs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something to mend."""
+
+    description: str = ""
+    error_log: str = ""
+    stack_trace: str = ""
+    failing_test: str = ""
+    reproduction_steps: str = ""
+    push: bool = False
+    pr: bool = False
+    free: bool = False
+    keep_context: bool = False
+    follows: str = ""
+
+
+class ReviewInputs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Changes to look at: a branch against its base, or a diff as it is. Without either, what isn't committed yet."""
+
+    branch: str = ""
+    base: str = ""
+    diff: str = ""
+    description: str = ""
+    keep_context: bool = False
+
+
+class TriageInputs(Struct, frozen=True, forbid_unknown_fields=True):
+    """Something that went wrong, to be understood and not mended."""
+
+    description: str = ""
+    error_log: str = ""
+    stack_trace: str = ""
+    logs: str = ""
+    reproduction_steps: str = ""
+    keep_context: bool = False
+
+
+JobInputs = BuildInputs | DebugInputs | ReviewInputs | TriageInputs
+
+
+def job_title(given: JobInputs) -> str:
+    """Return the job's title."""
+    match given:
+        case BuildInputs():
+            return given.description or given.issue
+        case DebugInputs():
+            return given.description or given.failing_test or _last_line(given.error_log or given.stack_trace) or "failing tests"
+        case ReviewInputs():
+            return given.description or given.branch or "changes"
+        case TriageInputs():
+            return given.description or _last_line(given.error_log or given.stack_trace or given.logs)
+        case _:
+            assert_never(given)
+
+
+def find_missing_input(given: JobInputs) -> str:
+    """Return what is missing, as a sentence; empty if the job can start."""
+    if isinstance(given, BuildInputs | TriageInputs) and not job_title(given).strip():
+        return "There is nothing to go by: say what is wanted, or give a log or a stack trace."
+    return ""
+
+
+def to_task_prompt(given: BuildInputs | DebugInputs | TriageInputs) -> str:
+    """Return the task as text, each input under its name."""
+    match given:
+        case BuildInputs():
+            criteria = "\n".join(f"- {one}" for one in given.criteria)
+            parts = {"Build this": given.description, "The issue": given.issue, "It is done when": criteria}
+        case DebugInputs():
+            parts = {
+                "Find and mend this bug": given.description or "Tests fail.",
+                "Failing test": given.failing_test,
+                "Stack trace": given.stack_trace,
+                "Log": given.error_log,
+                "To reproduce": given.reproduction_steps,
+            }
+        case TriageInputs():
+            parts = {
+                "Find out what is wrong here": given.description or "See below.",
+                "Stack trace": given.stack_trace,
+                "Error log": given.error_log,
+                "Logs": given.logs,
+                "To reproduce": given.reproduction_steps,
+            }
+        case _:
+            assert_never(given)
+    return "\n\n".join(f"{name}:\n{truncate_middle(text)}" for name, text in parts.items() if text.strip())
+
+
+def truncate_middle(text: str, most: int = MAX_CHARACTERS) -> str:
+    """Return the text, or its beginning and end: what a log is about stands at its end."""
+    text = text.strip()
+    if len(text) <= most:
+        return text
+    head, tail = most // 4, most - most // 4
+    return f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[-tail:]}"
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""

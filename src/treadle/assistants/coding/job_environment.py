@@ -1,0 +1,189 @@
+"""Environment of a job: its folder, settings, model, checkpoints, and the agent that runs it. Decides nothing."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from treadle import (
+    Agent,
+    GuidedModel,
+    JobContext,
+    Limits,
+    Model,
+    Settings,
+    configured_agent,
+    settings_for,
+)
+from treadle.assistants.coding import answers, prompts
+from treadle.assistants.coding.checkout import note_progress, prepare_working_folder, source_folder_of
+from treadle.assistants.coding.context_log import ContextLoggingModel
+from treadle.assistants.coding.debug_plan import plan_debugging as debug_plan
+from treadle.assistants.coding.tools import CodingJobName, coding_rules, make_coding_toolset
+from treadle.files import Workspace, WorkspaceProblem
+from treadle.workspace import Bounds, Checkpoints, GitRules, SandboxMissing, link_environments, require_sandbox
+
+MAX_ROUNDS = 20
+_GUIDES = ("AGENTS.md", "CLAUDE.md")
+_MAX_GUIDE = 4_000
+_INSTRUCTIONS = {"build": prompts.BUILD, "debug": prompts.DEBUG, "review": prompts.REVIEW, "triage": prompts.TRIAGE}
+_OUTPUT_TYPES: dict[str, Any] = {
+    "build": answers.WorkReport,
+    "debug": answers.WorkReport,
+    "review": answers.ReviewAnswer,
+    "triage": answers.TriageAnswer,
+}
+
+
+class JobEnvironment(Struct, frozen=True):
+    """The environment of one job. `is_guided` says that its model is too small to choose among tools, and follows a plan.
+
+    source   the user's folder
+    folder   where the job works: a private copy of it, or the folder itself
+    project  the user's folder, if commands see the copy at its path
+    """
+
+    kind: CodingJobName
+    desk: JobContext
+    source: Path
+    folder: Path
+    project: Path | None
+    settings: Settings
+    model: Model
+    led: bool
+    checkpoints: Checkpoints
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether the user lets commands run without a sandbox."""
+        return not self.settings.commands.sandbox
+
+    @property
+    def git(self) -> GitRules:
+        """The user's git settings."""
+        return git_rules(self.settings)
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it works in a copy."""
+        return self.folder != self.source
+
+    def say(self, words: str) -> None:
+        """Print a progress note between turns."""
+        note_progress(self.desk, words)
+
+    def touched(self, paths: Sequence[str]) -> None:
+        """Record that the job has changed these files."""
+        self.desk.note(touched=[*dict.fromkeys([*self.desk.job.facts.get("touched", ()), *paths])])
+
+    @property
+    def changes(self) -> bool:
+        """Whether this job kind changes anything."""
+        return self.kind in ("build", "debug")
+
+
+def git_rules(settings: Settings) -> GitRules:
+    """Return the user's git settings."""
+    git = settings.git
+    return GitRules(git.remote, git.draft_pr, git.branch_prefix, tuple(git.protected))
+
+
+async def prepare_environment(
+    desk: JobContext, kind: CodingJobName, *, keeps: bool, free: bool = False, leaves: bool = False
+) -> JobEnvironment:
+    """Prepare the environment of a job. Raises if its folder is gone, or if commands can't be sandboxed."""
+    source = source_folder_of(desk.job)
+    settings = settings_for(source)
+    folder, project = source, None
+    if kind in ("build", "debug"):
+        is_sandboxed = await _is_sandboxed(source, settings)
+        folder = await prepare_working_folder(desk, source, settings, leaves=leaves)
+        if folder != source and not is_sandboxed:
+            link_environments(source, folder)
+        project = source if folder != source and is_sandboxed else None
+    model = await desk.host.model()
+    chooses = free or bool(desk.host.dialect)  # a dialect that was named is to be used
+    led = kind == "debug" and not chooses and not model.traits.native_calls
+    model = ContextLoggingModel(model, desk.folder / "context") if keeps or settings.context.keep else model
+    return JobEnvironment(
+        kind, desk, source, folder, project, settings, model, led, Checkpoints(folder, desk.folder / "checkpoints")
+    )
+
+
+async def _is_sandboxed(folder: Path, settings: Settings) -> bool:
+    """Return whether commands are sandboxed. Raises if they aren't and have to be."""
+    try:
+        await require_sandbox(folder)
+    except SandboxMissing:
+        if settings.commands.sandbox:
+            raise
+        return False
+    return True
+
+
+async def build_job_agent(room: JobEnvironment, *, leaves: bool = False, turn: int = 0, tests: Bounds | None = None) -> Agent[Any]:
+    """Build the agent that does the work. `leaves` lets it push; `turn` is the turn's number; `tests` are the bounds of tests."""
+    kept = room.checkpoints if room.changes else None
+    tools = make_coding_toolset(
+        room.kind,
+        room.folder,
+        room.settings,
+        flat=room.led,
+        checkpoints=kept,
+        touched=room.touched,
+        tests=tests,
+        project=room.project,
+    )
+    parts: dict[str, Any] = {
+        "name": f"coding-{room.kind}",
+        "toolsets": [tools],
+        "instructions": build_instructions(room.kind, room.folder, room.settings),
+        "output_type": _OUTPUT_TYPES[room.kind],
+        "policy": coding_rules(room.kind, leaves=leaves),
+        "approver": room.desk.host.approver,
+        "priced": True,
+        "dialect": room.desk.host.dialect,
+    }
+    limits = asdict(
+        await _remaining_limits(room, turn)
+    )  # over all turns of a job, so that what is left goes before what was settled
+    model = GuidedModel(room.model, debug_plan) if room.led else room.model
+    host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
+    return configured_agent(room.source, model, limits=limits, parts=parts, host=host, assistant="coding")
+
+
+async def _remaining_limits(room: JobEnvironment, turn: int) -> Limits:
+    """Return what is left of the job's limits after the turns before this one."""
+    limits, rounds, spent = room.settings.limits, await room.desk.rounds(turn), await room.desk.usage(turn)
+    return Limits(
+        rounds=max(1, (limits.rounds or MAX_ROUNDS) - rounds),
+        tokens=None if limits.tokens is None else max(1, limits.tokens - spent.total_tokens),
+        seconds=limits.seconds,
+        cost=None if limits.cost is None else max(0.0, limits.cost - (spent.cost or 0.0)),
+        at_limit="fail",
+        refuse_at=6,
+    )
+
+
+def build_instructions(kind: CodingJobName, folder: Path, settings: Settings) -> str:
+    """Return the system prompt, with the project's own instructions.
+
+    They are left out where the model judges the project, since it could ask for mercy.
+    """
+    if kind in ("review", "triage"):
+        return _INSTRUCTIONS[kind]
+    project = settings.project
+    about = prompts.format_project_facts(tuple(project.facts), project.instructions, _read_guide(folder))
+    return f"{_INSTRUCTIONS[kind]}\n\n{about}".strip()
+
+
+def _read_guide(folder: Path) -> str:
+    """Return the project's guide for contributors; only a plain file is read."""
+    workspace = Workspace(folder, links=False)
+    for name in _GUIDES:
+        with suppress(WorkspaceProblem), workspace.open_read(name) as file:
+            return file.read(4 * _MAX_GUIDE).decode("utf-8", errors="replace")[:_MAX_GUIDE]
+    return ""

@@ -1,0 +1,181 @@
+"""The four job kinds, as jobs.
+
+Build and debug change a private copy, on its own branch, and their claims are verified; review and triage only read.
+Each resumes where it was, in any process, from the state of the job, its run and the workspace.
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import msgspec
+
+from treadle import Approval, JobContext, JobResult, RunResult, SettingsError
+from treadle.assistants.coding import answers, prompts
+from treadle.assistants.coding.delivery import collect_changes, deliver_changes
+from treadle.assistants.coding.follow_up import facts_from_earlier_job
+from treadle.assistants.coding.inputs import (
+    BuildInputs,
+    DebugInputs,
+    JobInputs,
+    ReviewInputs,
+    TriageInputs,
+    find_missing_input,
+    to_task_prompt,
+    truncate_middle,
+)
+from treadle.assistants.coding.job_environment import JobEnvironment, build_job_agent, prepare_environment
+from treadle.assistants.coding.tools import bounds_of, bounds_of_tests, usual_tests
+from treadle.assistants.coding.verification import verify_claim
+from treadle.workspace import CheckOutcome, CheckSelection, format_outcome, read_repository, review_diff, run_checks
+
+_MAX_RETRIES = 2  # times a claim that doesn't hold is sent back
+_MAX_DIFF = 60_000
+
+
+async def run_build(desk: JobContext, given: BuildInputs) -> JobResult:
+    """Run a build job."""
+    return await _run_change(desk, given)
+
+
+async def run_debug(desk: JobContext, given: DebugInputs) -> JobResult:
+    """Run a debug job: find and fix a bug."""
+    return await _run_change(desk, given)
+
+
+async def run_review(desk: JobContext, given: ReviewInputs) -> JobResult:
+    """Run a review job."""
+    room = await prepare_environment(desk, "review", keeps=given.keep_context)
+    diff = given.diff or await review_diff(room.folder, given.base, given.branch, rules=room.git, unsafe=room.unsafe)
+    if not diff.strip():
+        return JobResult("completed", {"review_text": "There is nothing to review: nothing was changed.", "verdict": "COMMENT"})
+    found = await read_repository(room.folder, unsafe=room.unsafe) if given.branch else None
+    asked = prompts.format_review_prompt(
+        given.description, truncate_middle(diff, _MAX_DIFF), given.branch, found.branch if found else ""
+    )
+    result = await desk.ask(await build_job_agent(room), asked)
+    if result.stopped != "answered":
+        return _stopped_result(result, {})
+    answer = answers.correct_verdict(result.output)
+    output = {
+        "review_text": answers.format_review(answer),
+        "verdict": answer.verdict,
+        "issues_found": len(answer.findings),
+        "branch": given.branch,
+        **msgspec.to_builtins(answer),
+    }
+    return JobResult("completed", {**output, **await usage_output(desk)})
+
+
+async def run_triage(desk: JobContext, given: TriageInputs) -> JobResult:
+    """Run a triage job: find out what is wrong, and why."""
+    _check_inputs(given)
+    room = await prepare_environment(desk, "triage", keeps=given.keep_context)
+    result = await desk.ask(await build_job_agent(room), to_task_prompt(given))
+    if result.stopped != "answered":
+        return _stopped_result(result, {})
+    answer: answers.TriageAnswer = result.output
+    output = {"triage_report": answers.format_triage(answer), **msgspec.to_builtins(answer)}
+    return JobResult("completed", {**output, **await usage_output(desk)})
+
+
+def _check_inputs(given: JobInputs) -> None:
+    missing = find_missing_input(given)
+    if missing:
+        raise SettingsError(missing)
+
+
+async def _run_change(desk: JobContext, given: BuildInputs | DebugInputs) -> JobResult:
+    """Change a private workspace; or the user's folder, which no other job changes meanwhile."""
+    _check_inputs(given)
+    kind = "build" if isinstance(given, BuildInputs) else "debug"
+    if given.follows and "earlier" not in desk.job.facts:
+        desk.note(**facts_from_earlier_job(given.follows, desk))
+    room = await prepare_environment(desk, kind, keeps=given.keep_context, free=given.free, leaves=given.push or given.pr)
+    with nullcontext() if room.is_private else desk.alone():
+        await _prepare(room)
+        return await _work_until_verified(room, given)
+
+
+async def _work_until_verified(room: JobEnvironment, given: BuildInputs | DebugInputs) -> JobResult:
+    """Let the agent work until its claim holds or it gives up, and deliver the changes there are."""
+    desk, before = room.desk, _to_outcome(room.desk.job.facts.get("tests_before"))
+    turn = max(0, await desk.turns() - 1)  # taken up again, it goes on with the last
+    prompt, given_up = _build_task(given, before, desk.job.facts.get("earlier", "")), desk.before == "failed"
+    while True:
+        tests = bounds_of_tests(room.settings, before)
+        agent = await build_job_agent(room, leaves=given.push or given.pr, turn=turn, tests=tests)
+        result = await desk.ask(agent, prompt, turn)
+        if result.stopped != "answered":
+            return _stopped_result(result, await collect_changes(room))
+        report: answers.WorkReport = result.output
+        if result.reason and not desk.job.facts.get("touched"):  # words alone, and nothing was done
+            return JobResult("failed", await collect_changes(room), f"Nothing was changed. The model said: {report.summary}")
+        if given_up and not report.done:  # somebody wants it to be tried once more
+            turn, prompt, given_up = turn + 1, prompts.ONCE_MORE, False
+            continue
+        room.say("Running the tests, to see whether that holds …")
+        after = await _run_tests(room)
+        proof = verify_claim(before, after)
+        if proof.holds or not report.done or turn >= _MAX_RETRIES or after.state in ("no tests", "not run"):
+            return await deliver_changes(room, given, report, proof)
+        turn += 1
+        prompt = prompts.UNVERIFIED.format(tests=format_outcome(after))
+
+
+async def _prepare(room: JobEnvironment) -> None:
+    """Take a checkpoint and run the tests once before anything is changed. A resumed job does only what is missing."""
+    desk, facts = room.desk, room.desk.job.facts
+    if "before" not in facts:
+        desk.note(before=await room.checkpoints.take("before the job"))
+    if "tests_before" not in facts:
+        room.say("Running the tests before the first change …")
+        desk.note(
+            usual_tests=msgspec.to_builtins(usual_tests(room.settings))
+        )  # what the agent may write into settings is no matter
+        desk.note(tests_before=msgspec.to_builtins(await _run_tests(room)))
+
+
+def _to_outcome(fact: Any) -> CheckOutcome | None:
+    return None if fact is None else msgspec.convert(fact, CheckOutcome)
+
+
+async def _run_tests(room: JobEnvironment) -> CheckOutcome:
+    wanted = msgspec.convert(room.desk.job.facts["usual_tests"], CheckSelection)
+    return await run_checks(room.folder, wanted, bounds=bounds_of(room.settings), project=room.project, unsafe=room.unsafe)
+
+
+def _build_task(given: BuildInputs | DebugInputs, before: CheckOutcome | None, earlier: str) -> str:
+    parts = [to_task_prompt(given), *([earlier] if earlier else [])]
+    if before is not None and before.state not in ("not run", "no tests"):
+        parts.append(f"Before your first change, the tests say:\n{format_outcome(before)}")
+    return "\n\n".join(parts)
+
+
+def _stopped_result(result: RunResult[Any], output: dict[str, Any]) -> JobResult:
+    """Return the result of a run that ended without an answer."""
+    if result.stopped == "waiting":
+        calls = " && ".join([_answer_command(approval) for approval in result.approvals])
+        return JobResult(
+            "waiting", output, f"It waits for {_describe_wait(result.approvals)}: {calls} && treadle jobs resume {result.run_id}"
+        )
+    if result.stopped == "cancelled":
+        return JobResult("cancelled", output)
+    return JobResult("failed", output, result.reason)
+
+
+def _answer_command(approval: Approval) -> str:
+    """Return the command that answers a waiting call; an unclear call has three possible answers."""
+    call = f"{approval.run_id} {approval.call_id}"
+    return f"treadle settle {call} happened|not-happened|again" if approval.unclear else f"treadle approve {call}"
+
+
+def _describe_wait(approvals: Sequence[Approval]) -> str:
+    unclear = any(approval.unclear for approval in approvals)
+    return "somebody to say what became of a call that ran when a process ended" if unclear else "an approval"
+
+
+async def usage_output(desk: JobContext) -> dict[str, Any]:
+    """Return the job's usage, for its output."""
+    spent = await desk.usage()
+    return {"usage": {**msgspec.to_builtins(spent), "total_tokens": spent.total_tokens}}

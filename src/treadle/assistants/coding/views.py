@@ -1,0 +1,158 @@
+"""Views of a job for API clients: in a list, in full, and what has changed since an earlier view. Pure."""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from treadle import Approval, Job
+from treadle.assistants.coding.job_report import format_job_state, format_work_lines, target_branch_of
+from treadle.assistants.coding.patches import FilePatch
+from treadle.assistants.coding.timeline import EntryJson, TimelineStep
+from treadle.routes import redacted
+
+ACTIVE_STATES = ("pending", "running")
+
+
+class CodingJobSummary(Struct, frozen=True):
+    """A job in a list."""
+
+    id: str
+    kind: str
+    title: str
+    state: Literal["pending", "running", "waiting", "completed", "failed", "cancelled"]
+    is_good: bool | None
+    workspace: str
+    created_at: float
+    started_at: float
+    finished_at: float
+
+
+class CodingJobDetail(CodingJobSummary, frozen=True, kw_only=True):
+    """A job with its result, and the calls that wait for approval."""
+
+    words: str
+    why: str
+    report: str
+    lines: list[str]
+    verdict: str
+    model: str
+    base: str
+    branch: str
+    is_back: bool
+    can_undo: bool
+    can_cancel: bool
+    can_resume: bool
+    can_merge: bool
+    into: str
+    doing: str
+    approvals: list[Approval]
+
+
+class CodingJobList(Struct, frozen=True):
+    """The jobs, newest first; `more` says that there are others."""
+
+    jobs: list[CodingJobSummary]
+    more: bool
+
+
+class StartedCodingJob(Struct, frozen=True):
+    """A job that was started, and notes about its folder."""
+
+    job: CodingJobSummary
+    notes: list[str]
+
+
+class CodingJobStatus(Struct, frozen=True):
+    """The status of a job."""
+
+    job: CodingJobSummary
+
+
+class CodingJobView(Struct, frozen=True):
+    """A job, and its timeline so far."""
+
+    job: CodingJobDetail
+    steps: list[TimelineStep]
+
+
+class CodingJobPatch(Struct, frozen=True):
+    """What a job changed; `version` differs after each change."""
+
+    version: str
+    files: tuple[FilePatch, ...]
+    left_out: int
+
+
+class CodingJobSnapshot(Struct, frozen=True):
+    """A snapshot of a job: its details and its steps. `version` differs after each change of its files."""
+
+    job: CodingJobDetail
+    steps: list[TimelineStep]
+    version: str
+
+
+def diff_snapshots(before: CodingJobSnapshot | None, now: CodingJobSnapshot) -> list[dict[str, Any]]:
+    """Return the events that update a client from an earlier snapshot."""
+    if before is None:
+        return [{"event": "job", "job": now.job, "version": now.version}, {"event": "steps", "steps": now.steps}]
+    found: list[dict[str, Any]] = []
+    if (before.job, before.version) != (now.job, now.version):
+        found.append({"event": "job", "job": now.job, "version": now.version})
+    known = {step.id: step for step in before.steps}
+    return [*found, *[{"event": "step", "step": step} for step in now.steps if known.get(step.id) != step]]
+
+
+def summarize_job(job: Job) -> CodingJobSummary:
+    """Return a job as it appears in a list."""
+    return CodingJobSummary(**_summary_fields(job))
+
+
+def _summary_fields(job: Job) -> dict[str, Any]:
+    names = [name for name in CodingJobSummary.__struct_fields__ if name != "is_good"]
+    return {**{name: getattr(job, name) for name in names}, "is_good": is_successful(job)}
+
+
+def is_successful(job: Job) -> bool | None:
+    """Return whether it ended well; None if it isn't over, or if that isn't known."""
+    if job.state != "completed":
+        return False if job.state == "failed" else None
+    return not job.output.get("denied") and job.output.get("verified", True) is True
+
+
+def to_job_detail(job: Job, doing: str, approvals: list[Approval]) -> CodingJobDetail:
+    """Return a job with its result, its current activity, and the calls that wait for approval."""
+    output = job.output
+    report = next((output[name] for name in ("review_text", "triage_report", "summary") if output.get(name)), "")
+    touched, is_back = bool(job.facts.get("touched")), job.facts.get("at") == 0
+    return CodingJobDetail(
+        **_summary_fields(job),
+        words=redacted(format_job_state(job)),
+        why=redacted(job.why),
+        report=redacted(str(report)),
+        lines=format_work_lines(job) if job.is_over else [],
+        verdict=output.get("verdict", ""),
+        model=job.origin.get("model", ""),
+        base=job.facts.get("base") or "",
+        branch=job.facts.get("branch") or "",
+        is_back=is_back and job.state not in ACTIVE_STATES,
+        can_undo=touched and not is_back and job.state not in ACTIVE_STATES,
+        can_cancel=not job.is_over,
+        can_resume=job.state in ("failed", "waiting"),
+        can_merge=job.state == "completed" and bool(output.get("commit")) and not (is_back or output.get("merged")),
+        into=target_branch_of(job),
+        doing=doing,
+        approvals=approvals,
+    )
+
+
+def redact_entry(entry: dict[str, Any]) -> EntryJson:
+    """Return an entry with the fields redacted that aren't when it is written: results are."""
+    match entry["kind"]:
+        case "judged":
+            return {**entry, "call": {**entry["call"], "arguments": redacted(entry["call"].get("arguments", {}))}}
+        case "said":
+            return {**entry, "text": redacted(entry["text"])}
+        case "replied":
+            return {**entry, "parts": [{**part, "text": redacted(part.get("text", ""))} for part in entry.get("parts", ())]}
+        case _:
+            return entry

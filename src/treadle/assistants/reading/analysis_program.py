@@ -1,0 +1,218 @@
+"""An analysis as a run: a program that takes any model through the execution paths in order, and answers with the reading.
+
+The run refers to a source stored under its hash (`AnalysisSubject`), so that any process can resume it. If no path
+works, the answer is a sketch. The reason for a path is always given.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle import (
+    BadPrompt,
+    FixedPlan,
+    FunctionToolset,
+    Host,
+    Limits,
+    ModelError,
+    Options,
+    PlanQuestion,
+    PlanStep,
+    Request,
+    ResultOptions,
+    Toolset,
+    TreadleError,
+    tool,
+)
+from treadle.assistants.reading.execution_paths import (
+    TOOL,
+    PathContext,
+    PathResult,
+    PathSteps,
+    run_fast_path,
+    run_tool_calling,
+    run_two_stage,
+)
+from treadle.assistants.reading.outline.nodes import Outline
+from treadle.assistants.reading.outline.outliner import Outliner
+from treadle.assistants.reading.reading_types import AnalysisMetadata, FailedPath, FileReading, Stage
+from treadle.assistants.reading.settings import load_settings
+from treadle.assistants.reading.sketch import sketch_outline
+from treadle.assistants.reading.source import OutlinedSource, SourceReader, build_source, hash_text
+from treadle.assistants.reading.source_files import NotReadable, outline_source
+
+RETENTION_SECONDS = 30 * 24 * 3600.0  # seconds that sources and readings are kept
+GROUP = "reading"
+log = logging.getLogger("treadle.reading")
+CHARS_PER_LINE = 100  # what a result may hold for each line that a call may read
+
+RequestedPath = Literal["auto", "fast-path", "tool-calling", "two-stage", "sketch"]
+Steps = Generator[PlanQuestion, str, PlanStep]
+
+
+class AnalysisSubject(Struct, frozen=True):
+    """Subject of an analysis: a file whose text is stored under its hash. Stored with the run."""
+
+    source: str
+    filename: str
+    language: str
+    path: RequestedPath = "auto"
+    notes: tuple[str, ...] = ()
+
+
+def analysis_subject(context: Mapping[str, Any]) -> AnalysisSubject | None:
+    """Return the subject of a run's analysis; None for a conversation."""
+    if not context.get("source"):
+        return None
+    try:
+        return msgspec.convert(context, AnalysisSubject)
+    except msgspec.ValidationError as error:
+        raise BadPrompt(f"What is to be read isn't said so that it can be understood: {error}.") from error
+
+
+def analysis_question(filename: str) -> str:
+    """Return the question that an analysis answers: the title of its run."""
+    return f"What is {filename} for, and which of its parts belong together?"
+
+
+async def store_source(host: Host, source: OutlinedSource, path: RequestedPath) -> AnalysisSubject:
+    """Store a file's text for the run that analyses it, and return the run's subject."""
+    key = hash_text(source.text)
+    await host.home.cache.put(f"source-{key}", GROUP, source.text, time.time() + RETENTION_SECONDS)
+    return AnalysisSubject(key, source.filename, source.language, path, source.notes)
+
+
+async def load_stored_source(host: Host, about: AnalysisSubject) -> OutlinedSource:
+    """Load and outline the file of a run; raises `NotReadable` if it is no longer stored."""
+    async with Outliner() as outliner:
+        found = await outline_source(await _load_stored_text(host, about), about.filename, about.language, outliner)
+    return replace(found, notes=about.notes)
+
+
+async def _load_stored_text(host: Host, about: AnalysisSubject) -> str:
+    text = await host.home.cache.get(f"source-{about.source}", time.time())
+    if text is None:
+        raise NotReadable(f"What {about.filename} said when it was to be read isn't kept any more; have it read again.")
+    return text
+
+
+def build_analysis_tools(host: Host, about: AnalysisSubject) -> Sequence[Toolset]:
+    """Return the toolset that reads lines of the file."""
+    most = load_settings(host).max_lines
+
+    async def refer_to_source_code(start_line: int, end_line: int) -> str:
+        """Read lines of the file.
+
+        :param start_line: the first line, from 1
+        :param end_line: the last line
+        """
+        plain = build_source(about.filename, await _load_stored_text(host, about), Outline(about.language, 0))
+        return await SourceReader(plain, most).refer_to_source_code(start_line, end_line)
+
+    return (FunctionToolset([tool(refer_to_source_code, effect="read")], name="reading"),)
+
+
+def analysis_agent_options(host: Host) -> dict[str, Any]:
+    """Return how an analysis agent differs from that of a conversation: no questions to the user, and a reading as its output."""
+    settings = load_settings(host)
+    return {
+        "output_type": FileReading,
+        "output_mode": "tool",
+        "limits": Limits(rounds=settings.max_tool_calls + 1, per_tool={TOOL: settings.max_tool_calls}, tries=3),
+        "results": ResultOptions(max(ResultOptions().limit, settings.max_lines * CHARS_PER_LINE)),
+        "options": Options(temperature=0.1, max_tokens=2000),
+        "attended": False,
+    }
+
+
+def build_analysis_program(
+    host: Host, about: AnalysisSubject, source: OutlinedSource | None = None, stages: list[Stage] | None = None
+) -> FixedPlan:
+    """Build the program. `source` is its subject, if already loaded; `stages` records the requests for the debug report."""
+    loaded = [] if source is None else [source]
+
+    async def plan(request: Request) -> Steps:
+        model = await host.model()
+        try:
+            loaded[:] = loaded or [await load_stored_source(host, about)]
+        except TreadleError as error:
+            raise ModelError(str(error)) from error  # so that the run ends, and says why
+        view = PathContext(model.traits, request, load_settings(host).max_tool_calls, [] if stages is None else stages)
+        return _run_steps(loaded[0], about.path, view, model.name)
+
+    return FixedPlan(plan)
+
+
+def _run_steps(source: OutlinedSource, wanted: RequestedPath, view: PathContext, model: str) -> Steps:
+    asked, why, failed = yield from _try_paths(view, source, wanted)
+    reading = build_reading(source, asked, why, model)
+    found = replace(reading, metadata=replace(reading.metadata, fallbacks=failed))
+    return PlanStep((("give_answer", msgspec.to_builtins(found)),))
+
+
+def _try_paths(
+    view: PathContext, source: OutlinedSource, wanted: RequestedPath
+) -> Generator[PlanQuestion, str, tuple[PathResult, str, tuple[FailedPath, ...]]]:
+    """Return the result of the first path that works, why that one was taken, and which failed before it."""
+    paths, why = _order_paths(source, wanted)
+    failed: list[FailedPath] = []
+    for name, path in paths:
+        try:
+            asked = yield from path(view, source)
+            return asked, _format_reason(failed, why, f"so {name} was tried"), tuple(failed)
+        except TreadleError as error:
+            failed.append(FailedPath(name, _shorten(str(error))))
+            log.error("[FALLBACK] %s: %s failed: %s", source.filename, name, error)  # noqa: TRY400 - no bug of ours
+    return sketch_source(source), _format_reason(failed, why, "so this is a sketch"), tuple(failed)
+
+
+def _format_reason(failed: Sequence[FailedPath], why: str, then: str) -> str:
+    return "; ".join([*[f"{each.path} failed ({each.reason})" for each in failed], then]) if failed else why
+
+
+def _order_paths(
+    source: OutlinedSource, wanted: RequestedPath
+) -> tuple[list[tuple[str, Callable[[PathContext, OutlinedSource], PathSteps]]], str]:
+    fast_path, tools, stages = ("fast-path", run_fast_path), ("tool-calling", run_tool_calling), ("two-stage", run_two_stage)
+    match wanted:
+        case "fast-path":
+            return [fast_path, stages], "it was asked for"
+        case "tool-calling":
+            return [tools, stages], "it was asked for"
+        case "two-stage":
+            return [stages], "it was asked for"
+        case _ if source.is_small:
+            return [fast_path, stages], "the file is small"
+        case _:
+            return [tools, stages], "the file is larger than what is sent whole"
+
+
+def sketch_source(source: OutlinedSource) -> PathResult:
+    """Sketch a source without a model."""
+    return PathResult("sketch", sketch_outline(source.outline, source.parts))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:199]}…"
+
+
+def build_reading(source: OutlinedSource, asked: PathResult, why: str, model: str = "") -> FileReading:
+    """Build a reading from the result of a path. Its cost is known when the run has ended."""
+    settled = asked.settled
+    metadata = AnalysisMetadata(
+        execution_path=asked.path,
+        why=why,
+        tool_reads=asked.reads,
+        tool_call_count=len(asked.reads),
+        model=model if asked.path not in ("sketch", "empty") else "",
+        language=source.language,
+        content_hash=hash_text(source.text),
+        coverage=round(settled.coverage, 3),
+        notes=" ".join([*source.notes, *settled.notes]),
+    )
+    return FileReading(settled.file_intent, settled.blocks, metadata)

@@ -1,0 +1,267 @@
+"""Validate and repair a model's answer: whole parts, no line in two blocks, existing names, meaningful labels. Pure.
+
+What can be repaired is repaired and noted; what only the model can fix becomes a problem, worded for the model.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, cast
+
+from msgspec import Struct
+
+from treadle.assistants.reading.file_parts import FilePart, PartElement, collect_elements, element_names, part_ranges
+from treadle.assistants.reading.grouping import UNASSIGNED, GroupClaim, assign_groups, attach_unclaimed, merge_smallest_groups
+from treadle.assistants.reading.labels import LONGEST, SHORTEST, build_common_label, clean_label, is_generic_label, to_kebab_case
+from treadle.assistants.reading.part_graph import build_affinity_graph
+from treadle.assistants.reading.reading_types import Range, ResponsibilityBlock
+
+FEWEST, MOST = 3, 6  # blocks of a file
+INTENT_LINES = 4
+MIN_COVERAGE = 0.3  # the share of definitions that a model has to place itself
+NOTE_CHARS = 500  # of a model's own notes
+_OPINIONS = frozenset(("state", "constants"))  # which of the two something is, the model may say
+_PLACES = re.compile(r"\blines?\s+\d+(?:\s*(?:-|–|to|and)\s*\d+)?", re.IGNORECASE)
+
+
+class CheckedAnswer(Struct, frozen=True):
+    """A validated and repaired answer. `coverage` is the share of definitions that the model itself had placed."""
+
+    file_intent: str
+    blocks: tuple[ResponsibilityBlock, ...]
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    coverage: float = 1.0
+
+
+class AnswerBlock(Struct, frozen=True):
+    """A block of a model's answer, as far as it could be parsed. `lists` records which list the model put a name in."""
+
+    label: str
+    description: str
+    claim: GroupClaim
+    lists: dict[str, str] = {}
+
+
+def check_model_answer(answer: object, parts: Sequence[FilePart], lines: int) -> CheckedAnswer:
+    """Repair a model's answer and list its problems."""
+    given = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    intent, problems = _parse_intent(given.get("file_intent"))
+    said, notes = _parse_blocks(given, parts, lines)
+    if not said:
+        return CheckedAnswer(intent, (), (*problems, f"There are no responsibilities with ranges between 1 and {lines}."), notes)
+    groups = assign_groups(parts, [block.claim for block in said])
+    coverage = _compute_coverage(parts, groups)
+    notes += _describe_disagreements(said, parts)
+    graph = build_affinity_graph(parts)
+    whole = merge_smallest_groups(attach_unclaimed(groups, graph), [part.size for part in parts], graph, MOST)
+    blocks, taken = list[ResponsibilityBlock](), set[str]()
+    for group in sorted({*whole}):
+        blocks.append(_build_block(said[group], parts, [part for part in parts if whole[part.number] == group], taken))
+        taken |= element_names(blocks[-1].elements)
+    problems += [*_check_amount(len(said), parts), *_check_missing(parts, groups, coverage), *_check_labels(said)]
+    if coverage < 1:
+        notes += ("Definitions that the answer had left out were added to the block they have most to do with.",)
+    return CheckedAnswer(intent, tuple(_make_ids_unique(blocks)), tuple(problems), (*_parse_notes(given, lines), *notes), coverage)
+
+
+def _parse_intent(given: object) -> tuple[str, list[str]]:
+    text = given.strip() if isinstance(given, str) else ""
+    kept = [line.strip() for line in text.splitlines() if line.strip()][:INTENT_LINES]
+    return "\n".join(kept), [] if kept else ["file_intent is missing: say in 1 to 4 lines why the file exists."]
+
+
+def _parse_blocks(given: dict[str, Any], parts: Sequence[FilePart], lines: int) -> tuple[list[AnswerBlock], tuple[str, ...]]:
+    """Return the blocks that state their position, and notes on those that were dropped."""
+    directory = ElementIndex(parts)
+    found: list[AnswerBlock] = []
+    unknown: list[str] = []
+    elsewhere: list[str] = []
+    for block in _list_of_objects(given):
+        ranges, named, lists = tuple(_parse_ranges(block.get("ranges"), lines)), set[int](), dict[str, str]()
+        for kind, name in _parse_names(block.get("elements")):
+            entries = directory.find(name, GroupClaim(ranges))
+            unknown += [] if entries else [name]
+            named |= {number for number, _ in entries}
+            for _, element in entries:
+                if {kind, element.kind} <= _OPINIONS:
+                    lists[element.name] = kind
+                elif kind != element.kind:
+                    elsewhere.append(f"{element.name} ({element.kind})")
+        if ranges or named:
+            found.append(
+                AnswerBlock(
+                    _normalize_text(block.get("label")),
+                    _normalize_text(block.get("description")),
+                    GroupClaim(ranges, frozenset(named)),
+                    lists,
+                )
+            )
+    notes = (("Names that the outline doesn't have were dropped", unknown), ("Names were listed as what they are", elsewhere))
+    return found, tuple([f"{words}: {_join_names(names)}." for words, names in notes if names])
+
+
+class ElementIndex:
+    """Index of a file's elements by the names that a model may use for them."""
+
+    def __init__(self, parts: Sequence[FilePart]) -> None:
+        self._parts = parts
+        self._entries: dict[str, list[tuple[int, PartElement]]] = {}
+        for part in parts:
+            for element in part.elements:
+                for name in {element.name, element.name.rpartition(".")[2]}:
+                    self._entries.setdefault(name, []).append((part.number, element))
+
+    def find(self, name: str, near: GroupClaim) -> list[tuple[int, PartElement]]:
+        """Return the elements of a name with their parts; of several, prefer those whose lines are claimed."""
+        entries = self._entries.get(name.replace("::", ".").replace("#", "."), [])
+        exact = [entry for entry in entries if entry[1].name == name] or entries
+        return [entry for entry in exact if near.lines_of(self._parts[entry[0]])] or exact
+
+
+def _describe_disagreements(said: Sequence[AnswerBlock], parts: Sequence[FilePart]) -> tuple[str, ...]:
+    """Describe where names and line ranges of a model's blocks disagree, and how that was resolved."""
+    twice, moved = list[str](), list[str]()
+    for part in parts:
+        naming = [block for block in said if part.number in block.claim.parts]
+        if len(naming) > 1:
+            twice.append(part.elements[0].name)
+        elif naming and not naming[0].claim.lines_of(part) and any(block.claim.lines_of(part) for block in said):
+            moved.append(part.elements[0].name)
+    notes = (("Named in several blocks, and kept in one", twice), ("Placed by name, where the ranges said otherwise", moved))
+    return tuple([f"{words}: {_join_names(names)}." for words, names in notes if names])
+
+
+def _parse_notes(given: dict[str, Any], lines: int) -> tuple[str, ...]:
+    """Return the model's own notes, unless they refer to lines that the file doesn't have."""
+    metadata = given.get("metadata")
+    text = _normalize_text(cast("dict[str, Any]", metadata).get("notes")) if isinstance(metadata, dict) else ""
+    if any(int(number) > lines for place in _PLACES.findall(text) for number in re.findall(r"\d+", place)):
+        return ("The model's notes were dropped: they name lines that the file doesn't have.",)
+    return (text if len(text) <= NOTE_CHARS else f"{text[: NOTE_CHARS - 1]}…",) if text else ()
+
+
+def _join_names(names: Sequence[str]) -> str:
+    kept = list(dict.fromkeys(names))
+    return f"{', '.join(kept[:5])}{f' and {len(kept) - 5} more' if len(kept) > 5 else ''}"
+
+
+def _list_of_objects(given: dict[str, Any]) -> list[dict[str, Any]]:
+    for key in ("responsibilities", "responsibility_blocks", "blocks"):
+        if isinstance(given.get(key), list):
+            return [cast("dict[str, Any]", block) for block in given[key] if isinstance(block, dict)]
+    return []
+
+
+def _normalize_text(given: object) -> str:
+    return " ".join(given.split()) if isinstance(given, str) else ""
+
+
+def _parse_names(given: object) -> list[tuple[str, str]]:
+    """Return the names that a block lists, each with its list, without backticks and parameters."""
+    lists = cast("dict[str, Any]", given).items() if isinstance(given, dict) else ()
+    names = [(kind, name) for kind, names in lists if isinstance(names, list) for name in cast("list[Any]", names)]
+    return [(kind, name.partition("(")[0].strip("` ")) for kind, name in names if isinstance(name, str)]
+
+
+def _parse_ranges(given: object, lines: int) -> Iterable[Range]:
+    """Return the ranges inside the file with start before end. A single number stands for one line."""
+    for pair in cast("list[Any]", given) if isinstance(given, list) else ():
+        ends = _parse_numbers(pair)
+        if ends and ends[0] <= lines and ends[-1] >= 1:
+            yield max(ends[0], 1), min(ends[-1], lines)
+
+
+def _parse_numbers(pair: object) -> list[int]:
+    if isinstance(pair, dict):
+        pair = list(cast("dict[str, Any]", pair).values())
+    many = cast("list[Any]", pair) if isinstance(pair, list | tuple) else [pair]
+    return sorted([int(number) for number in many if isinstance(number, int | float) and not isinstance(number, bool)])
+
+
+def _compute_coverage(parts: Sequence[FilePart], groups: Sequence[int]) -> float:
+    placed = [groups[part.number] != UNASSIGNED for part in parts if part.defines]
+    return sum(placed) / len(placed) if placed else 1.0
+
+
+def _check_amount(blocks: int, parts: Sequence[FilePart]) -> list[str]:
+    if blocks > MOST:
+        return [f"There are {blocks} responsibilities; join them to {FEWEST} to {MOST}."]
+    if blocks < FEWEST and sum([part.defines and part.owner < 0 for part in parts]) >= 2 * FEWEST:
+        return [f"Only {blocks} of {FEWEST} to {MOST} responsibilities are told apart."]
+    return []
+
+
+def _check_missing(parts: Sequence[FilePart], groups: Sequence[int], coverage: float) -> list[str]:
+    if coverage >= MIN_COVERAGE:
+        return []
+    left = [f"{part.node.name} ({part.start}-{part.end})" for part in parts if part.defines and groups[part.number] == UNASSIGNED]
+    more = f" and {len(left) - 12} more" if len(left) > 12 else ""
+    return [f"These belong to no responsibility: {', '.join(left[:12])}{more}."]
+
+
+def _check_labels(said: Sequence[AnswerBlock]) -> list[str]:
+    problems: list[str] = []
+    labels = [block.label.lower() for block in said]
+    if len({*labels}) < len(labels):
+        problems.append("Some labels are the same; say what tells those parts apart.")
+    for block in said:
+        if is_generic_label(block.label):
+            problems.append(f"The label {block.label!r} could stand on anything; say what that part is for.")
+        elif not SHORTEST <= len(block.label.split()) <= LONGEST:
+            problems.append(f"The label {block.label!r} should have {SHORTEST} to {LONGEST} words.")
+    return problems
+
+
+def _build_block(
+    said: AnswerBlock, parts: Sequence[FilePart], chosen: list[FilePart], taken: Collection[str]
+) -> ResponsibilityBlock:
+    label = clean_label(said.label)
+    if is_generic_label(label) or len(label.split()) < SHORTEST:
+        label = derive_label(chosen, label if not is_generic_label(label) else "")
+    elements = collect_elements(chosen, said.lists, taken)
+    return ResponsibilityBlock(to_kebab_case(label), label, said.description or f"{label}.", elements, part_ranges(parts, chosen))
+
+
+def derive_label(chosen: Sequence[FilePart], word: str = "", parts: Sequence[FilePart] = ()) -> str:
+    """Derive a label for some parts of a file from what they define. `word` is put in front if given."""
+    defined = [part for part in chosen if part.defines] or list(chosen)
+    defined = [part for part in defined if part.owner < 0] or defined
+    kinds = [part.node.kind for part in defined]
+    kind = _PLURALS[max(dict.fromkeys(kinds), key=kinds.count)]
+    return f"{word} {kind}" if word else build_common_label(_part_names(defined), kind, _part_names(parts))
+
+
+def _part_names(parts: Sequence[FilePart]) -> list[str]:
+    return [part.node.name for part in parts]
+
+
+_PLURALS = {
+    "class": "classes",
+    "struct": "structures",
+    "function": "functions",
+    "method": "methods",
+    "constant": "constants",
+    "variable": "state",
+    "field": "fields",
+    "import": "imports",
+    "statement": "statements",
+    "interface": "interfaces",
+    "enum": "enumerations",
+    "trait": "traits",
+    "impl": "implementations",
+    "type": "types",
+    "macro": "macros",
+    "module": "modules",
+}
+
+
+def _make_ids_unique(blocks: Iterable[ResponsibilityBlock]) -> Iterable[ResponsibilityBlock]:
+    """Yield the blocks with a unique id each."""
+    seen: dict[str, int] = {}
+    for block in blocks:
+        seen[block.id] = seen.get(block.id, 0) + 1
+        yield (
+            block
+            if seen[block.id] == 1
+            else ResponsibilityBlock(f"{block.id}-{seen[block.id]}", block.label, block.description, block.elements, block.ranges)
+        )

@@ -1,0 +1,201 @@
+"""Three execution paths for asking a model about a file, as plan steps: at once, with a line-reading tool, in two stages. Pure.
+
+Which path is taken, and what happens when one fails, is in `analysis_program`; what an answer has to be is in
+`answer_validation`.
+"""
+
+import time
+from collections.abc import Generator, Sequence
+from typing import Any, cast
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from treadle import Call, Message, PlanQuestion, Request, Result, Text, Traits, TreadleError, Usage, extract_json
+from treadle.assistants.reading import prompts
+from treadle.assistants.reading.answer_validation import CheckedAnswer, check_model_answer
+from treadle.assistants.reading.outline.formatter import format_outline
+from treadle.assistants.reading.reading_types import ExecutionPath, Range, Stage, TokenUsage, ToolRead
+from treadle.assistants.reading.settings import MAX_TOOL_CALLS
+from treadle.assistants.reading.source import OutlinedSource, SourceReader
+
+CHARS_PER_TOKEN = 3  # counted low, so that what has to fit does
+TOOL = "refer_to_source_code"
+
+
+def _object_schema(**fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _list_schema(items: dict[str, Any], **more: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, **more}
+
+
+# The shapes that answers are held to, where a model's server can do that.
+_TEXT, _LINE = {"type": "string"}, {"type": "integer"}
+_RANGES = _list_schema(_list_schema(_LINE, minItems=2, maxItems=2))
+_ANSWER = _object_schema(
+    file_intent=_TEXT, responsibilities=_list_schema(_object_schema(label=_TEXT, description=_TEXT, ranges=_RANGES))
+)
+_RANGES_TO_READ = _object_schema(ranges_to_read=_list_schema(_object_schema(start_line=_LINE, end_line=_LINE, reason=_TEXT)))
+
+
+class UnusableAnswer(TreadleError):
+    """The model's answer can't be used."""
+
+
+class PathResult(Struct, frozen=True):
+    """The result of an execution path."""
+
+    path: ExecutionPath
+    settled: CheckedAnswer
+    reads: tuple[ToolRead, ...] = ()
+
+
+class PathContext(Struct, frozen=True):
+    """Context of an execution path besides the file: the model's traits, the run's request, and how many calls it may make.
+
+    `stages` records every request, whether it succeeds or not.
+    """
+
+    traits: Traits
+    request: Request
+    most_calls: int = MAX_TOOL_CALLS
+    stages: list[Stage] = field(default_factory=list[Stage])
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the model's answers are constrained to a schema, because it doesn't call tools by itself."""
+        return self.traits.holds and not self.traits.native_calls
+
+    @property
+    def rounds(self) -> tuple[Message, ...]:
+        """The model's calls in this turn, with their results."""
+        found: list[Message] = []
+        for message in self.request.history:
+            found = [] if message.role == "person" else [*found, message]
+        return tuple(found)
+
+    @property
+    def may_read(self) -> bool:
+        """Whether the model has calls left; without any it is asked to answer."""
+        return (
+            sum([isinstance(part, Call) and part.name == TOOL for message in self.rounds for part in message.parts])
+            < self.most_calls
+        )
+
+    def question(self, text: str, instructions: str, shape: dict[str, Any]) -> PlanQuestion:
+        """Build a question about the file."""
+        if self.is_held:
+            return PlanQuestion(text, instructions, self.request.options, shape)
+        more = prompts.OPTIONAL if shape is _ANSWER else ""
+        return PlanQuestion(text, f"{instructions}{more}", self.request.options)
+
+
+PathSteps = Generator[PlanQuestion, str, PathResult]
+
+
+def run_fast_path(view: PathContext, source: OutlinedSource) -> PathSteps:
+    """Send the whole file in one request."""
+    prompt = prompts.format_file_prompt(source.filename, source.language, "numbered", prompts.number_source_lines(source.lines))
+    question = view.question(prompt, prompts.FAST, _ANSWER)
+    return PathResult("fast-path", (yield from _ask_checked(view, question, source, "fast_path_analysis")))
+
+
+def run_tool_calling(view: PathContext, source: OutlinedSource) -> PathSteps:
+    """Send the outline, and a tool for the lines it leaves open.
+
+    A model that has to be constrained to calls is a small one. Given the tool it asks for the whole file, piece by piece,
+    and reading takes it minutes: it answers from the outline alone.
+    """
+    prompt = prompts.format_file_prompt(
+        source.filename, source.language, f"{len(source.lines)} lines, its outline", _format_outline(view, source)
+    )
+    question = view.question(prompt, prompts.OUTLINE if view.is_held else prompts.TOOLS, _ANSWER)
+    if not view.is_held:
+        tools = tuple([each for each in view.request.tools if each.name == TOOL])
+        question = replace(question, tools=tools if view.may_read else ())
+    if view.rounds:
+        question = replace(question, text="", before=(_user_message(prompt), *view.rounds))
+    settled = yield from _ask_checked(view, question, source, "tool_calling_analysis")
+    return PathResult("tool-calling", settled, _collect_reads(view.rounds, len(source.lines)))
+
+
+def run_two_stage(view: PathContext, source: OutlinedSource, tree: str = "") -> PathSteps:
+    """Ask first what has to be read, then for the answer. `tree` is the syntax tree to send; by default the outline."""
+    tree = tree or _format_outline(view, source)
+    reads = SourceReader(source)
+    prompt = prompts.format_file_prompt(source.filename, source.language, "its syntax tree", tree)
+    wanted, _ = yield from _ask(view, view.question(prompt, prompts.IDENTIFY, _RANGES_TO_READ), "stage_1_identification")
+    snippets = _read_ranges(reads, wanted, source, view.most_calls)
+    told = prompts.format_snippets_prompt(source.filename, source.language, tree, snippets)
+    settled = yield from _ask_checked(view, view.question(told, prompts.ANALYSE, _ANSWER), source, "stage_2_analysis")
+    return PathResult("two-stage", settled, tuple(reads.log))
+
+
+def _read_ranges(reads: SourceReader, wanted: object, source: OutlinedSource, most: int) -> list[tuple[Range, str]]:
+    """Return the requested lines, as far as they exist, within what one request may contain."""
+    ranges = cast("dict[str, Any]", wanted).get("ranges_to_read") if isinstance(wanted, dict) else None
+    found: list[tuple[Range, str]] = []
+    for item in cast("list[Any]", ranges)[:most] if isinstance(ranges, list) else ():
+        fields = cast("dict[str, Any]", item) if isinstance(item, dict) else {}
+        start, end = fields.get("start_line"), fields.get("end_line")
+        if isinstance(start, int) and isinstance(end, int) and 1 <= start <= min(end, len(source.lines)):
+            text = reads.read(start, end, str(fields.get("reason") or "the model asked"))
+            found.append(((start, min(end, len(source.lines))), text))
+    return found
+
+
+def _collect_reads(rounds: Sequence[Message], last: int) -> tuple[ToolRead, ...]:
+    """Return the line ranges that the model read, in order."""
+    parts = [part for message in rounds for part in message.parts]
+    calls = {part.id: part.arguments for part in parts if isinstance(part, Call) and part.name == TOOL}
+    read = [part.call_id for part in parts if isinstance(part, Result) and part.problem is None and part.call_id in calls]
+    spans = [(calls[each]["start_line"], min(calls[each]["end_line"], last)) for each in read]
+    return tuple([ToolRead(start, end, "the model asked") for start, end in spans])
+
+
+def _format_outline(view: PathContext, source: OutlinedSource) -> str:
+    """Format the outline within two fifths of the model's context."""
+    context = view.traits.context
+    return format_outline(source.outline, None if context is None else context * CHARS_PER_TOKEN * 2 // 5)
+
+
+def _ask_checked(
+    view: PathContext, question: PlanQuestion, source: OutlinedSource, name: str
+) -> Generator[PlanQuestion, str, CheckedAnswer]:
+    """Return the checked answer, retried once if it has problems; of the two, the one with fewer."""
+    answer, text = yield from _ask(view, question, name)
+    settled = check_model_answer(answer, source.parts, len(source.lines))
+    if settled.problems:
+        said = (*question.before, *([_user_message(question.text)] if question.text else ()), Message("model", (Text(text),)))
+        again = replace(question, text=prompts.AGAIN.format(problems=_format_problems(settled.problems)), before=said)
+        answer, _ = yield from _ask(view, again, name)
+        better = check_model_answer(answer, source.parts, len(source.lines))
+        settled = better if better.blocks and len(better.problems) <= len(settled.problems) else settled
+    if not settled.blocks or not settled.file_intent:
+        raise UnusableAnswer(f"The model's answer can't be used: {' '.join(settled.problems)}")
+    return settled
+
+
+def _format_problems(problems: Sequence[str]) -> str:
+    return "\n".join([f"- {problem}" for problem in problems])
+
+
+def _user_message(text: str) -> Message:
+    return Message("person", (Text(text),))
+
+
+def _ask(view: PathContext, question: PlanQuestion, name: str) -> Generator[PlanQuestion, str, tuple[dict[str, Any], str]]:
+    """Ask one question; return its answer as an object and as text."""
+    began, prompt = time.time(), question.text or question.before[0].text
+
+    def record(usage: Usage) -> None:
+        """Hear of the reply before it is known whether it is words: a plan isn't told of calls."""
+        view.stages.append(Stage(name, began, time.time(), TokenUsage.of(usage), prompt, ""))
+
+    text = yield replace(question, used=record)
+    value = extract_json(text)
+    answer = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    view.stages[-1] = replace(view.stages[-1], response=text, parsed_output=answer)
+    return answer, text

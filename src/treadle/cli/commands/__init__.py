@@ -1,0 +1,1 @@
+"""One module per command, each with a `run` function; imported only when the command is used."""

@@ -1,0 +1,51 @@
+"""`treadle runs`: list stored runs, newest first; cancel one, delete some."""
+
+import argparse
+
+from treadle.cli.exit_codes import OK
+from treadle.cli.run_store import account_name, existing_home, home_of_run
+from treadle.cli.runner import run_async
+from treadle.cli.ui.render import format_table, format_time, to_terminal_json
+from treadle.cli.ui.screen import Screen
+from treadle.runs import Runs
+from treadle.stores.journal import RunInfo
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, cancel or delete runs."""
+    match args.action:
+        case "cancel":
+            return run_async(_cancel_run(args))
+        case "delete":
+            return run_async(_delete_runs(args))
+        case _:
+            return run_async(_list_runs(args))
+
+
+async def _list_runs(args: argparse.Namespace) -> int:
+    home, screen = existing_home(), Screen()
+    found = [] if home is None else await home.journal.runs(args.most, args.status or "")
+    if args.json:
+        screen.line(to_terminal_json(found))
+    elif found:
+        for line in format_table([("RUN", "WHEN", "STATUS", "AGENT", "TITLE"), *map(_to_row, found)], screen.width):
+            screen.line(line)
+    else:
+        screen.note("There are no runs.")
+    return OK
+
+
+def _to_row(info: RunInfo) -> tuple[str, ...]:
+    return info.run_id, format_time(info.updated_at), info.status, f"{info.agent} {info.model}".strip(), info.title or "-"
+
+
+async def _cancel_run(args: argparse.Namespace) -> int:
+    await Runs(home_of_run(args.run)).cancel(args.run)
+    Screen().line(to_terminal_json({"cancelled": args.run}) if args.json else f"Cancelled: {args.run}")
+    return OK
+
+
+async def _delete_runs(args: argparse.Namespace) -> int:
+    await Runs(home_of_run(args.run[0])).delete(*args.run, by=account_name(), force=args.force)
+    Screen().line(to_terminal_json({"deleted": args.run}) if args.json else f"Deleted: {', '.join(args.run)}")
+    return OK

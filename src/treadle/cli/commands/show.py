@@ -1,0 +1,182 @@
+"""`treadle show`: print a run entry by entry, with nested runs indented below the call that started them."""
+
+import argparse
+import time
+from typing import Any, assert_never
+
+import msgspec
+
+from treadle.cli.run_store import home_of_run
+from treadle.cli.runner import run_async
+from treadle.cli.ui.event_printer import format_result, format_verdict
+from treadle.cli.ui.render import (
+    clean_for_terminal,
+    escape_invisible,
+    format_call,
+    format_count,
+    format_seconds,
+    format_time,
+    to_terminal_json,
+)
+from treadle.cli.ui.report import format_usage
+from treadle.cli.ui.screen import Screen
+from treadle.core.calls import Opaque, Written
+from treadle.core.entries import (
+    Approved,
+    Called,
+    Entry,
+    Finished,
+    Forked,
+    Judged,
+    Noted,
+    Opened,
+    Previewed,
+    Refused,
+    Replied,
+    Resumed,
+    Returned,
+    Said,
+    Settled,
+    Shortened,
+    Started,
+    Unclear,
+)
+from treadle.core.messages import ReplyPart, Text, Thinking
+from treadle.guard.journal_secrets import mask_entry
+from treadle.guard.redaction import Redactor
+
+MAX_CHARACTERS = 2000  # characters of one result
+
+Journals = dict[str, list[Entry]]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the run."""
+    return run_async(_show_run(args))
+
+
+async def _show_run(args: argparse.Namespace) -> int:
+    journal, screen = home_of_run(args.run).journal, Screen()
+    journals: Journals = {args.run: await journal.read(args.run)}
+    if args.entries:
+        for entry in journals[args.run]:
+            screen.line(escape_invisible(to_terminal_json({"v": entry.v, **_mask_entry(entry)})))
+        return 0
+    for child in await journal.children(args.run):
+        journals[child] = await journal.read(child)
+    if args.json:
+        screen.line(to_terminal_json(_to_json(args.run, journals)))
+    else:
+        _print_run(screen, args.run, journals, "")
+    return 0
+
+
+def _to_json(run_id: str, journals: Journals) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "entries": [_mask_entry(entry) for entry in journals[run_id]],
+        "nested": [_to_json(child, journals) for child in journals if child.rpartition(".")[0] == run_id],
+    }
+
+
+def _mask_entry(entry: Entry) -> dict[str, Any]:
+    return mask_entry(msgspec.to_builtins(entry), Redactor())
+
+
+def _print_run(screen: Screen, run_id: str, journals: Journals, indent: str) -> None:
+    """Print one run, and nested runs where their calls were judged."""
+    screen.line(f"{indent}run {run_id}")
+    for number, entry in enumerate(journals[run_id], 1):
+        first, *more = _format_entry(entry).splitlines() or [""]
+        clock = time.strftime("%H:%M:%S", time.localtime(entry.at)) if entry.at else "-"
+        screen.line(f"{indent}{number:>4}  {clock}  {_entry_kind(entry):<9}  {first}".rstrip())
+        for line in more:
+            screen.line(f"{indent}{' ' * 27}{line}".rstrip())
+        child = f"{run_id}.{entry.call.id}" if isinstance(entry, Judged) else ""
+        if child in journals:
+            _print_run(screen, child, journals, indent + " " * 6)
+
+
+def _entry_kind(entry: Entry) -> str:
+    return type(entry).__name__.lower()
+
+
+def _format_entry(entry: Entry) -> str:
+    """Format an entry for a person, without secrets."""
+    return Redactor().text(_describe_entry(entry))
+
+
+def _describe_entry(entry: Entry) -> str:  # noqa: C901 - one case for each kind of entry
+    match entry:
+        case Opened():
+            who = f" for {entry.user}" if entry.user else ""
+            return f"{format_time(entry.at)}: {entry.agent} with {entry.model}{who}"
+        case Said():
+            return entry.text
+        case Replied():
+            return _describe_reply(entry)
+        case Called():
+            return f"{entry.within} asks for {_format_label(entry.call.name, entry.call.arguments)}"
+        case Judged():
+            mended = f" (mended: {entry.mended})" if entry.mended else ""
+            return (
+                f"{entry.call.id}: {_format_label(entry.call.name, entry.call.arguments)} {format_verdict(entry.verdict)}{mended}"
+            )
+        case Previewed():
+            return f"{entry.call_id}: {entry.text}"
+        case Approved():
+            edited = f" with {to_terminal_json(Redactor().value(entry.arguments))}" if entry.arguments is not None else ""
+            return f"{entry.call_id}: by {entry.by or 'a person'}{edited}"
+        case Refused():
+            return f"{entry.call_id}: by {entry.by or 'a person'}{': ' if entry.reason else ''}{entry.reason}"
+        case Started():
+            return f"{entry.call_id}, attempt {entry.attempt}"
+        case Unclear():
+            return f"{entry.call_id}: {entry.reason}"
+        case Settled():
+            words = f": {entry.words}" if entry.words else ""
+            return f"{entry.call_id}: {entry.said.replace('_', ' ')} by {entry.by or 'a person'}{words}"
+        case Returned():
+            return _describe_result(entry)
+        case Noted():
+            return entry.text
+        case Shortened():
+            return format_count(len(entry.call_ids), "result")
+        case Resumed():
+            return ""
+        case Forked():
+            return f"from {format_count(entry.entries, 'entry', 'entries')} of {entry.run_id}"
+        case Finished():
+            return f"{entry.stopped}{': ' if entry.reason else ''}{entry.reason}"
+        case _:
+            assert_never(entry)
+
+
+def _format_label(name: str, arguments: dict[str, Any]) -> str:
+    return format_call(name, Redactor().value(arguments), 400)
+
+
+def _describe_reply(entry: Replied) -> str:
+    lines = [_describe_part(part) for part in entry.parts]
+    if entry.usage.requests:
+        lines.append(f"[{format_usage(entry.usage)}{'' if entry.finish in ('done', 'calls') else ', ' + entry.finish}]")
+    return "\n".join(lines)
+
+
+def _describe_part(part: ReplyPart) -> str:
+    match part:
+        case Text():
+            return clean_for_terminal(part.text)
+        case Thinking():
+            return f"(thinks) {clean_for_terminal(part.text)}"
+        case Opaque():
+            return f"(data of {part.wire}, {len(part.json):,} characters)"
+        case Written():
+            return f"calls {part.name} as {part.id}"
+
+
+def _describe_result(entry: Returned) -> str:
+    words = format_result(entry.result)
+    if len(words) > MAX_CHARACTERS:
+        words = f"{words[:MAX_CHARACTERS]}\n… {len(words) - MAX_CHARACTERS} more characters; --entries has them"
+    return f"{entry.result.call_id}: {'cached' if entry.cached else format_seconds(entry.seconds)}: {clean_for_terminal(words)}"

@@ -1,0 +1,78 @@
+"""`treadle submit`: queue a run for workers, now, at a time, or repeatedly. Nothing is run here."""
+
+import argparse
+import re
+from datetime import datetime
+from time import time
+
+from treadle.cli.agent_options import options_from_args
+from treadle.cli.exit_codes import OK
+from treadle.cli.run_store import home_of_run
+from treadle.cli.runner import run_async
+from treadle.cli.ui.render import format_time, to_terminal_json
+from treadle.cli.ui.screen import Screen
+from treadle.core.errors import SettingsError
+from treadle.home import open_home
+from treadle.plugins.assistant import prompt_from_words
+from treadle.plugins.models import configured_model, default_model
+from treadle.workers.run_spec import RunSpec
+from treadle.workers.schedules import ScheduledRun
+from treadle.workers.submission import requeue_run, schedule_run, submit_run
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Queue the run."""
+    return run_async(_submit(args, Screen()))
+
+
+async def _submit(args: argparse.Namespace, screen: Screen) -> int:
+    if args.resume:
+        _check_exclusive(args)
+        await requeue_run(home_of_run(args.resume), args.resume, parse_time(args.at))
+        screen.line(to_terminal_json({"run_id": args.resume}) if args.json else args.resume)
+    elif args.every:
+        await _schedule(args, screen)
+    else:
+        order, message = await _make_order(args), prompt_from_words(args.message)
+        run_id = await submit_run(open_home(), order, message, user=args.user, at=parse_time(args.at))
+        screen.line(to_terminal_json({"run_id": run_id}) if args.json else run_id)
+    return OK
+
+
+async def _schedule(args: argparse.Namespace, screen: Screen) -> None:
+    if args.at:
+        raise SettingsError("--every says when: leave --at out.")
+    wanted = ScheduledRun(await _make_order(args), prompt_from_words(args.message), args.user)
+    schedule = await schedule_run(open_home(), args.every, args.zone, wanted, args.name)
+    screen.line(to_terminal_json({"name": schedule.name, "at": schedule.at}) if args.json else schedule.name)
+    if not args.json:
+        screen.note(f"First due {format_time(schedule.at)}; `treadle schedules` lists it.")
+
+
+def _check_exclusive(args: argparse.Namespace) -> None:
+    if args.message or args.assistant or args.every:
+        raise SettingsError("--resume goes on with a run as it was submitted: leave the message, --assistant and --every out.")
+
+
+async def _make_order(args: argparse.Namespace) -> RunSpec:
+    if not args.assistant:
+        raise SettingsError("Say whom to ask: -a NAME; `treadle assistants` lists those that are installed.")
+    chosen = options_from_args(args)
+    name, address = (chosen.model, "") if chosen.model else configured_model()
+    name = name or await default_model()
+    return RunSpec(chosen.assistant, name, chosen.base_url or address, chosen.instructions, chosen.workspace, chosen.attended)
+
+
+def parse_time(text: str | None, now: float | None = None) -> float:
+    """Parse a typed time to seconds since 1970; 0 if there is none."""
+    if not text:
+        return 0.0
+    later = re.fullmatch(r"(\d{1,9})([smhd])", text)
+    if later:
+        return (time() if now is None else now) + int(later[1]) * UNITS[later[2]]
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise SettingsError(f"{text!r} is no time; write 2026-11-16T07:00, or 10m, 2h, 1d from now.") from error

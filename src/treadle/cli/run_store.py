@@ -1,0 +1,40 @@
+"""Stored runs, for commands that read them. Where nothing was ever stored, reading creates no files."""
+
+from treadle.core.entries import Entry
+from treadle.core.errors import RunNotFound
+from treadle.home import Home, open_home
+from treadle.loop.state import RunState, replay
+
+
+def existing_home() -> Home | None:
+    """Return the data folder; None if nothing was ever stored in it."""
+    home = open_home()
+    return home if home.database.exists() else None
+
+
+def home_of_run(run_id: str) -> Home:
+    """Return the data folder of a run."""
+    home = existing_home()
+    if home is None:
+        raise RunNotFound(f"There is no run {run_id}: nothing is kept in {open_home().folder} yet.")
+    return home
+
+
+def account_name() -> str:
+    """Return the name of the operating system account, for audit records; empty if it has none."""
+    from getpass import getuser
+
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+async def load_run_entries(run_id: str) -> list[Entry]:
+    """Return the journal entries of a run."""
+    return await home_of_run(run_id).journal.read(run_id)
+
+
+async def load_run_state(run_id: str) -> RunState:
+    """Return the state of a run."""
+    return replay(await load_run_entries(run_id))

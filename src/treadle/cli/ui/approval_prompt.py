@@ -1,0 +1,175 @@
+"""Asks the person at the terminal to approve, deny or edit a call. What they are shown is never truncated.
+
+Also asks for the outcome of a call that was running when its process ended.
+"""
+
+import asyncio
+import shlex
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from treadle.cli.ui.interrupts import interruptible_input
+from treadle.cli.ui.render import clean_for_terminal, format_count, format_time, to_terminal_json, to_visible_json
+from treadle.cli.ui.screen import Screen
+from treadle.cli.ui.stdin import discard_typed_input, read_typed_line
+from treadle.core.tool import Tool
+from treadle.engine.setup import Answer, Approval
+from treadle.guard.visible_text import make_visible
+from treadle.tools.validate import InvalidArguments, Validator
+
+OUTCOME_QUESTION = "Did it happen? [y]es (y WHAT tells the model what came of it), [n]o, [a]gain runs it once more, [l]ater:"
+SETTLE_COMMANDS = (
+    ("It happened", "happened [--words TEXT]"),
+    ("It did not", "not-happened"),
+    ("Try it again", "again"),
+)
+
+
+def print_unclear_call(screen: Screen, approval: Approval) -> None:
+    """Print the whole call, and since when its outcome is unknown."""
+    began = f"Since {format_time(approval.began_at)} nobody knows" if approval.began_at else "Nobody knows"
+    screen.tell(f"{began} what became of {make_visible(approval.name)} with {to_visible_json(approval.arguments)}", "yellow")
+
+
+async def ask_outcome(screen: Screen, by: str) -> Answer:
+    """Ask for the call's outcome until there is an answer; `later` leaves the question open."""
+    while True:
+        screen.ask(OUTCOME_QUESTION)
+        said, _, words = (await read_typed_line("later")).strip().partition(" ")
+        match said.lower().rstrip(",:"), bool(words):
+            case (("y" | "yes"), _):
+                return Answer(by=by, reason=words.strip(), settled="happened")
+            case (("n" | "no"), _):
+                return Answer(by=by, reason=words.strip(), settled="not_happened")
+            case (("a" | "again"), False):
+                return Answer(by=by, settled="again")
+            case (("l" | "later"), False):
+                return Answer(by=by)
+            case _:
+                screen.tell("Please answer y, n, a or l.")
+
+
+def print_unclear_calls(screen: Screen, approvals: Sequence[Approval], resume: str) -> None:
+    """Print the calls that a person has to settle, and how."""
+    what = format_count(len(approvals), "call")
+    screen.tell(f"The run waits for a person to say what became of {what} that ran when a process ended:", "yellow")
+    for approval in approvals:
+        print_settle_commands(screen, approval)
+    screen.tell(f"Then:       {resume}")
+
+
+def print_settle_commands(screen: Screen, approval: Approval) -> None:
+    """Print one such call with all its arguments, and the commands that settle it."""
+    began = f", begun {format_time(approval.began_at)}" if approval.began_at else ""
+    screen.tell(
+        f"  {clean_for_terminal(approval.call_id)}: {make_visible(approval.name)} "
+        f"{make_visible(to_terminal_json(approval.arguments))}{began}"
+    )
+    screen.tell(f"    {make_visible(approval.reason)}", "dim")
+    call = shlex.join([clean_for_terminal(approval.run_id), clean_for_terminal(approval.call_id)])
+    for words, way in SETTLE_COMMANDS:
+        screen.tell(f"    {words + ':':<14}treadle settle {call} {way}")
+
+
+TERMINAL_USER = "The person at the terminal"
+APPROVAL_QUESTION = "Run it? [y]es, [n]o (n WHY tells the model why), [e]dit:"
+
+
+def approve_all(approval: Approval) -> Answer:
+    """Approve the call (`--yes`).
+
+    It doesn't settle an unclear call, so that the run waits for a person who knows its outcome.
+    """
+    return Answer(True, by="--yes")
+
+
+def print_preview(screen: Screen, text: str, indent: str = "") -> None:
+    """Print what a call would do; added and removed lines of a diff are coloured."""
+    for line in make_visible(text.rstrip("\n")).split("\n"):
+        style = {"+": "green", "-": "red"}.get(line[:1], "")
+        screen.tell(f"{indent}{line}", style)
+
+
+class ApprovalPrompt:
+    """Approver that asks at the terminal. `tools` is called when the person edits arguments."""
+
+    def __init__(self, screen: Screen, name: str = "") -> None:
+        self._screen = screen
+        self._name = name or TERMINAL_USER
+        self._one_at_a_time = asyncio.Lock()
+        self.tools: Callable[[], Sequence[Tool]] = tuple
+
+    async def __call__(self, approval: Approval) -> Answer:
+        """Ask until there is an answer."""
+        async with self._one_at_a_time:
+            self._show(approval)
+            discard_typed_input()
+            return await (ask_outcome(self._screen, self._name) if approval.unclear else self._answer(approval))
+
+    async def _answer(self, approval: Approval) -> Answer:
+        while True:
+            self._screen.ask(APPROVAL_QUESTION)
+            said, _, why = (await read_typed_line()).strip().partition(" ")
+            match said.lower().rstrip(",:"), bool(why):
+                case (("y" | "yes"), False):
+                    return Answer(True, by=self._name)
+                case (("n" | "no"), _):
+                    return Answer(False, by=self._name, reason=why.strip())
+                case (("e" | "edit"), False):
+                    arguments = self._edit_arguments(approval)
+                    if arguments is not None:
+                        return Answer(True, by=self._name, arguments=arguments)
+                case _:
+                    self._screen.tell("Please answer y, n or e.")
+
+    def _show(self, approval: Approval) -> None:
+        if approval.unclear:
+            print_unclear_call(self._screen, approval)
+        else:
+            self._screen.tell(f"{make_visible(approval.name)} wants to run with {to_visible_json(approval.arguments)}", "yellow")
+        if approval.preview:
+            print_preview(self._screen, approval.preview)
+        if approval.reason:
+            self._screen.tell(make_visible(approval.reason), "dim")
+
+    def _edit_arguments(self, approval: Approval) -> dict[str, Any] | None:
+        """Return edited arguments that fit the tool; None if the person cancelled."""
+        try:
+            text = _edit_line("Arguments: ", to_terminal_json(approval.arguments))
+        except (KeyboardInterrupt, EOFError):
+            self._screen.tell("")
+            return None
+        arguments, problem = self._validate_arguments(approval.name, text)
+        if problem:
+            self._screen.tell(problem, "red")
+        return arguments
+
+    def _validate_arguments(self, name: str, text: str) -> tuple[dict[str, Any] | None, str]:
+        try:
+            arguments = msgspec.json.decode(text, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            return None, f"That is no JSON object: {error}"
+        tool = next((tool for tool in self.tools() if tool.name == name), None)
+        if tool is None:
+            return arguments, ""
+        checked = Validator(tool.parameters).check(arguments)
+        if isinstance(checked, InvalidArguments):
+            return None, "\n".join([f"{issue.path}: expected {issue.expected}; got {issue.got}" for issue in checked.issues])
+        return checked.arguments, ""
+
+
+def _edit_line(prompt: str, text: str) -> str:
+    """Return the text as edited by the person, in place where the terminal supports it."""
+    try:
+        import readline
+    except ImportError:
+        with interruptible_input():
+            return input(f"{prompt}{text}\n{prompt}") or text
+    readline.set_startup_hook(lambda: readline.insert_text(text))
+    try:
+        with interruptible_input():
+            return input(prompt)
+    finally:
+        readline.set_startup_hook(None)

@@ -1,0 +1,142 @@
+"""Text formatting for terminals: cleaned, shortened, laid out. Pure functions; output is `screen`.
+
+Text from a model or a tool may hold control characters that move the cursor, rename the window or reverse what is
+read. They are removed from text; JSON values show them as escapes, so that a person who approves a call sees what is there.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from treadle.guard.visible_text import HIDDEN, escape_match, make_visible
+
+_STRING = r"[^\x07\x1b\x80-\x9f]*"  # what a control string holds
+_SEQUENCES = re.compile(
+    rf"\x1b[\]PX^_]{_STRING}(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC
+    rf"|[\x90\x98\x9d-\x9f]{_STRING}(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI
+    r"|\x1b[ -/]*[0-~]"
+)
+_UNFINISHED = re.compile(
+    rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_STRING}\x1b?\Z|(?:\x1b\[|\x9b)[0-?]*[ -/]*\Z|\x1b[ -/]*\Z",
+)
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_INVISIBLE = re.compile(f"[{HIDDEN}]")
+_MAX_HELD = 4096  # characters of an unfinished sequence before it is taken for words
+
+
+def clean_for_terminal(text: str) -> str:
+    """Return `text` without anything that a terminal would interpret."""
+    if text.isprintable():
+        return text
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", _SEQUENCES.sub("", text)))
+
+
+class StreamCleaner:
+    """`clean_for_terminal` for a stream: a control sequence may begin in one chunk and end in another."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Return what can be shown after this chunk."""
+        text = self._held + text
+        self._held = ""
+        if text.isprintable():
+            return text
+        unfinished = _UNFINISHED.search(text)
+        if unfinished is not None and len(text) - unfinished.start() <= _MAX_HELD:
+            self._held = text[unfinished.start() :]
+            text = text[: unfinished.start()]
+        return clean_for_terminal(text)
+
+
+def to_terminal_json(value: Any, *, indent: int = 0) -> str:
+    """Return a value as JSON in which every character is visible; it decodes to the same value."""
+    try:
+        encoded = msgspec.json.encode(value)
+        text = (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+    except UnicodeEncodeError:  # half of a surrogate pair: only ASCII can say it
+        import json
+
+        text = json.dumps(msgspec.to_builtins(value), indent=indent or None)
+    return escape_invisible(text)
+
+
+def escape_invisible(json_text: str) -> str:
+    """Return JSON with invisible characters written as escapes."""
+    return json_text if json_text.isprintable() else _INVISIBLE.sub(escape_match, json_text)
+
+
+def to_visible_json(value: Any) -> str:
+    """Return a value as a person has to see it to decide about it: nothing in it is hidden, or passes for something else."""
+    return make_visible(to_terminal_json(value, indent=2))
+
+
+def to_one_line(text: str, most: int) -> str:
+    """Return text on one line, truncated if it is too long."""
+    words = " ".join(clean_for_terminal(text[: most * 8]).split())
+    return fit_columns(words, most)
+
+
+def fit_columns(text: str, most: int) -> str:
+    """Return as much of a line as fits into so many columns."""
+    if text.isascii():
+        return text if len(text) <= most else text[: most - 1] + "…"
+    if display_width(text) <= most:
+        return text
+    kept, width = 0, 0
+    for character in text:
+        width += display_width(character)
+        if width > most - 1:
+            break
+        kept += 1
+    return text[:kept] + "…"
+
+
+def display_width(text: str) -> int:
+    """Return how many columns a line takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum([0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1 for character in text])
+
+
+def format_call(name: str, arguments: dict[str, Any], most: int = 100) -> str:
+    """Format a call on one line: `stock(item="A-113")`, truncated if it is too long."""
+    shown = ", ".join([f"{clean_for_terminal(key)}={fit_columns(to_terminal_json(value), 40)}" for key, value in arguments.items()])
+    return fit_columns(to_one_line(f"{name}({shown})", most * 2), most)
+
+
+def format_count(number: int, one: str, many: str = "") -> str:
+    """Format a number with its noun: `1 call`, `2 calls`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def format_time(at: float) -> str:
+    """Format a timestamp in local time."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at)) if at else "-"
+
+
+def format_seconds(spent: float) -> str:
+    """Format a duration."""
+    return f"{spent:.1f} s" if spent >= 1 else f"{spent * 1000:.0f} ms"
+
+
+def format_table(rows: Iterable[Sequence[str]], width: int | None = None) -> list[str]:
+    """Format rows as lines with aligned columns; the last column is truncated at `width`."""
+    cleaned = [[" ".join(clean_for_terminal(cell).split()) for cell in row] for row in rows]
+    if not cleaned:
+        return []
+    widths = [max(display_width(row[column]) for row in cleaned) for column in range(len(cleaned[0]) - 1)]
+    lines = ["  ".join([*[_pad(cell, wide) for cell, wide in zip(row, widths, strict=False)], row[-1]]) for row in cleaned]
+    return [(line if width is None else fit_columns(line, width)).rstrip() for line in lines]
+
+
+def _pad(cell: str, width: int) -> str:
+    return cell + " " * (width - display_width(cell))

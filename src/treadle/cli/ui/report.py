@@ -1,0 +1,163 @@
+"""Report at the end of a run: exit code, usage, how to continue; and all of it as one JSON value."""
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from treadle.agent.talk import exit_code
+from treadle.cli.exit_codes import FAILED
+from treadle.cli.ui.approval_prompt import print_preview, print_settle_commands, print_unclear_calls
+from treadle.cli.ui.display import Display
+from treadle.cli.ui.render import clean_for_terminal, format_count, to_terminal_json
+from treadle.cli.ui.screen import Screen
+from treadle.core.requests import Usage
+from treadle.engine.result import CallRecord, RunResult
+from treadle.engine.setup import Approval
+from treadle.guard.redaction import Redactor
+from treadle.guard.visible_text import make_visible
+
+
+def call_exit_code(result: RunResult[Any]) -> int:
+    """Return the exit code of a command that made one call: a problem is a failure, even if the run succeeded."""
+    problem = result.calls[-1].problem if result.calls else None
+    return FAILED if problem and result.stopped != "cancelled" else exit_code(result)
+
+
+def result_to_json(result: RunResult[Any]) -> dict[str, Any]:
+    """Return a result as JSON. Secrets in call arguments are masked; an approval's digest is that of the real arguments."""
+    redactor = Redactor()
+    return {
+        "run_id": result.run_id,
+        "stopped": result.stopped,
+        "output": None if result.stopped == "failed" else result.output,
+        "reason": result.reason,
+        "usage": usage_to_json(result.usage),
+        "calls": [_call_to_json(record, redactor) for record in result.calls],
+        "approvals": [msgspec.to_builtins(mask_approval_secrets(approval)) for approval in result.approvals],
+    }
+
+
+def mask_approval_secrets(approval: Approval) -> Approval:
+    """Return an approval request without secrets."""
+    redactor = Redactor()
+    return replace(approval, arguments=redactor.value(approval.arguments), reason=redactor.text(approval.reason))
+
+
+def usage_to_json(usage: Usage) -> dict[str, Any]:
+    """Return usage as JSON."""
+    return {**msgspec.to_builtins(usage), "total_tokens": usage.total_tokens}
+
+
+def _call_to_json(record: CallRecord, redactor: Redactor) -> dict[str, Any]:
+    return {
+        "id": record.call.id,
+        "name": record.name,
+        "arguments": redactor.value(record.arguments),
+        "verdict": type(record.verdict).__name__.lower(),
+        "by": record.verdict.by,
+        "result": None if record.result is None else redactor.text(record.result.content),
+        "data": None if record.result is None else redactor.value(record.result.data),
+        "problem": record.problem,
+        "seconds": record.seconds,
+        "cached": record.cached,
+        "mended": redactor.text(record.mended),
+        "within": record.within,
+    }
+
+
+def format_usage(usage: Usage, took: float | None = None) -> str:
+    """Format usage on one line."""
+    words = [format_count(usage.requests, "request")]
+    if usage.calls:
+        words.append(format_count(usage.calls, "call"))
+    if usage.total_tokens:
+        words.append(f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out")
+    if usage.cost is not None:
+        words.append(f"${usage.cost:.4f}")
+    if took is not None:
+        words.append(f"{took:.1f} s")
+    return ", ".join(words)
+
+
+def print_waiting(screen: Screen, run_id: str, approvals: tuple[Approval, ...]) -> None:
+    """Print the waiting calls, and how to continue.
+
+    Secrets are masked, as this may go to a file; `treadle approve RUN` shows them.
+    """
+    resume = f"treadle resume {shlex.quote(run_id)}"
+    unclear = [mask_approval_secrets(approval) for approval in approvals if approval.unclear]
+    if unclear:
+        print_unclear_calls(screen, unclear, resume)
+    asked = [approval for approval in approvals if not approval.unclear]
+    if asked:
+        _print_approvals(screen, asked, resume)
+
+
+def _print_approvals(screen: Screen, approvals: Sequence[Approval], resume: str) -> None:
+    screen.tell(f"The run waits for a person's approval of {format_count(len(approvals), 'call')}:", "yellow")
+    for approval in approvals:
+        print_approval(screen, mask_approval_secrets(approval))
+    calls = [shlex.join([clean_for_terminal(approval.run_id), clean_for_terminal(approval.call_id)]) for approval in approvals]
+    screen.tell(f"To go on:   {' && '.join([f'treadle approve {call}' for call in calls])} && {resume}")
+    screen.tell(f"To refuse:  treadle deny {calls[0]} --reason WHY && {resume}")
+
+
+def print_approval(screen: Screen, approval: Approval) -> None:
+    """Print one waiting call with all its arguments."""
+    if approval.unclear:
+        print_settle_commands(screen, approval)
+        return
+    screen.tell(
+        f"  {clean_for_terminal(approval.call_id)}: {make_visible(approval.name)} "
+        f"{make_visible(to_terminal_json(approval.arguments))}"
+    )
+    if approval.preview:
+        print_preview(screen, approval.preview, "    ")
+    if approval.reason:
+        screen.tell(f"    {make_visible(approval.reason)}", "dim")
+
+
+def print_report(face: Display, result: RunResult[Any], words: str, took: float) -> None:
+    """Print what is left to report at the end of a turn."""
+    screen = face.screen
+    match face.form:
+        case "json":
+            screen.line(to_terminal_json(result_to_json(result)))
+        case "text":
+            _finish_answer(screen, result, words)
+        case "result":
+            _print_result(screen, result)
+        case "events":
+            pass
+    match result.stopped:
+        case "failed":
+            screen.tell(f"treadle: {result.reason}", "red")
+        case "waiting":
+            print_waiting(screen, result.run_id, result.approvals)
+        case "limit":
+            screen.note(f"Stopped at {result.reason}; the answer is from what was there by then.", "yellow")
+        case "cancelled":
+            screen.tell("treadle: interrupted.", "yellow")
+        case "answered":
+            pass
+    screen.note(f"[{format_usage(result.usage, took)}; run {result.run_id}]")
+
+
+def _finish_answer(screen: Screen, result: RunResult[Any], words: str) -> None:
+    """Print the end of the answer; all of it if the model didn't just stream it, as with a run that was over already."""
+    if result.stopped in ("answered", "limit") and result.text != words.strip():
+        screen.end_line()
+        screen.say(result.text)
+    screen.end_line()
+
+
+def _print_result(screen: Screen, result: RunResult[Any]) -> None:
+    """Print what the one call returned, or its problem."""
+    for record in result.calls[-1:]:
+        if record.problem:
+            screen.tell(f"treadle: {record.problem}: {record.result.content if record.result else ''}", "red")
+        elif record.result is not None:
+            screen.line(record.result.content)

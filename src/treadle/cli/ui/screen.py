@@ -1,0 +1,140 @@
+"""Terminal output: answers and data on stdout, everything about them on stderr. All of it is cleaned here.
+
+Colours are used only on a terminal where NO_COLOR isn't set.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+from treadle.cli.ui.render import StreamCleaner, clean_for_terminal
+
+STYLES = {  # of letters only: what is behind them is the person's own choice
+    "dim": "2",
+    "bold": "1",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+NARROWEST, WIDEST = 40, 200  # columns
+
+
+class ScreenStream:
+    """One of the two output streams, and whether it is in the middle of a line."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+        self.is_terminal = file.isatty()
+        self.is_coloured = has_colour(file)
+        self.is_open = False
+        self.cleaner = StreamCleaner()
+
+
+class Screen:
+    """Both output streams. `quiet` suppresses notes, never problems and questions."""
+
+    def __init__(self, *, quiet: bool = False, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self._out = ScreenStream(out or sys.stdout)
+        self._err = ScreenStream(err or sys.stderr)
+        self._quiet = quiet
+        self._is_shared = self._out.is_terminal and self._err.is_terminal
+        self.on_broken: Callable[[], None] | None = None  # what to do when nobody reads any more; without it that is raised
+        self.is_broken = False
+
+    @property
+    def width(self) -> int | None:
+        """The columns for data; None if stdout isn't a terminal."""
+        return terminal_columns(self._out.file) if self._out.is_terminal else None
+
+    @property
+    def note_width(self) -> int:
+        """The columns for notes."""
+        return terminal_columns(self._err.file)
+
+    def say(self, text: str) -> None:
+        """Write a chunk of an answer as it arrives."""
+        self._stream(self._out, self._err, text)
+
+    def think(self, text: str) -> None:
+        """Write a chunk of a model's thinking."""
+        self._stream(self._err, self._out, text, "dim")
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Write a line of data."""
+        self._end(self._out)
+        self._write(self._out, f"{apply_style(self._out, clean_for_terminal(text), style)}\n")
+
+    def note(self, text: str, style: str = "dim") -> None:
+        """Write a progress note, unless `quiet`."""
+        if not self._quiet:
+            self.tell(text, style)
+
+    def tell(self, text: str, style: str = "") -> None:
+        """Write a line that a person has to see."""
+        self._end_other_line(self._out)
+        self._end(self._err)
+        self._write(self._err, f"{apply_style(self._err, clean_for_terminal(text), style)}\n")
+
+    def ask(self, question: str) -> None:
+        """Write a question; the answer is typed on the same line."""
+        self._end_other_line(self._out)
+        self._end(self._err)
+        self._write(self._err, apply_style(self._err, clean_for_terminal(question), "bold") + " ")
+
+    def end_line(self) -> None:
+        """End the line of the answer, if it is in the middle of one."""
+        self._end(self._out)
+
+    def _stream(self, stream: ScreenStream, other: ScreenStream, text: str, style: str = "") -> None:
+        shown = stream.cleaner.feed(text)
+        if shown:
+            self._end_other_line(other)
+            self._write(stream, apply_style(stream, shown, style))
+            stream.is_open = not shown.endswith("\n")
+
+    def _end_other_line(self, other: ScreenStream) -> None:
+        """End the other stream's line if both are one terminal, so that they don't run into each other."""
+        if self._is_shared:
+            self._end(other)
+
+    def _end(self, stream: ScreenStream) -> None:
+        if stream.is_open:
+            self._write(stream, "\n")
+            stream.is_open = False
+
+    def _write(self, stream: ScreenStream, text: str) -> None:
+        if self.is_broken:
+            return
+        try:
+            stream.file.write(text)
+            stream.file.flush()
+        except BrokenPipeError:
+            if self.on_broken is None:
+                raise
+            self.is_broken = True
+            self.on_broken()
+
+
+def apply_style(stream: ScreenStream, text: str, style: str) -> str:
+    """Return text in a style, which may be of several words: `bold red`. Unknown words are ignored."""
+    codes = ";".join([STYLES[word] for word in style.split() if word in STYLES]) if stream.is_coloured and style else ""
+    return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+
+
+def has_colour(file: TextIO) -> bool:
+    """Return whether this is a terminal that may show colours."""
+    return file.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_columns(file: TextIO) -> int:
+    """Return the width of a stream, within sensible bounds."""
+    chosen = os.environ.get("COLUMNS", "")
+    try:
+        found = int(chosen) if chosen.isdecimal() else os.get_terminal_size(file.fileno()).columns
+    except (OSError, ValueError):
+        found = 0
+    return min(max(found or WIDEST, NARROWEST), WIDEST)

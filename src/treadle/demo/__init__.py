@@ -1,0 +1,1 @@
+"""Demonstration systems for trying out the assistants; nothing in Treadle depends on them."""

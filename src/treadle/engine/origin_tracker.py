@@ -1,0 +1,37 @@
+"""Tracks a run's conversation for `guard.origins`: each message is added once, and the open round on top of it.
+
+The result depends on the run's state alone, so another process that resumes the run computes the same.
+"""
+
+from treadle.core.messages import History
+from treadle.guard.origins import Origins, Party, Reads
+from treadle.loop.state import RunState
+
+
+class OriginTracker:
+    """The origins of one run's values, kept up to date with its state."""
+
+    def __init__(self, reads: Reads, party: Party) -> None:
+        self._reads = reads
+        self._party = party
+        self._instructions = ""
+        self._history = History()
+        self._closed: Origins | None = None
+
+    def origins(self, state: RunState, instructions: str) -> Origins:
+        """Return the origins of the whole conversation, the results of the open round included."""
+        origins = self._update(state, instructions).copy()
+        for call in (*state.calls, *state.inner):
+            if call.result is not None:
+                origins.returned(call.call, call.result)
+        return origins
+
+    def _update(self, state: RunState, instructions: str) -> Origins:
+        if self._closed is None or instructions != self._instructions or not state.history.continues(self._history):
+            self._closed = Origins(self._reads, self._party, person=state.opened is None or not state.opened.parent)
+            self._closed.told(instructions)
+            self._instructions, self._history = instructions, History()
+        for message in state.history[len(self._history) :]:
+            self._closed.heard(message)
+        self._history = state.history
+        return self._closed

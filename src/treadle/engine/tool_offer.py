@@ -1,0 +1,51 @@
+"""Which tools are offered to the model in a request, and how a structured answer is requested.
+
+With many tools it sees a few, and `find_tools` to find the others.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from treadle.core.requests import ToolSpec
+from treadle.core.tool import Tool
+from treadle.engine.live import LiveRun
+from treadle.loop.decide import AskModel
+from treadle.tools.search import rank_tools
+
+FOUND = 8  # how many tools one search shows
+
+
+def offer_tools(run: LiveRun, step: AskModel) -> tuple[tuple[ToolSpec, ...], dict[str, Any] | None]:
+    """Return the tools for one request, in a stable order, and the schema of the answer if the model's server takes one."""
+    names = [] if step.last else list(_visible_names(run))
+    if run.state.keeps and not step.last:
+        names.append("read_result")
+    shape = output_schema(run, has_tools=bool(names))
+    if run.setup.output is not None and shape is None and not step.last:
+        names.append(run.setup.output.tool.name)
+    return run.catalog.specs(names), shape
+
+
+def output_schema(run: LiveRun, *, has_tools: bool) -> dict[str, Any] | None:
+    """Return the schema that is sent to the model's server; None where there is none, or the answer has to be a call."""
+    output, structured = run.setup.output, run.setup.model.traits.structured_output
+    if output is None or structured == "no" or (has_tools and structured == "without_tools"):
+        return None
+    return output.shape
+
+
+def _visible_names(run: LiveRun) -> Iterable[str]:
+    if len(run.offered) <= run.setup.discover_above:
+        return run.offered
+    shown = {*run.setup.always_offered, *run.state.revealed}
+    return [*[name for name in run.offered if name in shown], "find_tools"]
+
+
+def find_tools(run: LiveRun, query: str) -> tuple[str, tuple[str, ...]]:
+    """Return the tools that match a query: the text for the model, and their names."""
+    tools: list[Tool] = [run.catalog.tools[name] for name in run.offered]
+    found = rank_tools(query, [tool.spec for tool in tools], FOUND)
+    if not found:
+        return f"No tool fits {query!r}. Try other words.", ()
+    lines = "\n".join(f"- {spec.name}: {spec.description.strip().splitlines()[0] if spec.description else ''}" for spec in found)
+    return f"These tools can be called now:\n{lines}", tuple([spec.name for spec in found])

@@ -1,0 +1,1 @@
+"""Tool calling for models without reliable native calls: guided, constrained, prompted, with flattened tools."""

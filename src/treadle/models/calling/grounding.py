@@ -1,0 +1,137 @@
+"""Whether the values of a call come from the conversation. A small model without the information makes values up. Pure.
+
+Only required arguments without an enum count: `grounded_share` is how many of them can be found in the conversation. It is a
+hint, weighed against how certain the model is that the tool fits; nothing is refused for it alone.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from treadle.core.calls import Written
+from treadle.core.requests import ToolSpec
+
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+_WORD = re.compile(r"[^\W_]{2,}")
+_STEM = 5  # so many letters make two words the same: translate, translated, translation
+_SCALES = (1, 0.01, 100, 1000, 0.001, 1e6, 1e9, 12, 60, 3600)  # 5 % is 0.05, 2 k is 2000, 3 minutes are 180 seconds
+_SPELLED: dict[str, float] = {
+    "zero": 0,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "seventeen": 17,
+    "eighteen": 18,
+    "nineteen": 19,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "seventy": 70,
+    "eighty": 80,
+    "ninety": 90,
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 1e6,
+    "billion": 1e9,
+    "half": 0.5,
+    "quarter": 0.25,
+    "dozen": 12,
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "fifth": 5,
+    "single": 1,
+    "both": 2,
+    "couple": 2,
+    "pair": 2,
+    "twice": 2,
+}
+
+
+class ConversationText:
+    """The text of a conversation, prepared for searching."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.lower()
+        self._words = _word_stems(self._text)
+        self._numbers = set(_find_numbers(self._text))
+
+    def share(self, call: Written, tool: ToolSpec) -> float:
+        """Return the share of a call's required values that are in the conversation.
+
+        1 for all, or if there are none to look for.
+        """
+        arguments = _decode_arguments(call.text)
+        properties = cast("dict[str, dict[str, Any]]", tool.parameters.get("properties") or {})
+        required = [key for key in tool.parameters.get("required") or () if key in arguments]
+        judged = [self._contains(arguments[key], properties.get(key) or {}) for key in required]
+        known = [found for found in judged if found is not None]
+        return sum(known) / len(known) if known else 1.0
+
+    def _contains(self, value: Any, schema: dict[str, Any]) -> bool | None:
+        """Return whether a value is in the conversation; None if it proves nothing, as a boolean or a choice."""
+        match value:
+            case None | bool():
+                return None
+            case _ if "enum" in schema or "enum" in (schema.get("items") or {}):
+                return None
+            case int() | float():
+                return float(value) in self._numbers
+            case str():
+                spelled = value.lower().strip()
+                return spelled in self._text or not self._words.isdisjoint(_word_stems(spelled)) if spelled else None
+            case _:
+                inner = [found for leaf in _leaf_values(value) if (found := self._contains(leaf, {})) is not None]
+                return any(inner) if inner else None
+
+
+def _word_stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in _WORD.findall(text)}
+
+
+def _find_numbers(text: str) -> Iterator[float]:
+    for spelled in _NUMBER.findall(text):
+        number = float(spelled.replace(",", ""))
+        for scale in _SCALES:
+            yield number * scale
+    for word in _WORD.findall(text):
+        if word in _SPELLED:
+            yield float(_SPELLED[word])
+
+
+def _decode_arguments(text: str) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+def _leaf_values(value: Any) -> Iterator[Any]:
+    match value:
+        case dict():
+            for inner in cast("dict[str, Any]", value).values():
+                yield from _leaf_values(inner)
+        case list():
+            for inner in cast("list[Any]", value):
+                yield from _leaf_values(inner)
+        case _:
+            yield value

@@ -1,0 +1,107 @@
+"""A guided model: a plan decides what comes next, and asks the model only for what code can't decide.
+
+For models too small to choose among tools, and for work whose steps are fixed (`FixedPlan`). To the engine it is a model like
+any other: its calls are judged and journaled, its runs resumed. A plan is pure; it sees the whole history with every request,
+so it keeps nothing but a move's state. A plan that has to look something up first may be a coroutine: then it is awaited.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle.core.calls import Opaque, Written
+from treadle.core.messages import History, Message, person_message
+from treadle.core.requests import CallDelta, CallDone, Delta, Options, ReplyEnded, Request, TextDelta, ToolSpec, Usage
+from treadle.core.seams import Model
+
+WIRE = "led"  # whose data the state of a plan is
+
+
+class PlanStep(Struct, frozen=True):
+    """What comes next: calls, each a tool's name and its arguments; or text alone, which is the answer.
+
+    `state` is what the plan needs to continue, as JSON: it stays in the history (`treadle.plans.load_plan_state`).
+    """
+
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    text: str = ""
+    state: Any = None
+
+
+class PlanQuestion(Struct, frozen=True):
+    """A question of a plan to the model, whose text it is sent. `shape` is a JSON schema to constrain it to, where supported.
+
+    `before` is the history before it, and `used` is a callback for its usage. If the model calls one of `tools`, its calls are
+    the move, and the plan sees their results with the next request.
+    """
+
+    text: str
+    instructions: str = ""
+    options: Options = Options()
+    shape: dict[str, Any] | None = None
+    before: tuple[Message, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    used: Callable[[Usage], object] | None = None
+
+
+Steps = Generator[PlanQuestion, str, PlanStep]
+Plan = Callable[[Request], Steps | Awaitable[Steps]]
+
+
+class FixedPlan(Struct, frozen=True):
+    """A plan that guides every model, also one that calls tools by itself: the steps of the work are fixed."""
+
+    plan: Plan
+
+
+class GuidedModel:
+    """A model, and the plan that guides it."""
+
+    def __init__(self, model: Model, plan: Plan) -> None:
+        self.name = model.name
+        # What the model is asked, the plan keeps short, and it's words alone.
+        self.traits = replace(model.traits, native_calls=True, streams=False, context=None, modalities=frozenset())
+        self._model = model
+        self._plan = plan
+
+    async def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Stream what the plan decides."""
+        spent: list[Usage] = []
+        planned, words = self._plan(request), None
+        plan = planned if isinstance(planned, Generator) else await planned
+        while True:
+            try:
+                asked = next(plan) if words is None else plan.send(words)
+            except StopIteration as over:
+                deltas = _move_deltas(over.value)
+                break
+            deltas = [delta async for delta in self._model.reply(self._build_request(asked))]
+            words = "".join([delta.text for delta in deltas if isinstance(delta, TextDelta)])
+            spent.append(sum([delta.usage for delta in deltas if isinstance(delta, ReplyEnded)], Usage()))
+            if asked.used is not None:
+                asked.used(spent[-1])
+            if asked.tools and any(isinstance(delta, CallDone) for delta in deltas):
+                break
+        for delta in deltas:
+            if not isinstance(delta, ReplyEnded):
+                yield delta
+        yield ReplyEnded("calls" if any(isinstance(delta, CallDone) for delta in deltas) else "done", sum(spent, Usage()))
+
+    def _build_request(self, asked: PlanQuestion) -> Request:
+        """Return the request for a plan's question."""
+        history = History([*asked.before, *([person_message(asked.text)] if asked.text else ())])
+        shape = asked.shape if self._model.traits.holds else None
+        return Request(asked.instructions, history, asked.tools, options=asked.options.suited(self._model.traits), shape=shape)
+
+
+def _move_deltas(move: PlanStep) -> list[Delta]:
+    deltas: list[Delta] = [TextDelta(move.text)] if move.text else []
+    if move.state is not None:
+        deltas.append(Opaque(WIRE, msgspec.json.encode(move.state).decode()))
+    for number, (name, arguments) in enumerate(move.calls):
+        call_id = f"led-{number}"
+        deltas += [CallDelta(call_id, name), CallDone(Written(call_id, name, msgspec.json.encode(arguments).decode()))]
+    return deltas

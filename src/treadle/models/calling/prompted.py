@@ -1,0 +1,94 @@
+"""Tool calling for a model without native calls: tools are explained in its instructions, and calls are parsed from its text.
+
+`PromptedModel(model, dialect)` wraps any model. Calls and results are written into the history as text, calls in the spelling
+of the dialect. The dialect defines how a call looks in text; this module is independent of the server.
+"""
+
+from collections.abc import AsyncGenerator, Iterable, Iterator
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Call, Result
+from treadle.core.messages import Message, Text, text_of
+from treadle.core.requests import CallDone, Delta, ReplyEnded, Request, TextDelta, ThinkingDelta
+from treadle.core.seams import Dialect, Heard, Model
+
+
+class PromptedModel:
+    """A model that is taught a dialect. `heard` is the dialect to parse with, if that is more than what was taught."""
+
+    def __init__(self, model: Model, dialect: Dialect, *, heard: Dialect | None = None) -> None:
+        self.name = model.name
+        self.traits = model.traits.through_text()
+        self._model = model
+        self._dialect = dialect
+        self._heard = heard or dialect
+        self._form = f"spoken {dialect.name}"
+        self._taught = ("", "")  # the instructions asked with last, and those with the tools explained
+
+    async def reply(self, request: Request) -> AsyncGenerator[Delta]:
+        """Stream the reply, with the calls parsed from its text."""
+        parser = self._heard.parser(request.tools, self.traits.thinks or None)
+        called = False
+        async for delta in self._model.reply(self._to_text_request(request)):
+            match delta:
+                case TextDelta():
+                    heard = parser.feed(delta.text)
+                case ReplyEnded():
+                    heard = parser.close()
+                case _:
+                    heard = Heard()
+            for piece in _to_deltas(heard):
+                called = called or isinstance(piece, CallDone)
+                yield piece
+            match delta:
+                case TextDelta():
+                    pass
+                case ReplyEnded(finish="done") if called:
+                    yield replace(delta, finish="calls")
+                case _:
+                    yield delta
+
+    def _to_text_request(self, request: Request) -> Request:
+        history = request.history.retold(self._form, self._to_text_message)
+        return replace(request, instructions=self._explain_tools(request), history=history, tools=())
+
+    def _explain_tools(self, request: Request) -> str:
+        """Return the instructions with the tools explained.
+
+        They stay for a request without tools: the server has cached them already.
+        """
+        if request.tools:
+            taught = f"{request.instructions}\n\n{self._dialect.explain(request.tools)}".lstrip()
+            self._taught = (request.instructions, taught)
+        return self._taught[1] if self._taught[0] == request.instructions and self._taught[1] else request.instructions
+
+    def _to_text_message(self, message: Message) -> Message:
+        match message.role:
+            case "model":
+                calls = [part for part in message.parts if isinstance(part, Call)]
+                spelled = self._dialect.spell(calls) if calls else ""
+                return Message("model", (Text("\n".join(filter(None, (text_of(message.parts), spelled)))),))
+            case "tools":
+                results = [part for part in message.parts if isinstance(part, Result)]
+                return Message("person", (Text(format_results(results)), *[media for result in results for media in result.media]))
+            case _:
+                return message
+
+
+def format_results(results: Iterable[Result]) -> str:
+    """Return the results of calls as text, for a model that doesn't know tool results."""
+    return "\n\n".join([_format_result(result) for result in results])
+
+
+def _format_result(result: Result) -> str:
+    return f"{'Problem with' if result.problem else 'Result of'} {result.name}:\n{result.content}"
+
+
+def _to_deltas(heard: Heard) -> Iterator[Delta]:
+    if heard.thinking:
+        yield ThinkingDelta(heard.thinking)
+    if heard.text:
+        yield TextDelta(heard.text)
+    for call in heard.calls:
+        yield CallDone(call)

@@ -1,0 +1,133 @@
+"""Asks a model whether one of the tools fits the request, and how certain it is. Knowing when not to call is the harder half.
+
+The question has examples, near misses among them: without those, a small model says yes to anything. They are always the same
+and come first, so that a server can cache them.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from treadle.core.messages import History, Message, Text, person_message, text_of
+from treadle.core.requests import Options, ReplyEnded, Request, TextDelta, ToolSpec, Usage
+from treadle.core.seams import Model
+
+CERTAIN_ODDS = 20.0  # where the server doesn't say how likely a word was, the word itself is all there is
+_TOP_LOGPROBS = 20  # words whose probability is asked for, which is as many as servers give
+_MAX_EARLIER = 300  # characters of what was said before, so that "and in Paris?" makes sense
+
+
+class ToolFit(Struct, frozen=True):
+    """Whether a tool fits: the logarithm of the odds, above 0 if it is more likely than not."""
+
+    odds: float
+    usage: Usage
+
+
+async def judge_tool_fit(model: Model, request: Request) -> ToolFit:
+    """Return how certain a model is that one of the offered tools does what the user asks for last."""
+    options = Options(temperature=0, max_tokens=2, extra={"logprobs": True, "top_logprobs": _TOP_LOGPROBS})
+    history = _EXAMPLES.plus(person_message(_format_case(_summarize_tools(request.tools), _format_question(request.history))))
+    question = Request(_HEAD, history, options=options, fixed=len(_EXAMPLES))
+    words: list[str] = []
+    ended = ReplyEnded("done")
+    async for delta in model.reply(question):
+        match delta:
+            case TextDelta():
+                words.append(delta.text)
+            case ReplyEnded():
+                ended = delta
+            case _:
+                pass
+    return ToolFit(_compute_odds("".join(words), ended.chances), ended.usage)
+
+
+def _compute_odds(said: str, chances: dict[str, float]) -> float:
+    known = {word.strip().lower(): chance for word, chance in reversed(chances.items())}  # the likeliest spelling counts
+    if "yes" not in known and "no" not in known:
+        return -CERTAIN_ODDS if said.strip().lower().startswith("no") else CERTAIN_ODDS
+    return known.get("yes", -CERTAIN_ODDS) - known.get("no", -CERTAIN_ODDS)
+
+
+def _format_question(history: Sequence[Message]) -> str:
+    asked = [text_of(message.parts) for message in history if message.role == "person"]
+    before = " ".join(asked[-2].split())[-_MAX_EARLIER:] if len(asked) > 1 else ""
+    return f"(Before that: {before})\n{asked[-1]}" if before else asked[-1]
+
+
+def _summarize_tools(tools: Sequence[ToolSpec]) -> list[str]:
+    return [f"{tool.name}({_format_arguments(tool)}): {' '.join(tool.description.split())}" for tool in tools]
+
+
+def _format_arguments(tool: ToolSpec) -> str:
+    return ", ".join(tool.parameters.get("properties") or ())
+
+
+def _format_case(tools: Sequence[str], question: str) -> str:
+    return "\n".join(["Tools:", *[f"- {tool}" for tool in tools], f"User: {' '.join(question.split())}"])
+
+
+_HEAD = (
+    "You decide whether one of the tools does what the user asks for. It has to do exactly that, not something similar, "
+    "and the user has to give what it needs. Reply with yes or no."
+)
+_CASES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("get_weather(city, day): Forecast for a city.",), "Will I need an umbrella in Oslo tomorrow?", "yes"),
+    (("get_weather(city, day): Forecast for a city.",), "Who was king of Norway in 1905?", "no"),
+    (
+        ("dice_chance(dice, sum): Probability of a sum when dice are rolled.",),
+        "How likely is it to draw two aces from a deck of cards?",
+        "no",
+    ),
+    (
+        (
+            "convert_currency(amount, from, to): Convert money from one currency to another.",
+            "stock_price(symbol): Latest price of a share.",
+        ),
+        "How much are 200 euros in yen?",
+        "yes",
+    ),
+    (("pharmacies_nearby(city, open_now): Find pharmacies in a city.",), "Where can I buy a used bicycle in Lyon?", "no"),
+    (
+        ("loan_payment(amount, rate, years): Monthly payment of a loan.",),
+        "I borrow 20000 at 4 percent for 5 years, and my sister 5000 at 3 percent for 2 years. What do we pay each month?",
+        "yes",
+    ),
+    (("body_mass_index(weight, height): Body mass index of a person.",), "Explain what a body mass index is good for.", "no"),
+    (("population(country, year): How many people live in a country.",), "What is the tallest mountain in Peru?", "no"),
+    (
+        ("send_email(to, subject, body): Send an email.", "create_event(title, date): Put an event into the calendar."),
+        "Write down that the dentist is on May 3 at 9.",
+        "yes",
+    ),
+    (("soil_water(crop, region): How much water a crop needs.",), "How much sunlight do tomatoes in Spain need?", "no"),
+    (
+        ("train_duration(start, end): How long the train takes between two cities.",),
+        "Buy me a train ticket from Rome to Milan.",
+        "no",
+    ),
+    (
+        ("song_search(artist, year, genre): Find songs of an artist.",),
+        "Show me what Nina Simone sang in the sixties",
+        "yes",
+    ),
+    (("translate(text, language): Translate a text.",), "How do you say good night in Finnish?", "yes"),
+    (("museum_hours(museum, day): When a museum is open.",), "Who painted the Night Watch?", "no"),
+    (
+        ("play_song(artist, minutes): Play songs of an artist.", "volume(level): Set the volume."),
+        "First play Abba for 20 minutes, then Queen for 10. Also set the volume to 40, and after that play some Bach for an hour.",
+        "yes",
+    ),
+    (
+        ("hotel_search(city, nights, stars): Find hotels.", "tip(bill, percent): How much to tip."),
+        "Could you find me a 4 star hotel in Prague for three nights? Then tell me what 15 percent of a bill of 82 are.",
+        "yes",
+    ),
+    (("recipe_search(dish, diet): Find recipes for a dish.",), "Which wine goes with grilled salmon?", "no"),
+    (("user_profile(id): Details of a user.",), "i want the data of customer 4711", "yes"),
+)
+_EXAMPLES = History(
+    message
+    for tools, question, answer in _CASES
+    for message in (person_message(_format_case(tools, question)), Message("model", (Text(answer),)))
+)

@@ -1,0 +1,1 @@
+"""Local models: the catalogue, where their files are stored, and how they are downloaded and verified."""

@@ -1,1 +1,0 @@
-"""Texts as vectors: from a model inside its wheel, from a server, or from the words alone. `stores.passages` keeps them."""

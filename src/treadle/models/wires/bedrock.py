@@ -1,0 +1,339 @@
+"""Models on AWS Bedrock, through its Converse API.
+
+Requests are signed with credentials (`aws_auth`), or carry a Bedrock API key. `bedrock_families` lists which fields a family
+of models accepts. Signed reasoning is sent back unchanged. The API has no fields for `seed` and `parallel_calls`.
+"""
+
+import os
+import re
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from hashlib import sha256
+from typing import Any, assert_never
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Call, Media, Opaque, Result
+from treadle.core.errors import MissingKey, SettingsError
+from treadle.core.messages import History, Message, Part, Text, Thinking
+from treadle.core.requests import Delta, Options, Request, ToolSpec, Traits
+from treadle.models.connections import DEFAULT_TIMEOUTS, Timeouts
+from treadle.models.encoding import CachedEncoder, encode
+from treadle.models.http import ModelEndpoint
+from treadle.models.media import MediaLoader, encode_base64, load_media, narrow_modalities
+from treadle.models.server_errors import ServerIdentity
+from treadle.models.stream_splitters import AwsEventSplitter
+from treadle.models.wires.aws_auth import AwsCredentials, AwsSigner, load_aws_credentials, load_aws_region
+from treadle.models.wires.bedrock_families import BedrockFamily, build_reasoning_fields, find_bedrock_family
+from treadle.models.wires.bedrock_reply import WIRE, BedrockReply
+from treadle.models.wires.partial_calls import CallIds
+
+_KEYS = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+_BEARER = "AWS_BEARER_TOKEN_BEDROCK"
+_TRAITS = Traits()
+MODALITIES = frozenset(("image", "document"))  # results take no recordings
+_CACHE_POINT = b'{"cachePoint":{"type":"default"}}'
+_MAX_ID = 64  # of a call; names of tools have the same limit
+
+# Fields of the request body. Other fields in `Options.extra` are parameters of the model itself.
+_OWN_FIELDS = "additionalModelRequestFields"
+_BODY_FIELDS = frozenset(
+    (
+        "additionalModelResponseFieldPaths",
+        "guardrailConfig",
+        "outputConfig",
+        "performanceConfig",
+        "promptVariables",
+        "requestMetadata",
+        "serviceTier",
+    )
+)
+
+
+def from_name(name: str, **settings: Any) -> "Bedrock":
+    """Return the model behind `bedrock:NAME`; missing settings come from the environment and the shared files of AWS."""
+    environment = os.environ
+    bearer, credentials = settings.pop("bearer", ""), settings.pop("credentials", None)
+    if not bearer and credentials is None:
+        bearer = environment.get(_BEARER, "").strip()
+        credentials = None if bearer else load_aws_credentials(environment)
+    base_url = settings.pop("base_url", "") or environment.get("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "")
+    region = settings.pop("region", "") or load_aws_region(environment)
+    return Bedrock(name, region=region, credentials=credentials, bearer=bearer, base_url=base_url, **settings)
+
+
+class Bedrock:
+    """A model on Bedrock, by its id, its inference profile or an ARN. A `bearer` key is used instead of credentials."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        region: str,
+        credentials: AwsCredentials | None = None,
+        bearer: str = "",
+        base_url: str = "",
+        stream: bool = True,
+        traits: Traits = _TRAITS,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        kind: str = "bedrock",
+        max_output: int | None = None,
+    ) -> None:
+        self.name = f"{kind}:{name}"
+        structured = traits.structured_output if find_bedrock_family(name).structured else "no"
+        self.traits = replace(
+            traits, streams=stream, modalities=narrow_modalities(MODALITIES, traits.modalities), structured_output=structured
+        )
+        _check_settings(self.name, region, base_url, credentials, bearer)
+        self._server = _make_server(self.name, region, base_url, credentials, bearer)
+        signer = (
+            AwsSigner(credentials, host=self._server.host, region=region, service="bedrock") if credentials and not bearer else None
+        )
+        fixed = {"authorization": f"Bearer {bearer}"} if bearer else {}
+        self._endpoint = ModelEndpoint(self._server, headers={**fixed, **(headers or {})}, timeouts=timeouts, authorize=signer)
+        self._stream = stream
+        self._whole_path = f"/model/{quote(name, safe='')}/converse"
+        self._path = f"{self._whole_path}-stream" if stream else self._whole_path
+        self._max_output = max_output
+        self._family = family = find_bedrock_family(name)
+        self._form = f"{WIRE}{family.json_results:d}{family.result_status:d}{family.returns_reasoning:d}{family.lone_results:d}"
+        self._settings = CachedEncoder(self._encode_options)
+        self._settings_without_calls = CachedEncoder(partial(self._encode_options, forbid=family.forbids_calls))
+        self._tools = CachedEncoder(partial(_encode_tools, family))
+        self._instructions = CachedEncoder(partial(_encode_instructions, family))
+
+    def reply(self, request: Request) -> AsyncIterator[Delta]:
+        """Stream the reply."""
+        history = request.history.encoded(self._form, partial(encode_bedrock_message, self._family, blobs=request.blobs))
+        reading = BedrockReply(self._server, CallIds(len(request.history)))
+        splitter = AwsEventSplitter() if self._stream else None
+        body = self._encode_body(request, history)
+        return self._endpoint.reply(self._path, body, reading, splitter, request.options.headers, whole_path=self._whole_path)
+
+    def _encode_body(self, request: Request, history: bytes) -> bytes:
+        options = request.options
+        instructions = self._instructions(request.instructions) if request.instructions.strip() else b""
+        messages = _join_messages(self._family, history, request.note)
+        if request.tools and options.tool_choice != "none":
+            choice = _encode_choice(self._family, options.tool_choice)
+            tools = b',"toolConfig":{"tools":[%b]%b}' % (self._tools(request.tools), choice)
+            settings = self._settings(options)
+        else:
+            tools = self._encode_unused_tools(request)
+            settings = (self._settings_without_calls if tools else self._settings)(options)
+        shape = _encode_schema(request.shape) if request.shape is not None else b""
+        return b'{"messages":[%b]%b%b%b%b}' % (messages, instructions, tools, settings, shape)
+
+    def _encode_unused_tools(self, request: Request) -> bytes:
+        """Encode `toolConfig` for a request without callable tools: a history with calls is refused without the field."""
+        called = _collect_names(request.history)
+        if not called:
+            return b""
+        tools = request.tools or tuple([ToolSpec(name, "", {"type": "object", "properties": {}}) for name in called])
+        return b',"toolConfig":{"tools":[%b]}' % self._tools(tools)
+
+    def _encode_options(self, options: Options, *, forbid: bool = False) -> bytes:
+        """Encode the fields that come from options, each with the comma before it.
+
+        `forbid` adds the model's own way to forbid calls.
+        """
+        limit = _smallest_limit(options.max_tokens, self._max_output)
+        own = {**build_reasoning_fields(self._family, options, limit), **({"tool_choice": {"type": "none"}} if forbid else {})}
+        own |= {name: value for name, value in options.extra.items() if name not in _BODY_FIELDS and name != _OWN_FIELDS}
+        own |= options.extra.get(_OWN_FIELDS, {})
+        values: dict[str, Any] = {
+            "inferenceConfig": _build_inference(self._family, options, limit, own),
+            _OWN_FIELDS: own,
+            "serviceTier": {"type": options.service_tier} if options.service_tier else None,
+            **{name: value for name, value in options.extra.items() if name in _BODY_FIELDS},
+        }
+        return b"".join([b",%b:%b" % (encode(name), encode(value)) for name, value in values.items() if value])
+
+
+def _check_settings(model: str, region: str, base_url: str, credentials: AwsCredentials | None, bearer: str) -> None:
+    if not region and (credentials is not None or not base_url):
+        raise SettingsError(f"{model} needs a region: set AWS_REGION, such as us-east-1.")
+    if credentials is None and not bearer and not base_url:
+        raise MissingKey(
+            f"{model} needs credentials: set {_KEYS}, or {_BEARER}, or AWS_PROFILE to a profile in ~/.aws/credentials. "
+            "For a profile that logs in, `aws configure export-credentials --format env` writes the variables."
+        )
+
+
+def _make_server(model: str, region: str, base_url: str, credentials: AwsCredentials | None, bearer: str) -> ServerIdentity:
+    secrets = (bearer, *((credentials.secret_access_key, credentials.session_token) if credentials else ()))
+    return ServerIdentity(
+        model,
+        base_url.rstrip("/") or f"https://bedrock-runtime.{region}.amazonaws.com",
+        key_variable=_BEARER if bearer else _KEYS,
+        remedy="is it running, and is base_url right?" if base_url else "is the network up, and is the region right?",
+        absent="Check the model's id, and that it is offered in this region.",
+        secrets=tuple([secret for secret in secrets if secret]),
+    )
+
+
+# What is sent: options, instructions and tools
+
+
+def _smallest_limit(*limits: int | None) -> int | None:
+    return min([limit for limit in limits if limit is not None], default=None)
+
+
+def _build_inference(family: BedrockFamily, options: Options, limit: int | None, own: dict[str, Any]) -> dict[str, Any]:
+    """Return `inferenceConfig`, without the settings that the model refuses in general or together with its own fields."""
+    samples = family.samples and "thinking" not in own
+    if own.get("reasoningConfig", {}).get("maxReasoningEffort") == "high":  # then Nova sets all of them itself
+        samples, limit = False, None
+    values = {
+        "maxTokens": limit,
+        "temperature": options.temperature if samples else None,
+        "topP": options.top_p if samples else None,
+        "stopSequences": [word for word in options.stop if word] or None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _encode_schema(shape: dict[str, Any]) -> bytes:
+    """Encode the field that constrains the answer to a schema, with the comma before it. The schema is a string in this API."""
+    structure = {"jsonSchema": {"name": "reply", "schema": encode(shape).decode()}}
+    return b',"outputConfig":%b' % encode({"textFormat": {"type": "json_schema", "structure": structure}})
+
+
+def _encode_instructions(family: BedrockFamily, instructions: str) -> bytes:
+    return b',"system":[{"text":%b}%b]' % (encode(instructions), b"," + _CACHE_POINT if family.caches else b"")
+
+
+def _encode_tools(family: BedrockFamily, tools: tuple[ToolSpec, ...]) -> bytes:
+    specs = [b'{"toolSpec":%b}' % encode(_build_spec(tool)) for tool in tools]
+    return b",".join([*specs, _CACHE_POINT] if family.caches_tools else specs)
+
+
+def _build_spec(tool: ToolSpec) -> dict[str, Any]:
+    """Return the specification of a tool. An empty description is refused, so the name replaces it."""
+    description = tool.description.strip() or tool.name
+    return {
+        "name": _clean_name(tool.name),
+        "description": description,
+        "inputSchema": {"json": {"type": "object", **tool.parameters}},
+    }
+
+
+def _encode_choice(family: BedrockFamily, choice: str | None) -> bytes:
+    """Encode `toolChoice`, with the comma before it; empty if the model decides, or its family doesn't accept the field."""
+    if choice in (None, "auto") or not family.choices:
+        return b""
+    if choice != "required" and "tool" in family.choices:
+        return b',"toolChoice":{"tool":{"name":%b}}' % encode(_clean_name(choice))
+    return b',"toolChoice":{"any":{}}'
+
+
+def _collect_names(history: History) -> list[str]:
+    """Return the names of the tools in the history, each once, in order."""
+    names = {_clean_name(part.name): None for message in history for part in message.parts if isinstance(part, Call | Result)}
+    return list(names)
+
+
+# What is sent: messages
+#
+# Roles have to alternate in this API, while consecutive messages of a history may have the same role: the results of a round and
+# the next message of the person are both the user's. So each message is encoded once with a mark of whose it is where it ends, and
+# `_join_messages` makes one turn of those that follow each other by replacing what stands between them: the cost of walking a
+# history would grow with it. The marks are control characters, which JSON never contains, so no text can forge a boundary.
+
+_USER, _MODEL = b'{"role":"user","content":[', b'{"role":"assistant","content":['
+_SAID, _REPLIED = b"\x01", b"\x02"  # the end of a message, the user's or the model's
+_RESULTS, _RETURNED = b"\x03", b"\x04"  # the beginning and the end of results, for families that refuse them together with text
+_FIRST = _USER + b'{"text":"(The conversation so far.)"}' + _SAID  # before a history that begins with the model's
+_BETWEEN = _MODEL + b'{"text":"OK."}]}'  # between results and text, for the same families
+
+
+def encode_bedrock_message(family: BedrockFamily, message: Message, blobs: MediaLoader | None = None) -> bytes:
+    """Encode a message, closed by the mark of its role; empty if it has no blocks."""
+    blocks = b",".join([block for part in message.parts if (block := _encode_part(family, part, blobs))])
+    if not blocks:
+        return b""
+    if message.role == "model":
+        return _MODEL + blocks + _REPLIED
+    if message.role == "tools" and family.lone_results:
+        return _USER + _RESULTS + blocks + _RETURNED
+    return _USER + blocks + _SAID
+
+
+def _join_messages(family: BedrockFamily, history: bytes, note: str) -> bytes:
+    """Return the messages of a request with alternating roles, a cache point at their end, and the note after it."""
+    if family.caches and history and not history.endswith(_REPLIED):
+        history = b"%b,%b%b" % (history[:-1], _CACHE_POINT, history[-1:])
+    said = [_FIRST] if history.startswith(_MODEL) else []
+    said += [history] if history else []
+    if note:
+        said.append(b'%b{"text":%b}%b' % (_USER, encode(f"[{note}]"), _SAID))
+    messages = b",".join(said)
+    if family.lone_results:
+        messages = messages.replace(_RETURNED + b"," + _USER + _RESULTS, b",")
+        messages = messages.replace(_RETURNED + b"," + _USER, b"]}," + _BETWEEN + b"," + _USER)
+    messages = messages.replace(_SAID + b"," + _USER, b",").replace(_REPLIED + b"," + _MODEL, b",")
+    if family.lone_results:
+        messages = messages.replace(_RESULTS, b"").replace(_RETURNED, b"]}")
+    return messages.replace(_SAID, b"]}").replace(_REPLIED, b"]}")
+
+
+_FORMATS = {"image/jpeg": "jpeg", "image/png": "png", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"} | {
+    "text/plain": "txt",
+    "text/markdown": "md",
+    "text/html": "html",
+    "text/csv": "csv",
+}
+
+
+def _build_media_block(media: Media, blobs: MediaLoader | None) -> dict[str, Any]:
+    """Return an image or a document as a content block; formats that this API doesn't have are replaced by their label."""
+    form = _FORMATS.get(media.media_type, "txt" if media.is_text else None)
+    if blobs is None or form is None:
+        return {"text": media.label}
+    source = {"bytes": encode_base64(media, load_media(blobs, media))}
+    if media.kind == "image":
+        return {"image": {"format": form, "source": source}}
+    name = " ".join(re.sub(r"[^a-zA-Z0-9\s()\[\]-]", " ", media.name).split()) or "document"
+    return {"document": {"format": form, "name": f"{name} {media.sha256[:8]}", "source": source}}  # names have to differ
+
+
+def _encode_part(family: BedrockFamily, part: Part, blobs: MediaLoader | None) -> bytes:
+    match part:
+        case Text():
+            return b'{"text":%b}' % encode(part.text) if part.text.strip() else b""  # blank text is refused
+        case Thinking():
+            return b""  # reasoning that has to be sent back is an opaque part
+        case Opaque():
+            return part.json.encode() if part.wire == WIRE and family.returns_reasoning else b""
+        case Media():
+            return encode(_build_media_block(part, blobs))
+        case Call():
+            named = encode(_clean_id(part.id)), encode(_clean_name(part.name)), encode(part.arguments)
+            return b'{"toolUse":{"toolUseId":%b,"name":%b,"input":%b}}' % named
+        case Result():
+            return _encode_result(family, part, blobs)
+        case _:
+            assert_never(part)
+
+
+def _encode_result(family: BedrockFamily, result: Result, blobs: MediaLoader | None) -> bytes:
+    text = result.content if result.content.strip() else "(empty)"
+    content: list[dict[str, Any]] = [{"json": {"result": text}}] if family.json_results else [{"text": text}]
+    content += [_build_media_block(media, blobs) for media in result.media]
+    status = b',"status":"%b"' % (b"error" if result.problem else b"success") if family.result_status else b""
+    return b'{"toolResult":{"toolUseId":%b,"content":%b%b}}' % (encode(_clean_id(result.call_id)), encode(content), status)
+
+
+def _clean_id(call_id: str) -> str:
+    """Return a valid `toolUseId`. Other providers' ids may have other characters or be longer; a digest keeps them distinct."""
+    if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", call_id):
+        return call_id
+    digest = sha256(call_id.encode()).hexdigest()[:16]
+    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', call_id)[: _MAX_ID - len(digest) - 1]}_{digest}"
+
+
+def _clean_name(name: str) -> str:
+    """Return a valid tool name: a model may have called a tool that doesn't exist, by any name."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_MAX_ID] or "unknown"

@@ -1,0 +1,107 @@
+"""Helpers for plans that guide a small model (`GuidedModel`).
+
+Classify a message, find what was done so far, and format JSON results.
+
+Public, and pure. A small model that may choose among tools mostly chooses none; asked what a message is about, it is right.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from treadle.core.calls import Opaque, Result
+from treadle.core.messages import Message
+from treadle.core.requests import Options
+from treadle.models.calling.guided import WIRE, PlanQuestion
+
+__all__ = ["IntentClassifier", "format_result_lines", "last_turn", "load_plan_state"]
+
+_NOISE = frozenset(("id", "version", "links", "metadata"))  # what says nothing to a reader
+
+
+class IntentClassifier(Struct, frozen=True):
+    """The intents a message may have: names with their descriptions, and examples.
+
+    `other` is for messages that are none of them.
+    """
+
+    intro: str
+    about: Mapping[str, str]
+    examples: tuple[tuple[str, str], ...]
+    other: str = "talk"
+
+    def question(self, message: str) -> PlanQuestion:
+        """Return the question for the model. All but the message is always the same, so that a server can cache it."""
+        told = [f"- {name}: {what}" for name, what in self.about.items()]
+        shown = [f'\nMessage: {text}\n{{"about": "{about}"}}' for text, about in self.examples]
+        names = {"about": {"type": "string", "enum": list(self.about)}}
+        shape = {"type": "object", "properties": names, "required": ["about"], "additionalProperties": False}
+        instructions = "\n".join([self.intro, *told, *shown])
+        return PlanQuestion(
+            f"Message: {' '.join(message.split())[:2000]}", instructions, Options(temperature=0, max_tokens=30), shape
+        )
+
+    def read(self, said: str) -> str:
+        """Return the intent that the model named."""
+        try:
+            about = msgspec.json.decode(said, type=dict[str, Any]).get("about")
+        except msgspec.DecodeError:
+            return self.other
+        return about if isinstance(about, str) and about in self.about else self.other
+
+
+def last_turn(history: Iterable[Message]) -> tuple[str, list[Result]]:
+    """Return the last user message, and the results of calls since then."""
+    message = ""
+    results: list[Result] = []
+    for each in history:
+        if each.role == "person":
+            message, results = each.text, []
+        results += [part for part in each.parts if isinstance(part, Result)]
+    return message, results
+
+
+def load_plan_state(history: Iterable[Message]) -> Any:
+    """Return the state of the plan's last move that had one; None if none had."""
+    states = [part.json for each in history for part in each.parts if isinstance(part, Opaque) and part.wire == WIRE]
+    return msgspec.json.decode(states[-1]) if states else None
+
+
+def format_result_lines(result: Result) -> str:
+    """Return a call's result as plain lines: fewer tokens than JSON, and easier to read. Text stays as it is."""
+    data: Any = result.data
+    return "\n".join(_format_lines(data, "")) if isinstance(data, dict | list) else result.content
+
+
+def _format_lines(value: Any, indent: str) -> Iterator[str]:
+    match value:
+        case dict():
+            for key, each in _relevant_fields(value):
+                if isinstance(each, dict | list):
+                    yield f"{indent}{key}:"
+                    yield from _format_lines(each, f"{indent}  ")
+                else:
+                    yield f"{indent}{key}: {each}"
+        case list():
+            for each in cast("list[Any]", value):
+                yield f"{indent}- {_format_line(each)}"
+        case _:
+            yield f"{indent}{value}"
+
+
+def _format_line(value: Any) -> str:
+    """Format an item of a list in one line."""
+    match value:
+        case dict():
+            return "; ".join([f"{key}: {_format_line(each)}" for key, each in _relevant_fields(value)])
+        case list():
+            return ", ".join([_format_line(each) for each in cast("list[Any]", value)])
+        case _:
+            return str(value)
+
+
+def _relevant_fields(value: Any) -> list[tuple[str, Any]]:
+    fields = cast("dict[str, Any]", value).items()
+    return [(key, each) for key, each in fields if key not in _NOISE and each not in (None, "", [], {})]

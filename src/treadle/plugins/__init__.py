@@ -1,0 +1,1 @@
+"""Plug-ins: assistants, models, dialects and tools, registered by entry points or named in settings."""

@@ -1,0 +1,18 @@
+"""Look up a dialect by name: a built-in one, or one that a plug-in registers as `treadle.dialects`."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from treadle import dialects
+from treadle.core.errors import SettingsError
+from treadle.core.seams import Dialect
+from treadle.plugins.entry_points import load_plugin, plugin_names
+
+
+def dialect_of(name: str, besides: Sequence[str] = ()) -> Dialect:
+    """Return the dialect of this name, long or short. `besides` are further valid names, for the error message."""
+    found = dialects.find_dialect(name) or cast("Dialect | None", load_plugin("dialects", name))
+    if found is None:
+        known = ", ".join([*besides, *sorted({*dialects.dialect_names(), *plugin_names("dialects")})])
+        raise SettingsError(f"There is no dialect {name!r}. There are: {known}.")
+    return found

@@ -1,0 +1,134 @@
+"""Stored runs, without an agent: approvals, answers, forks, cancellation, deletion, listing.
+
+Only continuing a run (`Agent.run`, `Agent.resume`) needs its model and tools.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from treadle.core.calls import Settling
+from treadle.core.errors import RunNotFound, RunTaken, SettingsError
+from treadle.engine.engine import new_run_id
+from treadle.engine.setup import Answer, Approval, Services
+from treadle.engine.tree import RunTree, fork_run, journal_of, load_run_tree
+from treadle.guard.redaction import Redactor
+
+if TYPE_CHECKING:
+    from treadle.home import Home
+    from treadle.stores.journal import RunInfo
+
+
+class Runs:
+    """The runs of a home, or of the given stores; by default those of the data folder.
+
+    redactor   finds what must not be in the journal in plain text, where the agent of these runs has one of its own
+    """
+
+    def __init__(self, kept: "Home | Services | None" = None, *, redactor: Redactor | None = None) -> None:
+        self._home: Home | None = None
+        if isinstance(kept, Services):
+            self._services = kept
+        else:
+            from treadle.home import open_home  # the stores are slow to import
+
+            self._home = open_home() if kept is None else kept
+            self._services = self._home.services()
+        self._redactor = redactor
+
+    async def approvals(self, run_id: str) -> list[Approval]:
+        """Return the approvals that a run is waiting for, nested runs included."""
+        return (await self._read_run_tree(run_id)).approvals()
+
+    async def answer(self, run_id: str, call_id: str, answer: Answer, *, digest: str = "") -> Approval:
+        """Record an answer: `approve`, `deny` or `settle`, as it says; `digest` binds it to the call that was shown.
+
+        The tools aren't known here, so edited arguments are validated when the run continues.
+        """
+        return await (await self._read_run_tree(run_id)).answer(call_id, answer, digest)
+
+    async def approve(
+        self, run_id: str, call_id: str, *, by: str = "", arguments: dict[str, Any] | None = None, digest: str = ""
+    ) -> Approval:
+        """Approve a waiting call, optionally with other arguments; `Agent.resume` then continues the run."""
+        return await self.answer(run_id, call_id, Answer(True, by, arguments=arguments), digest=digest)
+
+    async def deny(self, run_id: str, call_id: str, reason: str = "", *, by: str = "") -> Approval:
+        """Deny a waiting call; the model reads the reason."""
+        return await self.answer(run_id, call_id, Answer(False, by, reason))
+
+    async def settle(
+        self, run_id: str, call_id: str, said: Settling, words: str = "", *, by: str = "", digest: str = ""
+    ) -> Approval:
+        """Record the outcome of a call that was running when its process died: "happened", "not_happened", or "again" to retry it.
+
+        `words` are for the model, such as the call's result.
+        """
+        return await self.answer(run_id, call_id, Answer(by=by, reason=words, settled=said), digest=digest)
+
+    async def fork(self, run_id: str, at: int | None = None, *, new_id: str | None = None) -> str:
+        """Create a run from a copy of another one's first `at` entries, or of all; `Agent.run` or `Agent.resume` it."""
+        self._check_exists(run_id)
+        forked = new_id or new_run_id()
+        await fork_run(self._services, run_id, at, forked, self._redactor)
+        return forked
+
+    async def cancel(self, run_id: str) -> None:
+        """End the turn of a run that waits for a person: each waiting call gets a result that says it was cancelled.
+
+        A run that is active is cancelled in its process: `Agent.cancel`.
+        """
+        self._check_not_job(run_id)
+        await (await self._read_run_tree(run_id)).cancel()
+
+    async def delete(self, *run_ids: str, by: str = "", force: bool = False) -> None:
+        """Delete runs, nested runs, and all stored content of theirs: results, attached files, conversations.
+
+        The audit keeps that there were calls, without their content, and records the deletion; statistics that were counted
+        stay. A run whose turn isn't finished may be active in another process; with `force` it is deleted anyway, and that
+        process's next write is refused.
+        """
+        for run_id in run_ids:
+            self._check_not_job(run_id)
+            root = (await self._read_run_tree(run_id)).check_root()
+            if root.state.finished is None and not force:
+                raise RunTaken(f"Run {run_id} isn't over: resume or cancel it first, or delete it with force=True.")
+        await self._delete(run_ids, by)
+
+    async def _delete(self, run_ids: Sequence[str], by: str) -> None:
+        from treadle.admin.deletion import delete_from_home, delete_from_stores  # with the stores, which are slow to import
+
+        journal = journal_of(self._services)
+        if self._home is not None:
+            await delete_from_home(self._home, run_ids, by=by)
+        elif hasattr(journal, "database"):
+            await delete_from_stores(self._services, run_ids, by=by)
+        elif hasattr(journal, "forget"):
+            for run_id in run_ids:
+                await getattr(journal, "forget")(run_id)  # noqa: B009 - a journal needn't have it
+        else:
+            raise SettingsError("This journal can't delete runs.")
+
+    async def _read_run_tree(self, run_id: str) -> RunTree:
+        self._check_exists(run_id)
+        return await load_run_tree(self._services, run_id, redactor=self._redactor)
+
+    def _check_exists(self, run_id: str) -> None:
+        """Raise where there is no such run. Creates no file where nothing was ever stored."""
+        if self._home is not None and not self._home.database.exists():
+            raise RunNotFound(f"There is no run {run_id}: nothing is kept in {self._home.folder} yet.")
+
+    def _check_not_job(self, run_id: str) -> None:
+        """Raise for a job's run: a job records its own state, so its run isn't ended separately."""
+        from treadle.jobs.store import Jobs  # agents without jobs don't need them
+
+        if self._home is not None and Jobs(self._home.folder).has(run_id):
+            raise RunTaken(f"Run {run_id} is that of a job: treadle jobs cancel {run_id}")
+
+    async def list(self, limit: int = 50, *, status: str = "", agent: str = "", search: str = "") -> "list[RunInfo]":
+        """Return the top-level runs, newest first; with `search`, those whose titles contain it."""
+        from treadle.stores.journal import DatabaseJournal, JournalQuery
+
+        journal = journal_of(self._services)
+        if not isinstance(journal, DatabaseJournal):
+            raise SettingsError("This journal can't list its runs; those of a home can.")
+        return await journal.listed(JournalQuery(search, status, agent, None, limit))

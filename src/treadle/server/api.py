@@ -1,0 +1,109 @@
+"""The server's own API for one user: models, runs, approvals, jobs, audit, statistics, and the OpenAPI document."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from msgspec import Struct
+from starlette.routing import BaseRoute
+
+from treadle.plugins.assistant import Assistant, Host
+from treadle.routes import get, routes_of
+from treadle.server.api_docs import document_routes
+from treadle.server.audit import audit_routes
+from treadle.server.compat.routes import compat_routes
+from treadle.server.demo.recordings import demonstration_routes
+from treadle.server.jobs import job_routes
+from treadle.server.mcp.http import mcp_routes
+from treadle.server.metrics import ServerMetrics, metrics_routes
+from treadle.server.models import DownloadTracker, ModelCatalog, model_routes
+from treadle.server.pages import panel_path
+from treadle.server.runs.hosted_runs import HostedRuns
+from treadle.server.runs.routes import run_routes
+from treadle.server.stats import stats_routes
+from treadle.stores.accounts import LOCAL_OWNER, Role, User
+
+
+class CurrentUser(Struct, frozen=True):
+    """The authenticated user. `local` is the owner of a server that has no users."""
+
+    name: str
+    role: Role
+    local: bool
+
+
+class AssistantView(Struct, frozen=True, omit_defaults=True):
+    """An assistant. `only_panel` says why conversations can start only in its panel."""
+
+    name: str
+    title: str
+    summary: str
+    questions: tuple[str, ...]
+    panel: str | None
+    only_panel: str = ""
+
+
+class ServerState(Struct, frozen=True):
+    """State that all users of a server share."""
+
+    figures: ServerMetrics
+    fetching: DownloadTracker
+
+
+def make_server_state(fetching: DownloadTracker | None = None) -> ServerState:
+    """Create the state of one server."""
+    return ServerState(ServerMetrics(), fetching or DownloadTracker())
+
+
+class ServerApi:
+    """The server's API for one user."""
+
+    def __init__(self, assistants: Sequence[Assistant], host: Host, person: User, shared: ServerState) -> None:
+        self._assistants = assistants
+        self._host = host
+        self._person = person
+        self._shared = shared
+        self._models = ModelCatalog(host, is_local=person == LOCAL_OWNER, fetching=shared.fetching)
+        self._runs = HostedRuns(assistants, host, self._models, shared.figures)
+
+    def open(self) -> AbstractAsyncContextManager[Any]:
+        """Return the context in which the application runs."""
+        return self._runs.open()
+
+    def routes(self, all_routes: Callable[[], Sequence[BaseRoute]]) -> list[BaseRoute]:
+        """Return the routes. `all_routes` returns those of the whole application, for the OpenAPI document."""
+        return [
+            *about_routes(self._assistants, self._person),
+            *model_routes(self._models),
+            *run_routes(self._runs),
+            *demonstration_routes(self._host.home),
+            *job_routes(self._assistants, self._host),
+            *audit_routes(self._host.home),
+            *stats_routes(self._host.home),
+            *metrics_routes(self._shared.figures),
+            *document_routes(all_routes, self._assistants),
+            *compat_routes(self._assistants, self._host, self._models.named, self._shared.figures),
+            *mcp_routes(self._assistants, self._host, self._shared.figures),
+        ]
+
+
+def about_routes(assistants: Sequence[Assistant], person: User) -> list[BaseRoute]:
+    """Return the routes about the user and the assistants."""
+    told = [_to_view(each) for each in assistants]
+
+    @get("/api/me", returns="the person")
+    async def me() -> CurrentUser:
+        """Get the authenticated user."""
+        return CurrentUser(person.name, person.role, person == LOCAL_OWNER)
+
+    @get("/api/assistants", returns="the assistants")
+    async def listed() -> list[AssistantView]:
+        """List the installed assistants."""
+        return told
+
+    return routes_of(me, listed)
+
+
+def _to_view(assistant: Assistant) -> AssistantView:
+    only = assistant.panel.only if assistant.panel else ""
+    return AssistantView(assistant.name, assistant.title, assistant.summary, assistant.questions, panel_path(assistant), only)

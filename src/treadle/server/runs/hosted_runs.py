@@ -1,0 +1,447 @@
+"""The operations on one user's runs: start, continue, resume, answer, fork, cancel.
+
+Each check has its status and its message.
+
+`live_turns` executes turns; `routes` is the HTTP API.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from itertools import takewhile
+from typing import Any
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+from msgspec.structs import replace
+from starlette.exceptions import HTTPException
+
+from treadle.agent.agent import Agent
+from treadle.agent.session import AssistantSession, caller_arguments
+from treadle.core.entries import Entry, Finished, Resumed, Said
+from treadle.core.errors import RunNotFound, TreadleError
+from treadle.core.log import log
+from treadle.core.media import Attachment, attachment_from_base64
+from treadle.core.messages import Text
+from treadle.core.seams import Model
+from treadle.engine.engine import new_run_id
+from treadle.engine.media import read_prompt
+from treadle.engine.setup import Approval
+from treadle.guard.redaction import Redactor
+from treadle.jobs.store import Jobs
+from treadle.loop.state import replay
+from treadle.models.calling.one_call import one_call
+from treadle.plugins.assistant import Assistant, Host
+from treadle.runs import Runs
+from treadle.server.cleanup import close_resource
+from treadle.server.compat.answer import pending_client_calls
+from treadle.server.limits import RunLimiter, RunSlot, reserve_slot
+from treadle.server.metrics import ServerMetrics
+from treadle.server.models import ModelCatalog
+from treadle.server.runs.events import PersonSaid, to_plain_data
+from treadle.server.runs.fork import fork_entries
+from treadle.server.runs.journals import find_opened, read_journals, read_run_entries
+from treadle.server.runs.live_turns import LiveTurns, PendingTurn, RunningTurn
+from treadle.server.runs.origin import RunOrigin, is_server_run, load_run_origin
+from treadle.server.runs.recovery import make_home_lock, wait_for_lock
+from treadle.server.runs.replay import events_from_journal, find_pending_approvals
+from treadle.server.runs.schemas import ForkRequest, ResumeRequest, RunCallDecision, TurnRequest
+from treadle.stores.journal import JournalQuery, RunInfo
+from treadle.workers.run_spec import is_worker_run
+from treadle.workers.submission import requeue_run
+
+MAX_RECOVERED = 1_000
+NOT_YOURS = "There is no such run of yours."
+MAX_ATTEMPTS = 5  # times that a run is taken up without anybody asking for it and without coming any further
+
+
+class Requester(Struct, frozen=True):
+    """The requester: their run limiter, and the headers of their request, for assistants that act by a token in them."""
+
+    turnstile: RunLimiter | None = None
+    headers: Mapping[str, str] = {}
+
+    @property
+    def shows_anything(self) -> bool:
+        """Whether the request has credentials that an assistant may know. Those of the server aren't among them."""
+        return "authorization" in self.headers or bool(self.headers.get("cookie"))
+
+
+class PreparedAgent(Struct, frozen=True):
+    """The session of a run, its agent, and what has to be closed after it."""
+
+    session: AssistantSession
+    agent: Agent[Any]
+    close: list[Callable[[], object]]
+
+
+class HostedRuns:
+    """The runs of one user on a server."""
+
+    def __init__(self, assistants: Sequence[Assistant], host: Host, models: ModelCatalog, figures: ServerMetrics) -> None:
+        self.home = host.home
+        self.live = LiveTurns(host.home, figures)
+        self._assistants = {assistant.name: assistant for assistant in assistants}
+        self._host = host
+        self._models = models
+        self._jobs = Jobs(host.home.folder)
+        self._lock = make_home_lock(host.home)
+        self._settled = asyncio.Event()  # what was left behind is taken up, or it is known why not
+        self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    # as long as the application runs
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Recover interrupted runs; at the end, leave active ones."""
+        taking = asyncio.create_task(self._recover_runs())
+        try:
+            async with self.live:
+                yield
+        finally:
+            taking.cancel()
+            with suppress(asyncio.CancelledError):
+                await taking
+            await self._lock.let_go()
+
+    async def settled(self) -> None:
+        """Wait until interrupted runs are active again: before that, they look abandoned."""
+        await self._settled.wait()
+
+    async def _recover_runs(self) -> None:
+        try:
+            if self.home.database.exists() and await wait_for_lock(self._lock):
+                for info in await self.home.journal.listed(JournalQuery(status="open", limit=MAX_RECOVERED)):
+                    await self._recover_run(info.run_id)
+                for info in await self.home.journal.listed(JournalQuery(status="waiting", limit=MAX_RECOVERED)):
+                    if not find_pending_approvals(await read_journals(self.home, info.run_id)):
+                        await self._recover_run(info.run_id)
+        except TreadleError as error:
+            log.warning("What the server left behind couldn't be looked for: %s", error)
+        finally:
+            self._settled.set()
+
+    async def _recover_run(self, run_id: str) -> None:
+        try:
+            entries = await read_run_entries(self.home, run_id)
+            if is_server_run(find_opened(entries)) and _count_futile_attempts(entries) < MAX_ATTEMPTS:
+                begun = self._origin_of(run_id, entries)
+                await self._start_resumed_turn(run_id, begun, await self._prepare_agent(begun, Requester()), entries, None)
+        except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the other runs go on
+            log.warning("Run %s couldn't be taken up again: %s", run_id, getattr(error, "detail", error))
+
+    # turns
+
+    async def begin(self, asked: TurnRequest, by: Requester) -> RunningTurn:
+        """Start a turn: of a new run, or of an existing one."""
+        if asked.run_id and asked.call is not None:
+            raise HTTPException(422, "A call is made in a run of its own; leave `run_id` out.")
+        if asked.run_id:
+            return await self._continue_run(asked, by)
+        if asked.assistant not in self._assistants:
+            raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
+        begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call)
+        with reserve_slot(by.turnstile) as place:
+            shown = _decode_attachments(asked)
+            return await self._start_message_turn(
+                new_run_id(), begun, await self._prepare_agent(begun, by), (), asked.message, place, shown
+            )
+
+    async def _continue_run(self, asked: TurnRequest, by: Requester) -> RunningTurn:
+        await self.settled()
+        entries = await read_run_entries(self.home, asked.run_id)
+        begun = replace(self._apply_changes(self._origin_of(asked.run_id, entries), asked), call=None)
+        if asked.assistant not in ("", begun.assistant):
+            raise HTTPException(409, f"Run {asked.run_id} is with {begun.assistant}; begin another to ask {asked.assistant}.")
+        self._check_idle(asked.run_id)
+        finished = replay(entries).finished
+        if finished is None or finished.stopped == "waiting":
+            why = "waits for a person's answer" if finished else "isn't over: resume it first"
+            raise HTTPException(409, f"Run {asked.run_id} {why}.")
+        with reserve_slot(by.turnstile) as place:
+            shown = _decode_attachments(asked)
+            return await self._start_message_turn(
+                asked.run_id, begun, await self._prepare_agent(begun, by), entries, asked.message, place, shown
+            )
+
+    async def resume(self, run_id: str, asked: ResumeRequest, by: Requester) -> RunningTurn:
+        """Resume a run that stopped before it was answered."""
+        await self.settled()
+        entries = await read_run_entries(self.home, run_id)
+        begun = self._apply_changes(self._origin_of(run_id, entries), asked)
+        self._check_idle(run_id)
+        finished = replay(entries).finished
+        if finished is not None and finished.stopped not in ("failed", "waiting"):
+            raise HTTPException(409, f"Run {run_id} is over ({finished.stopped}); to go on, say something: POST /api/runs.")
+        with reserve_slot(by.turnstile) as place:
+            return await self._start_resumed_turn(run_id, begun, await self._prepare_agent(begun, by), entries, place)
+
+    def _check_idle(self, run_id: str) -> None:
+        if self.live.is_under_way(run_id):
+            raise HTTPException(409, f"Run {run_id} is under way; wait until it is over, or cancel it.")
+
+    async def _start_message_turn(
+        self,
+        run_id: str,
+        begun: RunOrigin,
+        made: PreparedAgent,
+        entries: Sequence[Entry],
+        message: str,
+        place: RunSlot | None,
+        shown: Sequence[Attachment] = (),
+    ) -> RunningTurn:
+        agent, origin = made.agent, begun.origin
+        try:
+            said = await read_prompt([message, *shown], agent.setup.model, self.home.blobs)
+            kept = await self._caller_arguments(made, entries)
+            history = () if entries else await made.session.begin(run_id, said.text)
+        except BaseException:
+            await _close_agent(made)
+            raise
+        prompt = [part.text if isinstance(part, Text) else part for part in said.parts] or said.text
+        return await self._start_turn(
+            PendingTurn(
+                run_id,
+                begun.assistant,
+                agent,
+                lambda services, watchers: agent.run(
+                    prompt, run_id=run_id, journal=services, watchers=watchers, origin=origin, history=history, **kept
+                ),
+                reply=made.session.reply,
+                position=len(entries),
+                first=(PersonSaid(run_id=run_id, text=Redactor().text(said.text)),),
+                place=place,
+                close=made.close,
+            )
+        )
+
+    async def _start_resumed_turn(
+        self, run_id: str, begun: RunOrigin, made: PreparedAgent, entries: Sequence[Entry], place: RunSlot | None
+    ) -> RunningTurn:
+        agent = made.agent
+        try:
+            kept = await self._caller_arguments(made, entries)
+        except BaseException:
+            await _close_agent(made)
+            raise
+        journals = await read_journals(self.home, run_id)
+        cut = _count_to_last_end(entries)
+        return await self._start_turn(
+            PendingTurn(
+                run_id,
+                begun.assistant,
+                agent,
+                lambda services, watchers: agent.resume(run_id, journal=services, watchers=watchers, **kept),
+                reply=made.session.reply,
+                position=cut,
+                first=tuple(events_from_journal(run_id, journals)[len(events_from_journal(run_id, journals, cut)) :]),
+                used=replay(entries).spent.usage,
+                place=place,
+                close=made.close,
+            )
+        )
+
+    async def _start_turn(self, turn: PendingTurn) -> RunningTurn:
+        await self._lock.try_now()
+        return await self.live.begin(turn)
+
+    async def _prepare_agent(self, begun: RunOrigin, by: Requester) -> PreparedAgent:
+        """Prepare the assistant of a run, for the requester."""
+        if begun.call is None:
+            await self._models.check(begun.model)
+            model = await self._models.named(begun.model)
+        else:
+            model = one_call(begun.call.name, begun.call.arguments)
+        close = list[Callable[[], object]]()
+
+        async def same() -> Model:
+            return model
+
+        host = replace(self._host, model=same, at_end=close.append, headers=by.headers)
+        session = AssistantSession(self._assistants[begun.assistant], host, begun.about)
+        return PreparedAgent(session, session.agent(model, **begun.asked), close)
+
+    async def _caller_arguments(self, made: PreparedAgent, entries: Sequence[Entry]) -> dict[str, Any]:
+        """Return on whose behalf a run continues; an existing run has to be theirs."""
+        caller = await made.session.caller()
+        if entries and find_opened(entries).user != caller.user:
+            raise RunNotFound(NOT_YOURS)
+        return caller_arguments(caller)
+
+    async def check_shown(self, run_id: str, by: Requester) -> None:
+        """Raise `RunNotFound` for a run that the requester may not see."""
+        if by.shows_anything and not await self.shown_to([await self.home.journal.info(await self._root_run(run_id))], by):
+            raise RunNotFound(NOT_YOURS)
+
+    async def shown_to(self, runs: Sequence[RunInfo], by: Requester) -> list[RunInfo]:
+        """Return those of these runs that the requester may see.
+
+        These are all of them where no credentials say that the home isn't theirs.
+        """
+        if not by.shows_anything:
+            return list(runs)
+        known = {name: await self._user_for_assistant(name, by) for name in {run.agent for run in runs}}
+        return [run for run in runs if known[run.agent] in (None, run.user)]
+
+    async def _user_for_assistant(self, assistant: str, by: Requester) -> str | None:
+        """Return the requester's user name with an assistant; None where it is the same user as for the server."""
+        says = self._assistants[assistant].caller if assistant in self._assistants else None
+        if says is None:
+            return None
+        caller, own = await says(replace(self._host, headers=by.headers)), await says(self._host)
+        return None if caller.credentials == own.credentials else caller.user
+
+    def _origin_of(self, run_id: str, entries: Sequence[Entry]) -> RunOrigin:
+        """Return a run's origin. A requested call is that of its first turn."""
+        begun = load_run_origin(run_id, find_opened(entries), self._assistants, is_job=self._jobs.has(run_id))
+        return begun if sum([isinstance(entry, Said) for entry in entries]) <= 1 else replace(begun, call=None)
+
+    def _apply_changes(self, begun: RunOrigin, asked: ResumeRequest | TurnRequest | ForkRequest) -> RunOrigin:
+        """Return the origin with the requested changes."""
+        model = begun.model if asked.model is None else asked.model
+        return replace(begun, model=model, instructions=begun.instructions if asked.instructions is None else asked.instructions)
+
+    async def replies(self, run_id: str, by: Requester) -> list[Any]:
+        """Return the data that accompanied a run's answers, turn by turn; empty where its assistant isn't installed."""
+        entries = await read_run_entries(self.home, run_id)
+        opened = find_opened(entries)
+        assistant = self._assistants.get(opened.agent)
+        if assistant is None or assistant.reply is None or opened.parent:
+            return []
+        close = list[Callable[[], object]]()
+        host = replace(self._host, at_end=close.append, headers=by.headers)
+        session = AssistantSession(assistant, host, opened.origin.get("about") or {})
+        try:
+            return [to_plain_data(each) for each in await session.replies(run_id, entries)]
+        except TreadleError as error:
+            log.warning("What came with the answers of run %s isn't known: %s", run_id, error)
+            return []
+        finally:
+            for each in reversed(close):
+                await close_resource(each)
+
+    # stopping and forking
+
+    async def cancel(self, run_id: str, by: Requester) -> None:
+        """Cancel a run that is active here, or end one that waits for a person."""
+        await self.settled()
+        await read_run_entries(self.home, run_id)
+        await self.check_shown(run_id, by)
+        async with self._alone.setdefault(run_id, asyncio.Lock()):  # an answer at the same moment would have it go on
+            if not await self.live.cancel(run_id):
+                await Runs(self.home).cancel(run_id)
+
+    async def delete(self, run_id: str, by: Requester) -> None:
+        """Delete a run that isn't active, with all stored content of it."""
+        await self.settled()
+        await read_run_entries(self.home, run_id)
+        await self.check_shown(run_id, by)
+        async with self._alone.setdefault(run_id, asyncio.Lock()):
+            await Runs(self.home).delete(run_id, by=self._host.user)
+
+    async def fork(self, run_id: str, asked: ForkRequest, by: Requester) -> str:
+        """Create a run from the first entries of another; with a message it continues at once."""
+        await self.check_shown(run_id, by)
+        entries = await read_run_entries(self.home, run_id)
+        at = len(entries) if asked.at is None else asked.at
+        if not 1 <= at <= len(entries):
+            raise HTTPException(422, f"Run {run_id} has {len(entries)} entries, so it can't be forked after {at}.")
+        begun = self._apply_changes(self._origin_of(run_id, entries), asked)
+        fork, kept = new_run_id(), fork_entries(run_id, entries[:at], begun, time.time(), closed=asked.message is not None)
+        if asked.message is None:
+            await self._models.check(begun.model)
+            await self.home.journal.append(fork, 0, kept)
+            return fork
+        with reserve_slot(by.turnstile) as place:
+            made = await self._prepare_agent(begun, by)  # before anything is written: there may be no such model
+            await self.home.journal.append(fork, 0, kept)
+            await self._start_message_turn(fork, begun, made, kept, asked.message, place)
+        return fork
+
+    # approvals
+
+    async def answer(self, run_id: str, call_id: str, said: RunCallDecision, by: Requester) -> RunningTurn | None:
+        """Record an answer to a call. Where no other approval is pending, the run continues.
+
+        Its slot and its agent are prepared before that: an answer must not be lost because the run can't continue just now.
+        """
+        root = await self._root_run(run_id)
+        alone = self._alone.setdefault(root, asyncio.Lock())  # two answers at once would both find that the other is missing
+        async with alone:
+            entries = await read_run_entries(self.home, root)
+            if is_worker_run(find_opened(entries)):
+                return await self._answer_for_workers(run_id, call_id, said, root)
+            begun = self._origin_of(root, entries)
+            self._check_idle(root)
+            if call_id in pending_client_calls(entries):
+                raise HTTPException(
+                    409, f"Call {call_id} waits for the program that brought its tool; only that can say what came of it."
+                )
+            with reserve_slot(by.turnstile) as place:
+                made = await self._prepare_agent(begun, by)
+                waits = True
+                try:
+                    if not self._was_answered(entries, await read_journals(self.home, root)):
+                        user = (await self._caller_arguments(made, entries))["user"]
+                        await self._record_answer(run_id, call_id, said, user, made.agent if root == run_id else None)
+                    waits = bool(find_pending_approvals(await read_journals(self.home, root)))
+                finally:
+                    if waits:  # for something else, or because this can't be taken
+                        await _close_agent(made)
+                return (
+                    None
+                    if waits
+                    else await self._start_resumed_turn(root, begun, made, await read_run_entries(self.home, root), place)
+                )
+
+    async def _answer_for_workers(self, run_id: str, call_id: str, said: RunCallDecision, root: str) -> None:
+        """Record an answer in a run of workers: where no other approval is pending, it is queued, and a worker continues it."""
+        if not self._was_answered(await read_run_entries(self.home, root), await read_journals(self.home, root)):
+            await self._record_answer(run_id, call_id, said, self._host.user)
+        if not find_pending_approvals(await read_journals(self.home, root)):
+            await requeue_run(self.home, root)
+
+    def _was_answered(self, entries: Sequence[Entry], journals: dict[str, list[Entry]]) -> bool:
+        """Whether everything was answered already, and the run only has to continue: a server stopped in between."""
+        finished = replay(entries).finished
+        return finished is not None and finished.stopped == "waiting" and not find_pending_approvals(journals)
+
+    async def _root_run(self, run_id: str) -> str:
+        """Return the top-level run of a nested one."""
+        while parent := find_opened(await read_run_entries(self.home, run_id)).parent:
+            run_id = parent
+        return run_id
+
+    async def _record_answer(
+        self, run_id: str, call_id: str, said: RunCallDecision, by: str, agent: Agent[Any] | None = None
+    ) -> Approval:
+        """Record an answer.
+
+        Without the run's agent, its tools aren't known: edited arguments are then validated when it continues.
+        """
+        answer, digest = said.answer(by, said.arguments), said.digest if said.runs else ""
+        if agent is None:
+            return await Runs(self.home).answer(run_id, call_id, answer, digest=digest)
+        return await agent.answer(run_id, call_id, answer, digest=digest, journal=self.home.services())
+
+
+def _decode_attachments(asked: TurnRequest) -> list[Attachment]:
+    return [attachment_from_base64(each.data, each.media_type, each.name) for each in asked.attachments]
+
+
+async def _close_agent(made: PreparedAgent) -> None:
+    for each in reversed(made.close):
+        await close_resource(each)
+
+
+def _count_futile_attempts(entries: Sequence[Entry]) -> int:
+    """Return how often a run was resumed without progress: it may be what crashes the server."""
+    return len(list(takewhile(lambda entry: isinstance(entry, Resumed), reversed(entries))))
+
+
+def _count_to_last_end(entries: Sequence[Entry]) -> int:
+    """Return how many entries there are up to the end of the last turn, where it has ended; else all of them."""
+    if replay(entries).finished is None:
+        return len(entries)
+    return max([number for number, entry in enumerate(entries, 1) if isinstance(entry, Finished)])

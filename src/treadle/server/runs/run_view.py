@@ -1,0 +1,57 @@
+"""A run as API clients see it: its entries with their positions, redacted and truncated. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from treadle.core.entries import Entry, Returned
+from treadle.core.requests import Usage
+from treadle.engine.setup import Approval
+from treadle.guard.journal_secrets import mask_entry
+from treadle.guard.redaction import Redactor
+from treadle.loop.state import replay
+from treadle.server.runs.events import mask_pending_approval, truncate_result
+from treadle.server.runs.replay import Journals, find_pending_approvals
+from treadle.stores.journal import RunInfo
+
+_REDACTOR = Redactor()
+
+
+class RunView(Struct, frozen=True):
+    """A complete run. Each entry has a `position`, from 1 on, besides its own fields; `usage` is that of all its turns.
+
+    `replies` is the data that accompanied the answers, turn by turn, where its assistant returns some.
+    """
+
+    run: RunInfo
+    origin: dict[str, Any]
+    entries: list[dict[str, Any]]
+    approvals: tuple[Approval, ...]
+    usage: Usage
+    replies: list[Any] = []
+
+
+def view_run(info: RunInfo, journals: Journals, replies: list[Any]) -> RunView:
+    """Return the view of a run."""
+    entries = journals[info.run_id]
+    state = replay(entries)
+    origin: dict[str, Any] = _REDACTOR.value(state.opened.origin if state.opened else {})
+    waiting = (
+        tuple([mask_pending_approval(approval, _REDACTOR) for approval in find_pending_approvals(journals)])
+        if info.status == "waiting"
+        else ()
+    )
+    return RunView(info, origin, _entries_to_json(entries), waiting, state.usage, replies)
+
+
+def _entries_to_json(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the entries as JSON, with secrets masked, also in the user's own messages, and large results truncated."""
+    return [{"position": number, **_entry_to_json(entry)} for number, entry in enumerate(entries, 1)]
+
+
+def _entry_to_json(entry: Entry) -> dict[str, Any]:
+    shown = replace(entry, result=truncate_result(entry.result)) if isinstance(entry, Returned) else entry
+    return mask_entry(msgspec.to_builtins(shown), _REDACTOR)

@@ -1,0 +1,124 @@
+"""Request and response bodies of the runs API. Values only, with their descriptions for the OpenAPI document."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from treadle.engine.setup import Approval
+from treadle.routes import Decision
+from treadle.server.runs.origin import RequestedCall
+from treadle.stores.journal import RunInfo
+
+MAX_TEXT = 100_000  # characters of a message, or of instructions
+MAX_ATTACHMENTS = 20  # images, recordings and documents with one message
+
+Message = Annotated[
+    str, Meta(description="What the person says.", extra_json_schema={"minLength": 1, "maxLength": MAX_TEXT, "pattern": r"\S"})
+]
+Instructions = Annotated[
+    str | None,
+    Meta(
+        description="What the model is told besides what the assistant says.",
+        extra_json_schema={"maxLength": MAX_TEXT},
+    ),
+]
+ModelName = Annotated[str | None, Meta(description="One that GET /api/models lists; the default where it is empty.")]
+
+
+class AttachmentUpload(Struct, frozen=True, forbid_unknown_fields=True):
+    """An image, a recording or a document."""
+
+    data: Annotated[str, Meta(description="Its bytes in Base64.")]
+    media_type: Annotated[str, Meta(description="Such as image/png; found out from the bytes where it isn't said.")] = ""
+    name: str = ""
+
+
+class TurnRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """A message to an assistant, in a new run or in an existing one."""
+
+    message: Message
+    assistant: Annotated[str, Meta(description="Its name; in a run that is there, it is that run's.")] = ""
+    run_id: Annotated[str, Meta(description="The run to go on with.")] = ""
+    model: ModelName = None
+    instructions: Instructions = None
+    context: Annotated[
+        dict[str, Any], Meta(description="What a new run is about, such as a project; which there are says the assistant's page.")
+    ] = {}
+    call: Annotated[RequestedCall | None, Meta(description="A call to be made instead of asking the model.")] = None
+    attachments: Annotated[
+        list[AttachmentUpload], Meta(description="What is shown to the model besides.", max_length=MAX_ATTACHMENTS)
+    ] = []
+
+
+class ResumeRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """How a run is resumed; unset values stay as they were."""
+
+    model: ModelName = None
+    instructions: Instructions = None
+
+
+class ForkRequest(Struct, frozen=True, forbid_unknown_fields=True):
+    """Up to where a run is copied, and how the copy continues: at once, where there is a message."""
+
+    at: Annotated[int | None, Meta(description="How many entries are copied; all of them where it isn't said.")] = None
+    message: Message | None = None
+    model: ModelName = None
+    instructions: Instructions = None
+
+
+class RunCallDecision(Decision, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decision about a waiting call. The digest is required where the call then runs."""
+
+    digest: str = ""
+    arguments: Annotated[dict[str, Any] | None, Meta(description="Others than those that were shown.")] = None
+
+
+class RunListQuery(Struct, frozen=True):
+    """Filters for the list of runs."""
+
+    search: Annotated[str, Meta(description="Words in their titles, or an id.", max_length=200)] = ""
+    status: Literal["", "open", "answered", "limit", "waiting", "cancelled", "failed"] = ""
+    assistant: Annotated[str, Meta(max_length=200)] = ""
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    before: Annotated[str, Meta(description="`next` of the list before, or the id of its last run.", max_length=200)] = ""
+
+
+class EventStreamQuery(Struct, frozen=True):
+    """After which event a stream starts."""
+
+    after: Annotated[str, Meta(description="The id of the last event that was read.", max_length=200)] = ""
+
+
+class RunList(Struct, frozen=True):
+    """Runs, newest first. `next` is the cursor of the following page."""
+
+    runs: list[RunInfo]
+    more: bool
+    next: str
+
+
+class RunStatusView(Struct, frozen=True):
+    """A run that continues in the background, or waits for more answers."""
+
+    run_id: str
+    status: str
+
+
+class CreatedRun(Struct, frozen=True):
+    """A run that was created."""
+
+    run_id: str
+
+
+class PendingApproval(Approval, frozen=True, kw_only=True):
+    """A call that waits for a person, and the top-level run it belongs to."""
+
+    root: str
+    assistant: str
+    title: str
+
+
+class PendingApprovalList(Struct, frozen=True):
+    """All pending approvals."""
+
+    approvals: list[PendingApproval]

@@ -1,0 +1,369 @@
+"""The schema of `treadle.toml`: settings with their defaults, and who may set them. Values only.
+
+A project's file comes with the project, perhaps from a stranger: what would weaken safety, start programs or send
+code elsewhere can only be set by the user.
+"""
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+
+from treadle.core.errors import SettingsError
+from treadle.plugins.entry_points import assistant_settings_type
+
+Count = Annotated[int, Meta(ge=1, le=10**12)]
+Amount = Annotated[float, Meta(gt=0, le=10**12)]
+DollarAmount = Annotated[float, Meta(ge=0, le=10**6)]
+Text = Annotated[str, Meta(max_length=100_000)]
+ModelName = Annotated[str, Meta(pattern=r"\A([a-z][\w.-]*:\S.*)?\Z")]
+ModelSpecName = Annotated[str, Meta(pattern=r"\A[a-z][\w.-]*:\S.*\Z", max_length=1_000)]
+ModelSpecNames = Annotated[tuple[ModelSpecName, ...], Meta(min_length=1)]
+HttpUrl = Annotated[str, Meta(pattern=r"\A(https?://[^/@\s]+(/\S*)?)?\Z")]
+PostgresUrl = Annotated[str, Meta(pattern=r"\A(postgres(ql)?://\S+)?\Z")]
+BranchPrefix = Annotated[str, Meta(pattern=r"\A([A-Za-z0-9][\w-]*([./][\w-]+)*[/.-]?)?\Z")]
+RemoteName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9][\w.-]*\Z")]
+Name = Annotated[str, Meta(min_length=1, max_length=1_000)]
+
+
+class ModelSettings(Struct, frozen=True):
+    """The model and its options."""
+
+    name: ModelName = ""
+    base_url: HttpUrl = ""
+    context: Count | None = None
+    temperature: Annotated[float, Meta(ge=0, le=10)] | None = None
+    max_tokens: Count | None = None
+    dialect: Text = ""
+
+
+class LimitSettings(Struct, frozen=True):
+    """Limits of a job."""
+
+    rounds: Count = 20
+    seconds: Amount | None = None
+    tokens: Count | None = None
+    cost: Amount | None = None
+
+
+class PolicySettings(Struct, frozen=True):
+    """Rules for every agent, besides its own, as globs over tool names. None has a reason: people would read a project's."""
+
+    allow: tuple[Name, ...] = ()
+    ask: tuple[Name, ...] = ()
+    deny: tuple[Name, ...] = ()
+
+
+class GitSettings(Struct, frozen=True):
+    """How changes are committed and pushed."""
+
+    branch_prefix: BranchPrefix = "treadle/"
+    remote: RemoteName = "origin"
+    draft_pr: bool = False
+    commit: bool = True
+    protected: tuple[Name, ...] = ("main", "master")
+
+
+class CommandSettings(Struct, frozen=True):
+    """What commands may do. Without a list of allowed ones, only the sandbox decides."""
+
+    allow: tuple[Name, ...] | None = None
+    forbid: tuple[Name, ...] = ()
+    seconds: Amount = 120
+    memory_mb: Count = 2048
+    disk_mb: Count = 8192
+    network: bool = False
+    sandbox: bool = True
+
+
+class TestSettings(Struct, frozen=True):
+    """How tests are run: by a command line, in the sandbox, or as detected from the project's files."""
+
+    command: Text = ""
+    runner: Literal["auto", "go", "npm", "python", "rust"] = "auto"
+
+
+class ProjectSettings(Struct, frozen=True):
+    """Facts about the project for the model."""
+
+    name: Text = ""
+    facts: tuple[Text, ...] = ()
+    instructions: Text = ""
+
+
+class McpSettings(Struct, frozen=True):
+    """An MCP server: a program to start, or a URL. `only` are the tools to use; none means all.
+
+    `retry` says which of them may be called again after a crash, as globs over their names; all others are never
+    repeated without asking.
+    """
+
+    command: tuple[Name, ...] = ()
+    url: HttpUrl = ""
+    headers: dict[str, str] = {}
+    env: dict[str, str] = {}
+    only: tuple[Name, ...] = ()
+    retry: dict[str, Literal["idempotent", "once"]] = {}
+    private: bool = False
+    assistants: tuple[Name, ...] = ()
+
+
+class OpenApiSettings(Struct, frozen=True):
+    """An OpenAPI document whose operations are tools. `credentials` maps security schemes to environment variables."""
+
+    document: Name = ""
+    base_url: HttpUrl = ""
+    origins: tuple[Name, ...] = ()
+    private: bool = False
+    only: tuple[Name, ...] = ()
+    effects: dict[str, Literal["read", "write", "destroy"]] = {}
+    retry: dict[str, Literal["idempotent", "keyed", "once"]] = {}
+    keyed: tuple[Name, ...] = ()
+    headers: dict[str, str] = {}
+    credentials: dict[str, Name] = {}
+    assistants: tuple[Name, ...] = ()
+
+
+class ToolSettings(Struct, frozen=True):
+    """Tools in Python: files or modules, and the names in them. `assistants` are those that get them; none means all."""
+
+    python: tuple[Name, ...] = ()
+    assistants: tuple[Name, ...] = ()
+
+
+class ProviderSettings(Struct, frozen=True):
+    """How to reach a provider, where that differs from the default. Keys belong into variables, not into a file."""
+
+    base_url: HttpUrl = ""
+    headers: dict[str, str] = {}
+    api_version: Text = ""
+    region: Text = ""
+    project: Text = ""
+    location: Text = ""
+
+
+class PriceSettings(Struct, frozen=True):
+    """A model's price, in US dollars per million tokens, where it isn't known or differs."""
+
+    input: DollarAmount = 0.0
+    output: DollarAmount = 0.0
+    cache_read: DollarAmount | None = None
+
+
+class ContextSettings(Struct, frozen=True):
+    """Whether model requests are stored, and how many characters of a result the model is shown."""
+
+    keep: bool = False
+    result_limit: Annotated[int, Meta(ge=100, le=10**9)] = 20_000
+
+
+class ServerSettings(Struct, frozen=True):
+    """The models that users of a server may choose, besides its default."""
+
+    models: tuple[ModelSpecName, ...] = ()
+
+
+class DatabaseSettings(Struct, frozen=True):
+    """Where runs are stored, if not in files: a PostgreSQL database, and how many seconds a write waits for an unavailable one."""
+
+    url: PostgresUrl = ""
+    wait: Annotated[float, Meta(ge=0, le=3600)] = 30
+
+
+class WorkerSettings(Struct, frozen=True):
+    """How many runs a worker executes concurrently, how long its lease lasts, and limits across all workers of a database."""
+
+    at_once: Annotated[int, Meta(ge=1, le=10_000)] = 4
+    lease: Annotated[float, Meta(ge=0.5, le=3600)] = 10
+    per_user: Count | None = None
+    per_model: Count | None = None
+    per_minute: Count | None = None
+
+
+class RetentionSettings(Struct, frozen=True):
+    """After how many days finished runs and jobs are deleted; never, where unset."""
+
+    runs_days: Amount | None = None
+    jobs_days: Amount | None = None
+
+
+class AssistantSettings(Struct, frozen=True):
+    """The assistants' tables. Each assistant has its own struct, `Assistant.settings`; its keys are in `assistant_keys`."""
+
+
+class Settings(Struct, frozen=True):
+    """All settings. `notes` say which of a project's settings were rejected.
+
+    `sources` has the file or variable of each key; `assistants` the explicit values of each assistant, without its
+    defaults.
+    """
+
+    model: ModelSettings = ModelSettings()
+    limits: LimitSettings = LimitSettings()
+    policy: PolicySettings = PolicySettings()
+    git: GitSettings = GitSettings()
+    commands: CommandSettings = CommandSettings()
+    tests: TestSettings = TestSettings()
+    project: ProjectSettings = ProjectSettings()
+    tools: dict[str, ToolSettings] = {}
+    mcp: dict[str, McpSettings] = {}
+    openapi: dict[str, OpenApiSettings] = {}
+    providers: dict[str, ProviderSettings] = {}
+    prices: dict[str, PriceSettings] = {}
+    context: ContextSettings = ContextSettings()
+    server: ServerSettings = ServerSettings()
+    database: DatabaseSettings = DatabaseSettings()
+    worker: WorkerSettings = WorkerSettings()
+    retention: RetentionSettings = RetentionSettings()
+    assistants: dict[str, dict[str, Any]] = {}
+    user_file: str = ""
+    project_file: str = ""
+    sources: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+
+    def said(self, section: str) -> dict[str, Any]:
+        """Return the explicit values of a section by key, without defaults."""
+        values = getattr(self, section)
+        return {key: getattr(values, key.partition(".")[2]) for key in self.sources if key.partition(".")[0] == section}
+
+    def assistant(self, name: str) -> Any:
+        """Return an assistant's settings as its own struct: values from files and variables, else its defaults."""
+        kind = assistant_settings_type(name)
+        if kind is None:
+            raise SettingsError(f"The assistant {name} has no settings: it names no struct for them.")
+        try:
+            return msgspec.convert(self.assistants.get(name, {}), kind)
+        except msgspec.ValidationError as error:  # keys that don't go together; each by itself was checked
+            raise SettingsError(f"[assistants.{name}] in {self.user_file} can't be used: {error}.") from error
+
+
+MergeRule = Literal[
+    "user",  # the person's alone
+    "project",  # the project may say it, and then it counts
+    "lower",  # the project may lower it
+    "more",  # the project may add to it
+    "fewer",  # the project may take away from it
+    "on",  # the project may turn it on
+    "off",  # the project may turn it off
+]
+
+
+class SettingKey(NamedTuple):
+    """A key's merge rule, and its description for error messages."""
+
+    rule: MergeRule
+    what: str
+
+
+KEYS: dict[str, SettingKey] = {
+    "model.name": SettingKey("user", "a text such as ollama:qwen3, or a list of such texts"),
+    "model.base_url": SettingKey("user", "an address such as http://localhost:8000/v1, without a password in it"),
+    "model.context": SettingKey("user", "a whole number from 1 up"),
+    "model.temperature": SettingKey("project", "a number from 0 to 10"),
+    "model.max_tokens": SettingKey("lower", "a whole number from 1 up"),
+    "model.dialect": SettingKey("user", "a text"),
+    "limits.rounds": SettingKey("lower", "a whole number from 1 up"),
+    "limits.seconds": SettingKey("lower", "a number above 0"),
+    "limits.tokens": SettingKey("lower", "a whole number from 1 up"),
+    "limits.cost": SettingKey("lower", "a number above 0"),
+    "policy.allow": SettingKey("user", "a list of tools' names, as globs"),
+    "policy.ask": SettingKey("more", "a list of tools' names, as globs"),
+    "policy.deny": SettingKey("more", "a list of tools' names, as globs"),
+    "git.branch_prefix": SettingKey("project", "a text that a branch's name can begin with, such as treadle/"),
+    "git.remote": SettingKey("user", "the name of a remote, such as origin"),
+    "git.draft_pr": SettingKey("on", "true or false"),
+    "git.commit": SettingKey("off", "true or false"),
+    "git.protected": SettingKey("more", "a list of names"),
+    "commands.allow": SettingKey("fewer", "a list of names"),
+    "commands.forbid": SettingKey("more", "a list of names"),
+    "commands.seconds": SettingKey("lower", "a number above 0"),
+    "commands.memory_mb": SettingKey("lower", "a whole number from 1 up"),
+    "commands.disk_mb": SettingKey("lower", "a whole number from 1 up"),
+    "commands.network": SettingKey("off", "true or false"),
+    "commands.sandbox": SettingKey("on", "true or false"),
+    "tests.command": SettingKey("project", "a text"),
+    "tests.runner": SettingKey("project", "auto, go, npm, python or rust"),
+    "project.name": SettingKey("project", "a text"),
+    "project.facts": SettingKey("project", "a list of texts"),
+    "project.instructions": SettingKey("project", "a text"),
+    "tools.NAME.python": SettingKey("user", "a list of files or modules, such as tools.py:rollback"),
+    "tools.NAME.assistants": SettingKey("user", "a list of assistants' names"),
+    "mcp.NAME.command": SettingKey("user", "a list of words: a program and its arguments"),
+    "mcp.NAME.url": SettingKey("user", "an address such as https://example.org/mcp, without a password in it"),
+    "mcp.NAME.headers": SettingKey("user", "a table of texts"),
+    "mcp.NAME.env": SettingKey("user", "a table of texts"),
+    "mcp.NAME.only": SettingKey("user", "a list of names"),
+    "mcp.NAME.retry": SettingKey("user", 'a table of tools, each "idempotent" or "once"'),
+    "mcp.NAME.private": SettingKey("user", "true or false"),
+    "mcp.NAME.assistants": SettingKey("user", "a list of assistants' names"),
+    "openapi.NAME.document": SettingKey("user", "a file or an address"),
+    "openapi.NAME.base_url": SettingKey("user", "an address such as https://example.org/v1, without a password in it"),
+    "openapi.NAME.origins": SettingKey("user", "a list of addresses such as https://example.org"),
+    "openapi.NAME.private": SettingKey("user", "true or false"),
+    "openapi.NAME.only": SettingKey("user", "a list of names"),
+    "openapi.NAME.effects": SettingKey("user", 'a table of operations, each "read", "write" or "destroy"'),
+    "openapi.NAME.retry": SettingKey("user", 'a table of operations, each "idempotent", "keyed" or "once"'),
+    "openapi.NAME.keyed": SettingKey("user", "a list of names"),
+    "openapi.NAME.headers": SettingKey("user", "a table of texts"),
+    "openapi.NAME.credentials": SettingKey("user", "a table of names of variables"),
+    "openapi.NAME.assistants": SettingKey("user", "a list of assistants' names"),
+    "providers.NAME.base_url": SettingKey("user", "an address such as https://gateway.example.org/v1, without a password in it"),
+    "providers.NAME.headers": SettingKey("user", "a table of texts"),
+    "providers.NAME.api_version": SettingKey("user", "a text"),
+    "providers.NAME.region": SettingKey("user", "a text such as eu-central-1"),
+    "providers.NAME.project": SettingKey("user", "a text"),
+    "providers.NAME.location": SettingKey("user", "a text such as europe-west4"),
+    "prices.NAME.input": SettingKey("user", "a number from 0 up"),
+    "prices.NAME.output": SettingKey("user", "a number from 0 up"),
+    "prices.NAME.cache_read": SettingKey("user", "a number from 0 up"),
+    "context.keep": SettingKey("user", "true or false"),
+    "context.result_limit": SettingKey("lower", "a whole number from 100 up"),
+    "server.models": SettingKey("user", "a list of models' names, such as ollama:qwen3"),
+    "database.url": SettingKey("user", "an address such as postgresql://anna@localhost/treadle"),
+    "database.wait": SettingKey("user", "a number from 0 to 3600"),
+    "worker.at_once": SettingKey("user", "a whole number from 1 to 10000"),
+    "worker.lease": SettingKey("user", "a number from 0.5 to 3600"),
+    "worker.per_user": SettingKey("user", "a whole number from 1 up"),
+    "worker.per_model": SettingKey("user", "a whole number from 1 up"),
+    "worker.per_minute": SettingKey("user", "a whole number from 1 up"),
+    "retention.runs_days": SettingKey("user", "a number above 0"),
+    "retention.jobs_days": SettingKey("user", "a number above 0"),
+}
+
+SECTIONS: dict[str, type[Struct]] = {
+    "model": ModelSettings,
+    "limits": LimitSettings,
+    "policy": PolicySettings,
+    "git": GitSettings,
+    "commands": CommandSettings,
+    "tests": TestSettings,
+    "project": ProjectSettings,
+    "tools": ToolSettings,
+    "mcp": McpSettings,
+    "openapi": OpenApiSettings,
+    "providers": ProviderSettings,
+    "prices": PriceSettings,
+    "context": ContextSettings,
+    "server": ServerSettings,
+    "database": DatabaseSettings,
+    "worker": WorkerSettings,
+    "retention": RetentionSettings,
+    "assistants": AssistantSettings,
+}
+
+NAMED = ("tools", "mcp", "openapi", "providers", "prices")  # sections with a table for each name
+
+Said = dict[str, Any]  # values by their keys: `limits.rounds`, `mcp.github.url`
+
+
+def key_pattern(key: str) -> str:
+    """Return a key as the table lists it: `mcp.github.url` is `mcp.NAME.url`."""
+    parts = key.split(".")
+    named = parts[0] in NAMED and (len(parts) == 3 or (parts[0] == "prices" and len(parts) > 3))  # a model's name may have dots
+    return f"{parts[0]}.NAME.{parts[-1]}" if named else key
+
+
+def default_of(key: str) -> Any:
+    """Return a key's default."""
+    section, _, name = key.partition(".")
+    return getattr(SECTIONS[section](), name.rpartition(".")[2])

@@ -1,0 +1,85 @@
+"""Users in a SQLite file of their own. It is opened for each access, so that changes by another process take effect at once."""
+
+import os
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treadle.core.errors import TreadleError
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
+
+PATIENCE = 10  # seconds to wait for another process that writes
+VERSION = 1
+SCHEMA = """
+CREATE TABLE users (
+    name TEXT PRIMARY KEY, role TEXT NOT NULL, allowance BLOB NOT NULL, proof BLOB NOT NULL, added_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE sessions (
+    proof BLOB PRIMARY KEY, name TEXT NOT NULL REFERENCES users (name) ON DELETE CASCADE, until REAL NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+class UsersError(TreadleError):
+    """Users can't be read or written."""
+
+
+class SqliteUserStore:
+    """The users in one SQLite file. Reading doesn't create it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def reading(self) -> "Generator[Connection | None]":
+        """Open the file as it is now; None where there is none."""
+        if not self.path.exists():
+            yield None
+            return
+        with _open_file(self.path) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> "Generator[Connection]":
+        """Open the file for one atomic change."""
+        with _open_file(self.path) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+
+@contextmanager
+def _open_file(path: Path) -> "Generator[Connection]":
+    """Open the file, creating it with its tables if needed, readable by its owner only. Uncommitted changes are rolled back."""
+    import sqlite3
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=PATIENCE)) as connection:
+            connection.execute("PRAGMA foreign_keys=ON")
+            _prepare(connection, path)
+            yield connection
+    except (OSError, sqlite3.Error) as error:
+        raise UsersError(
+            f"The users in {path} can't be read or changed ({error}). Mend that, or restore a backup of it."
+        ) from error
+
+
+def _prepare(connection: "Connection", path: Path) -> None:
+    found = _read_version(connection)
+    if found > VERSION:
+        raise UsersError(f"{path} was made by a newer Treadle; update Treadle to use it.")
+    if found < VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        statements = SCHEMA.split(";") if _read_version(connection) == 0 else ()  # another process may have been quicker
+        for statement in (*statements, f"PRAGMA user_version={VERSION}"):
+            connection.execute(statement)
+        connection.execute("COMMIT")
+
+
+def _read_version(connection: "Connection") -> int:
+    return connection.execute("PRAGMA user_version").fetchone()[0]

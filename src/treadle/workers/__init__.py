@@ -1,0 +1,1 @@
+"""Workers: queued runs, executed by whichever worker has capacity, on one machine or on many."""

@@ -1,0 +1,95 @@
+"""The interface between workers and what dispatches runs to them: on one machine a table, on many a workflow engine as well.
+
+Both use the same queue (`stores.queue`): it says which runs may start and which were abandoned. A dispatcher only
+brings each of those to one worker with capacity.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from treadle.core.errors import JournalError
+from treadle.core.log import log
+from treadle.stores.queue import DispatchedRun, RunCeilings, RunQueue
+
+MAX_POLL_SECONDS = 0.25  # seconds between two looks at the queue, at most
+GRACE = 4.0  # seconds that runs have to let go in, when a worker stops
+
+
+class RunExecutor(Protocol):
+    """Executes a run, and reports the outcome to the queue."""
+
+    async def __call__(self, sent: DispatchedRun, *, left: bool = False) -> None:
+        """Execute a run. One that a worker abandoned is taken over in a turn of its own, unless another worker was quicker."""
+        ...
+
+
+class WorkerOptions(Struct, frozen=True):
+    """Options of a worker: how many runs it executes concurrently, how long a lease lasts, and limits across all workers."""
+
+    at_once: int = 4
+    lease: float = 10.0
+    ceilings: RunCeilings = RunCeilings()
+
+    @property
+    def pause(self) -> float:
+        """Seconds between two polls of the queue."""
+        return min(MAX_POLL_SECONDS, self.lease / 8)
+
+
+class Dispatcher(Protocol):
+    """Dispatches runs to this worker."""
+
+    async def work(self, carry: RunExecutor, stop: asyncio.Event) -> None:
+        """Execute runs until `stop`; then release those that are active."""
+        ...
+
+
+async def wait_for_poll(stop: asyncio.Event, seconds: float, under_way: Iterable["asyncio.Task[Any]"] = ()) -> None:
+    """Wait for the next poll: until a timeout, a finished run, or `stop`."""
+    stopped = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([stopped, *under_way], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+
+
+async def cancel_tasks(under_way: Iterable["asyncio.Task[Any]"]) -> None:
+    """Cancel active tasks, and wait until they have ended, with a timeout."""
+    tasks = list(under_way)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=GRACE)
+
+
+class LocalDispatcher:
+    """Takes as many runs as there is capacity for. Any number of processes may share a database."""
+
+    def __init__(self, queue: RunQueue, terms: WorkerOptions) -> None:
+        self._queue = queue
+        self._terms = terms
+
+    async def work(self, carry: RunExecutor, stop: asyncio.Event) -> None:
+        """Execute runs until `stop`; then release those that are active."""
+        under_way = set[asyncio.Task[Any]]()
+        try:
+            while not stop.is_set():
+                for sent, left in await self._next_runs(self._terms.at_once - len(under_way)):
+                    task = asyncio.ensure_future(carry(sent, left=left))
+                    under_way.add(task)
+                    task.add_done_callback(under_way.discard)
+                await wait_for_poll(stop, self._terms.pause, under_way)
+        finally:
+            await cancel_tasks(under_way)
+
+    async def _next_runs(self, room: int) -> list[tuple[DispatchedRun, bool]]:
+        """Return runs to start now, and whether they were abandoned: those go first."""
+        if room < 1:
+            return []
+        try:
+            left = [(sent, True) for sent in await self._queue.stale(self._terms.lease, room)]
+            return [*left, *[(sent, False) for sent in await self._queue.admit(self._terms.ceilings, room - len(left))]]
+        except JournalError as error:
+            log.error("The queue couldn't be looked at: %s", error)
+            return []

@@ -1,0 +1,113 @@
+"""Advance one run, under a lease, to its end or to where it waits for a person. A dispatcher decides which run and when.
+
+All writes are fenced by the lease: a worker that was frozen while another one took over its run writes nothing
+more, and reports that.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from itertools import takewhile
+from time import time
+from typing import Literal
+
+from msgspec import Struct
+
+from treadle.core.entries import Entry, Finished, Resumed
+from treadle.core.errors import JournalError, RunTaken
+from treadle.core.log import log
+from treadle.engine.setup import Services
+from treadle.home import Home
+from treadle.loop.state import replay
+from treadle.stores.leases import FencedJournal, Lease, Leases
+from treadle.workers.run_spec import WorkerModels, open_agent, run_spec_of
+
+RENEWALS = 3  # in the time of a lease
+MAX_ATTEMPTS = 5  # times that a run is taken up without coming any further: it may be what ends its workers
+PATIENCE = 2.0  # seconds that a run which is let go has to stop in
+
+Outcome = Literal[
+    "answered",
+    "limit",
+    "waiting",
+    "cancelled",
+    "failed",  # so far the ways in which a turn stops
+    "fenced",  # somebody else has it by now, since this worker was silent
+    "left",  # the journal couldn't be used; later it goes on
+]
+
+
+class AdvanceResult(Struct, frozen=True):
+    """How far a run was advanced, and why not further."""
+
+    outcome: Outcome
+    why: str = ""
+
+
+async def advance_run(home: Home, lease: Lease, models: WorkerModels) -> AdvanceResult:
+    """Advance a run while renewing its lease. When cancelled, the run is left as after a crash."""
+    carrying = asyncio.ensure_future(_advance_fenced(home, lease, models))
+    keeping = asyncio.ensure_future(_renew_lease(home.leases, lease))
+    try:
+        await asyncio.wait([carrying, keeping], return_when=asyncio.FIRST_COMPLETED)
+        return carrying.result() if carrying.done() else AdvanceResult("fenced", _LOST_LEASE)
+    finally:
+        keeping.cancel()
+        carrying.cancel()
+        await asyncio.wait([carrying, keeping], timeout=PATIENCE)
+
+
+_LOST_LEASE = "another worker carries it on by now, since this one was silent for too long"
+
+
+async def _renew_lease(leases: Leases, lease: Lease) -> None:
+    """Renew a lease while it is ours. While the database is unavailable, whether it still is remains to be seen."""
+    kept = True
+    while kept:
+        await asyncio.sleep(lease.seconds / RENEWALS)
+        try:
+            kept = await leases.renew(lease)
+        except JournalError as error:
+            log.warning("The lease on run %s couldn't be renewed: %s", lease.run_id, error)
+
+
+async def _advance_fenced(home: Home, lease: Lease, models: WorkerModels) -> AdvanceResult:
+    try:
+        return await _try_advance(home, FencedJournal(home.journal, lease), lease.run_id, models)
+    except RunTaken as error:
+        return AdvanceResult("fenced", str(error))
+    except JournalError as error:
+        return AdvanceResult("left", str(error))
+
+
+async def _try_advance(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels) -> AdvanceResult:
+    try:
+        return await _resume_run(home, journal, run_id, models)
+    except JournalError:
+        raise
+    except Exception as error:  # noqa: BLE001 - an assistant's, perhaps; the run has to say why it doesn't go on
+        log.exception("Run %s couldn't be carried on", run_id)
+        return await _record_failure(journal, run_id, f"It couldn't be carried on: {error}")
+
+
+async def _resume_run(home: Home, journal: FencedJournal, run_id: str, models: WorkerModels) -> AdvanceResult:
+    entries = await journal.read(run_id)
+    opened = replay(entries).opened
+    if count_futile_attempts(entries) >= MAX_ATTEMPTS:
+        return await _record_failure(journal, run_id, f"It was taken up {MAX_ATTEMPTS} times without coming any further.")
+    order = run_spec_of(run_id, opened)
+    user = "" if opened is None else opened.user
+    async with open_agent(order, home, user, models) as agent:
+        kept = Services(journal, home.audit, home.cache, home.results, blobs=home.blobs)
+        result = await agent.resume(run_id, journal=kept, user=user)
+    return AdvanceResult(result.stopped, result.reason)
+
+
+def count_futile_attempts(entries: Sequence[Entry]) -> int:
+    """Return how often a run was resumed without making progress."""
+    return len(list(takewhile(lambda entry: isinstance(entry, Resumed), reversed(entries))))
+
+
+async def _record_failure(journal: FencedJournal, run_id: str, why: str) -> AdvanceResult:
+    """Journal that a run can't continue, and why. When queued again, it is retried."""
+    await journal.append(run_id, len(await journal.read(run_id)), [Finished(stopped="failed", reason=why, at=time())])
+    return AdvanceResult("failed", why)

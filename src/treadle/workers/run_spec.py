@@ -1,0 +1,118 @@
+"""The specification of a run for workers: which assistant, with which model.
+
+Stored with the run (`Opened.origin`) and in schedules.
+
+Any worker makes the same agent of it. It contains no keys: those are in the environment of each worker.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from inspect import isawaitable
+from pathlib import Path
+from time import time
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from treadle.agent.agent import Agent
+from treadle.core.entries import Entry, Opened, Said
+from treadle.core.errors import BadPrompt, SettingsError
+from treadle.core.log import log
+from treadle.core.seams import Model
+from treadle.home import Home
+from treadle.plugins.assistant import Host
+from treadle.plugins.assistants import assistant_agent, get_assistant
+from treadle.plugins.models import model_at, split_model_names
+from treadle.tools.text import repair_surrogates
+
+FACE = "worker"
+
+
+class RunSpec(Struct, frozen=True):
+    """A run's specification. `workspace` is its working folder, which has to exist on every machine where it is used.
+
+    Where it isn't `attended`, no approvals are requested: calls that need approval are denied.
+    """
+
+    assistant: str
+    model: str
+    base_url: str = ""
+    instructions: str = ""
+    workspace: str = ""
+    attended: bool = True
+
+    @property
+    def first_model(self) -> str:
+        """The name of the first model of the fallback."""
+        return split_model_names(self.model)[0]
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The origin that is journaled with the run."""
+        return {"face": FACE, **msgspec.to_builtins(self)}
+
+
+def opening_entries(order: RunSpec, message: str, user: str) -> list[Entry]:
+    """Return the first entries of a run: its user and the message."""
+    if not message.strip():
+        raise BadPrompt("The message is empty; say what you want.")
+    now = time()
+    opened = Opened(agent=order.assistant, model=order.first_model, user=user, origin=order.origin, at=now)
+    return [opened, Said(text=repair_surrogates(message), at=now)]
+
+
+def is_worker_run(opened: Opened | None) -> bool:
+    """Whether a run is to be executed by workers."""
+    return opened is not None and opened.origin.get("face") == FACE
+
+
+def run_spec_of(run_id: str, opened: Opened | None) -> RunSpec:
+    """Return a run's specification; raise with a sentence where it isn't for workers."""
+    if opened is None or not is_worker_run(opened):
+        raise SettingsError(
+            f"Run {run_id} wasn't submitted to workers: go on with it where it was begun, as with `treadle resume`."
+        )
+    try:
+        return msgspec.convert(opened.origin, RunSpec)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"How run {run_id} was submitted can't be read: {error}.") from error
+
+
+class WorkerModels:
+    """The models of a worker, each created once: one may be large."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], Model] = {}
+
+    def named(self, order: RunSpec) -> Model:
+        """Return the model that a specification names."""
+        key = order.model, order.base_url
+        if key not in self._made:
+            self._made[key] = model_at(*key)
+        return self._made[key]
+
+
+@asynccontextmanager
+async def open_agent(order: RunSpec, home: Home, user: str, models: WorkerModels) -> AsyncGenerator[Agent[Any]]:
+    """Yield the assistant as an agent, and close its resources at the end. Nobody answers approvals here: a run waits for them."""
+    made, model, opened = get_assistant(order.assistant), models.named(order), list[Callable[[], object]]()
+
+    async def same() -> Model:
+        return model
+
+    host = Host(home, same, user, at_end=opened.append, folder=Path(order.workspace) if order.workspace else None)
+    try:
+        yield assistant_agent(made, host, model, instructions=order.instructions, priced=True, attended=order.attended)
+    finally:
+        for close in reversed(opened):
+            await _close(close)
+
+
+async def _close(close: Callable[[], object]) -> None:
+    try:
+        closing = close()
+        if isawaitable(closing):
+            await closing
+    except Exception:  # noqa: BLE001 - a stranger's, when the run is over already
+        log.exception("Something that an assistant had opened couldn't be closed")

@@ -1,0 +1,151 @@
+"""A worker: takes queued runs, executes each under a lease, starts scheduled runs, and reports outcomes."""
+
+import asyncio
+from collections.abc import Callable
+from os import getpid, urandom
+from socket import gethostname
+from time import monotonic
+
+from treadle.core.errors import JournalError, TreadleError
+from treadle.core.log import log
+from treadle.home import Home
+from treadle.settings.loader import user_settings
+from treadle.stores.leases import Lease
+from treadle.stores.queue import DispatchedRun, RunCeilings, RunQueue
+from treadle.stores.schedules import Schedules
+from treadle.workers.dispatcher import Dispatcher, LocalDispatcher, WorkerOptions, wait_for_poll
+from treadle.workers.executor import AdvanceResult, advance_run
+from treadle.workers.run_spec import WorkerModels
+from treadle.workers.schedules import start_due_runs
+
+OnLine = Callable[[str], None]
+
+SCHEDULE_POLL_SECONDS = 1.0  # seconds between two looks at what is due
+ATTEMPTS = 3  # to take a lease that somebody else has
+FINAL_OUTCOMES = ("answered", "limit", "waiting", "cancelled", "failed")
+OUTCOME_TEXTS = {
+    "answered": "answered",
+    "limit": "answered at a limit",
+    "waiting": "waits for a person: treadle approve {}",
+    "cancelled": "cancelled",
+    "failed": "failed",
+    "fenced": "given up",
+    "left": "left for later",
+}
+
+
+def load_worker_options() -> WorkerOptions:
+    """Return the user's settings for workers."""
+    said = user_settings().worker
+    return WorkerOptions(said.at_once, said.lease, RunCeilings(said.per_user, said.per_model, said.per_minute))
+
+
+def new_worker_id() -> str:
+    """Return a unique worker id that shows the machine and process."""
+    return f"{gethostname()}-{getpid()}-{urandom(4).hex()}"
+
+
+def make_dispatcher(home: Home, queue: RunQueue, terms: WorkerOptions, holder: str) -> Dispatcher:
+    """Return the dispatcher for a home: where runs are stored in PostgreSQL, a workflow engine for many machines."""
+    from treadle.stores.postgres.database import PostgresDatabase
+
+    if isinstance(home.database, PostgresDatabase):
+        from treadle.workers.dbos_dispatcher import DbosDispatcher
+
+        return DbosDispatcher(home.database, queue, terms, holder)
+    return LocalDispatcher(queue, terms)
+
+
+class Worker:
+    """Executes runs until it is stopped."""
+
+    def __init__(self, home: Home, terms: WorkerOptions, tell: OnLine, dispatcher: Dispatcher | None = None) -> None:
+        self.holder = new_worker_id()
+        self._home = home
+        self._terms = terms
+        self._tell = tell
+        self._queue = RunQueue(home.database)
+        self._schedules = Schedules(home.database, self._queue)
+        self._dispatcher = dispatcher or make_dispatcher(home, self._queue, terms, self.holder)
+        self._models = WorkerModels()
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Execute runs until `stop`; then release those that are active, for other workers to continue."""
+        self._home.folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # for what is a file also where runs are in a database
+        scheduling = asyncio.ensure_future(self._run_schedules(stop))
+        try:
+            await self._dispatcher.work(self._execute, stop)
+        finally:
+            stop.set()
+            await scheduling
+
+    async def _execute(self, sent: DispatchedRun, *, left: bool = False) -> None:
+        """Execute a run, report to the queue, and print a line."""
+        try:
+            begun = await (self._take_over(sent) if left else self._begun(sent))
+            if begun is not None:
+                await self._execute_leased(*begun)
+        except TreadleError as error:
+            log.error("Run %s is left until its lease is over: %s", sent.run_id, error)
+
+    async def _begun(self, sent: DispatchedRun) -> tuple[Lease, DispatchedRun] | None:
+        """Acquire a lease for a turn; return None where another worker has the run, or a newer turn of it.
+
+        The run then stays marked as sent, so that it counts as active: should no worker execute it, it is found abandoned.
+        """
+        for attempt in range(ATTEMPTS):
+            await asyncio.sleep(attempt * self._terms.pause)  # whoever has it may be about to give it up
+            lease = await self._home.leases.take(sent.run_id, self.holder, self._terms.lease)
+            if lease is not None:
+                return await self._unless_outdated(lease, sent if await self._queue.begins(sent) else None)
+        return None
+
+    async def _take_over(self, sent: DispatchedRun) -> tuple[Lease, DispatchedRun] | None:
+        """Acquire a lease for an abandoned run, and a turn of its own; return None where another worker was quicker.
+
+        The lease comes first: from then on it is visible who has the run, also if this worker dies before the turn is
+        written.
+        """
+        lease = await self._home.leases.take(sent.run_id, self.holder, self._terms.lease)
+        return None if lease is None else await self._unless_outdated(lease, await self._queue.send_again(sent))
+
+    async def _unless_outdated(self, lease: Lease, turn: DispatchedRun | None) -> tuple[Lease, DispatchedRun] | None:
+        """Return a lease and its turn. Where that isn't the newest any more, give up the lease and return None."""
+        if turn is not None:
+            return lease, turn
+        await self._home.leases.give_up(lease)
+        return None
+
+    async def _execute_leased(self, lease: Lease, sent: DispatchedRun) -> None:
+        began = monotonic()
+        try:
+            done = await advance_run(self._home, lease, self._models)
+            await self._report(sent, done)  # before the lease is given up, or it would look as if it had been left behind
+        except asyncio.CancelledError:
+            await self._home.leases.give_up(lease)
+            await self._queue.put_back(sent)
+            self._tell(f"{sent.run_id} let go, for another worker to go on with ({monotonic() - began:.1f} s)")
+            raise
+        self._tell(f"{sent.run_id} {_format_outcome(sent, done)} ({monotonic() - began:.1f} s)")
+        await self._home.leases.give_up(lease)
+
+    async def _report(self, sent: DispatchedRun, done: AdvanceResult) -> None:
+        if done.outcome in FINAL_OUTCOMES:
+            await self._queue.over(sent)
+        else:  # somebody else's by now, and then this changes nothing; else it is tried again
+            await self._queue.put_back(sent, self._terms.lease)
+
+    async def _run_schedules(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            try:
+                for run_id in await start_due_runs(self._schedules):
+                    self._tell(f"{run_id} was due and is queued")
+            except JournalError as error:
+                log.error("Schedules couldn't be looked at: %s", error)
+            await wait_for_poll(stop, SCHEDULE_POLL_SECONDS)
+
+
+def _format_outcome(sent: DispatchedRun, done: AdvanceResult) -> str:
+    words = OUTCOME_TEXTS[done.outcome].format(sent.run_id)
+    why = done.why if done.outcome in ("failed", "fenced", "left") else ""
+    return f"{words}: {why.rstrip('.')}" if why else words

@@ -1,0 +1,1 @@
+"""Tests of terminal input and output."""

@@ -1,0 +1,117 @@
+import io
+
+import pytest
+
+from treadle.cli.ui.screen import Screen, has_colour, terminal_columns
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Gone(io.StringIO):
+    def write(self, text):
+        raise BrokenPipeError
+
+
+class Same:
+    """Two streams that end in one terminal."""
+
+    def __init__(self):
+        self.out, self.err = Terminal(), Terminal()
+        self.all = []
+        self.out.write = self.err.write = self.all.append
+
+    @property
+    def shown(self):
+        return "".join(self.all)
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_answers_go_to_stdout_and_notes_to_stderr():
+    out, err = io.StringIO(), io.StringIO()
+    screen = Screen(out=out, err=err)
+    screen.say("Let me ")
+    screen.note("a call")
+    screen.say("look.")
+    screen.end_line()
+    assert out.getvalue() == "Let me look.\n"
+    assert err.getvalue() == "a call\n"
+
+
+def test_on_one_terminal_a_note_begins_on_a_line_of_its_own():
+    same = Same()
+    screen = Screen(out=same.out, err=same.err)
+    screen.think("hm")
+    screen.say("Let me look")
+    screen.note("a call")
+    screen.say("It is 40.\n")
+    screen.note("done")
+    assert same.shown == "hm\nLet me look\na call\nIt is 40.\ndone\n"
+
+
+def test_quiet_leaves_out_notes_but_never_problems():
+    out, err = io.StringIO(), io.StringIO()
+    screen = Screen(quiet=True, out=out, err=err)
+    screen.note("a call")
+    screen.tell("it failed")
+    assert err.getvalue() == "it failed\n"
+
+
+def test_everything_written_is_cleaned():
+    out, err = io.StringIO(), io.StringIO()
+    screen = Screen(out=out, err=err)
+    for write in (screen.say, screen.think, screen.line, screen.note, screen.tell, screen.ask):
+        write("a\x1b[31mb\x9b2Jc\u202ed")
+    assert out.getvalue() + err.getvalue().strip() == "abcd\nabcd\nabcd\nabcd\nabcd\nabcd"
+
+
+def test_colours_only_on_a_terminal_that_wants_them(monkeypatch):
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    assert has_colour(Terminal())
+    assert not has_colour(io.StringIO())
+    monkeypatch.setenv("TERM", "dumb")
+    assert not has_colour(Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not has_colour(Terminal())
+
+
+def test_each_stream_is_painted_if_it_is_such_a_terminal_itself(monkeypatch):
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "xterm")
+    out, err = Terminal(), io.StringIO()
+    screen = Screen(out=out, err=err)
+    screen.line("plain")
+    screen.line("a leaf", "green")
+    screen.line("a rose", "bold red")
+    screen.line("a riddle", "invisible")
+    screen.tell("a note", "green")
+    assert out.getvalue() == "plain\n\x1b[32ma leaf\x1b[0m\n\x1b[1;31ma rose\x1b[0m\na riddle\n"
+    assert err.getvalue() == "a note\n"
+
+
+def test_widths_stay_within_reason(monkeypatch):
+    for chosen, width in (("3", 40), ("90", 90), ("99999", 200), ("nonsense", 200)):
+        monkeypatch.setenv("COLUMNS", chosen)
+        assert terminal_columns(io.StringIO()) == width
+    assert Screen(out=io.StringIO(), err=io.StringIO()).width is None
+
+
+def test_a_reader_that_is_gone_is_reported_once_and_then_nothing_is_written():
+    gone = []
+    screen = Screen(out=Gone(), err=io.StringIO())
+    with pytest.raises(BrokenPipeError):
+        screen.line("x")
+    screen.on_broken = lambda: gone.append(True)
+    screen.say("x")
+    screen.say("y")
+    assert gone == [True]
+    assert screen.is_broken

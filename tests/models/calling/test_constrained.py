@@ -1,0 +1,148 @@
+"""A model that is held to calls: it calls where a tool fits, answers where none does, and never makes a call out of thin air."""
+
+import json
+
+from msgspec.structs import replace
+
+from treadle.core.calls import Call, Result
+from treadle.core.messages import History, Message, person_message
+from treadle.core.requests import ReplyEnded, Request, TextDelta, ToolSpec, Traits, Usage
+from treadle.models.calling.constrained import ConstrainedModel
+from treadle.models.scripted import Scripted, ScriptedReply
+from wire import ask, calls_in, text_in
+
+STOCK = ToolSpec(
+    "stock",
+    "How many of an item there are.",
+    {"type": "object", "properties": {"item": {"type": "string"}, "shelf": {"type": "integer"}}, "required": ["item"]},
+)
+ONE = Usage(requests=1)
+
+
+def sure(odds):
+    """A reply to the question whether a tool fits."""
+    return [TextDelta("yes" if odds > 0 else "no"), ReplyEnded("done", ONE, chances={"yes": float(odds), "no": 0.0})]
+
+
+def held(*replies, **settings):
+    inner = Scripted(*replies, traits=Traits(native_calls=False, holds=True))
+    return ConstrainedModel(inner, **settings), inner
+
+
+def asked(*messages, tools=(STOCK,), note=""):
+    return Request("Be brief.", History(messages or [person_message("How many A-113 are there?")]), tools, note)
+
+
+CALL = '{"calls": [{"name": "stock", "arguments": {"item": "A-113"}}]}'
+
+
+def test_where_a_tool_fits_it_is_held_to_calls():
+    model, inner = held(sure(2), CALL)
+    deltas = ask(model, asked())
+    assert [(call.name, call.text) for call in calls_in(deltas)] == [("stock", '{"item": "A-113"}')]
+    assert deltas[-1].finish == "calls"
+    assert deltas[-1].usage.requests == 2
+    shape = inner.requests[1].shape
+    assert shape["required"] == ["calls"]
+    assert shape["properties"]["calls"]["items"]["anyOf"][0]["properties"]["arguments"] == STOCK.parameters
+
+
+def test_where_no_tool_fits_it_is_asked_for_an_answer():
+    model, inner = held(sure(-1), "I can't tell.")
+    deltas = ask(model, asked(note="Two more rounds."))
+    assert text_in(deltas) == "I can't tell."
+    assert inner.requests[1].shape is None
+    assert inner.requests[1].note == "Two more rounds. None of the tools does this. Answer in plain words."
+    assert deltas[-1].usage.requests == 2
+
+
+def test_how_sure_it_has_to_be_can_be_said():
+    model, _ = held(sure(1), "No.", sure=1.5)
+    assert text_in(ask(model, asked())) == "No."
+
+
+def test_a_call_of_values_that_nobody_said_needs_more_certainty():
+    made_up = '{"calls": [{"name": "stock", "arguments": {"item": "B-7"}}]}'
+    model, inner = held(sure(1), made_up, "Which item?")
+    deltas = ask(model, asked(person_message("How many are there?")))
+    assert (text_in(deltas), calls_in(deltas)) == ("Which item?", [])
+    assert len(inner.requests) == 3
+    assert deltas[-1].usage.requests == 3
+    model, _ = held(sure(3), made_up)
+    assert len(calls_in(ask(model, asked(person_message("How many are there?"))))) == 1
+
+
+def test_values_may_come_from_results():
+    history = (
+        person_message("Look at the list."),
+        Message("model", (Call("c1", "read", {}),)),
+        Message("tools", (Result("c1", "read", "item B-7"),)),
+        Message("model", ()),
+        person_message("How many are there?"),
+    )
+    model, _ = held(sure(0.5), '{"calls": [{"name": "stock", "arguments": {"item": "B-7"}}]}')
+    assert len(calls_in(ask(model, asked(*history)))) == 1
+
+
+def after_results(reply, *more):
+    history = (
+        person_message("How many A-113?"),
+        Message("model", (Call("c1", "stock", {"item": "A-113"}),)),
+        Message("tools", (Result("c1", "stock", "40"),)),
+    )
+    model, inner = held(reply, *more)
+    return ask(model, asked(*history)), inner
+
+
+def test_after_results_it_chooses_itself():
+    deltas, inner = after_results('{"answer": "There are \\"40\\"."}')
+    assert text_in(deltas) == 'There are "40".'
+    assert inner.requests[0].shape["anyOf"][0]["required"] == ["answer"]
+    deltas, _ = after_results('{"calls": [{"name": "stock", "arguments": {"item": "B-7"}}]}')
+    assert [call.text for call in calls_in(deltas)] == ['{"item": "B-7"}']
+
+
+def test_one_that_only_repeats_itself_is_asked_for_an_answer():
+    deltas, inner = after_results(CALL, "There are 40.")
+    assert (text_in(deltas), calls_in(deltas)) == ("There are 40.", [])
+    assert inner.requests[1].note == "You know enough now. Answer in plain words."
+
+
+def test_an_answer_that_calls_all_the_same_calls_nothing():
+    model, _ = held(sure(-1), f"Sorry.\n{CALL}")
+    assert calls_in(ask(model, asked())) == []
+
+
+def test_without_tools_it_just_answers():
+    model, inner = held("Hello.")
+    assert text_in(ask(model, asked(tools=()))) == "Hello."
+    assert inner.requests[0].shape is None
+
+
+def test_a_call_that_was_cut_off_is_handed_on_as_such():
+    model, _ = held(sure(2), ScriptedReply('{"calls": [{"name": "stock", "arguments": {"item": "A-1', finish="length"))
+    (call,) = calls_in(ask(model, asked()))
+    assert call.cut
+
+
+def called(*items):
+    return json.dumps({"calls": [{"name": "stock", "arguments": {"item": item}} for item in items]})
+
+
+def test_one_that_is_to_call_in_any_case_is_not_asked_whether_a_tool_fits():
+    model, inner = held(called("made up"), sure=float("-inf"))
+    assert len(calls_in(ask(model, asked(person_message("hello"))))) == 1
+    assert len(inner.requests) == 1
+
+
+def test_where_the_answer_is_a_call_it_is_held_to_calls_at_once_and_after_results():
+    model, inner = held(CALL, CALL)
+    for history in ((person_message("hello"),), (*asked().history, *answered_before())):
+        deltas = ask(model, replace(asked(*history), must_call=True))
+        assert len(calls_in(deltas)) == 1
+    assert [request.shape["required"] for request in inner.requests] == [["calls"], ["calls"]]
+
+
+def answered_before():
+    call = Call("1", "stock", {"item": "A-113"})
+    return Message("model", (call,)), Message("tools", (Result("1", "stock", "7"),))

@@ -1,0 +1,114 @@
+"""A model that is led makes the calls that its plan decides on, and is asked only what the plan asks."""
+
+import asyncio
+from collections.abc import Generator
+
+from msgspec.structs import replace
+
+from treadle.agent.agent import Agent
+from treadle.core.calls import Result
+from treadle.core.messages import person_message
+from treadle.core.requests import Options, Request, Traits, Usage
+from treadle.models.calling.guided import GuidedModel, PlanQuestion, PlanStep
+from treadle.models.scripted import Scripted, ScriptedReply, calls
+from treadle.plans import load_plan_state
+from treadle.tools.tool import tool
+
+Steps = Generator[PlanQuestion, str, PlanStep]
+
+
+@tool(effect="read")
+def add(left: int, right: int) -> int:
+    """Add two numbers."""
+    return left + right
+
+
+def plan(request: Request) -> Steps:
+    results = [part for message in request.history for part in message.parts if isinstance(part, Result)]
+    if not results:
+        number = yield PlanQuestion("Which number?", "You name numbers.")
+        return PlanStep((("add", {"left": int(number), "right": 1}),))
+    words = yield PlanQuestion(f"Say {results[-1].content} in words.")
+    return PlanStep(text=words)
+
+
+def test_the_plan_decides_and_the_model_only_answers_its_questions() -> None:
+    model = Scripted(
+        ScriptedReply("41", usage=Usage(requests=1, input_tokens=10)),
+        ScriptedReply("forty-two", usage=Usage(requests=1, input_tokens=5)),
+    )
+    result = asyncio.run(Agent(GuidedModel(model, plan), tools=[add]).run("Go."))
+    assert (result.stopped, result.output) == ("answered", "forty-two")
+    assert [(call.name, call.arguments) for call in result.calls] == [("add", {"left": 41, "right": 1})]
+    assert [request.history[0].text for request in model.requests] == ["Which number?", "Say 42 in words."]
+    assert model.requests[0].instructions == "You name numbers."
+    assert (result.usage.requests, result.usage.input_tokens) == (2, 15)
+
+
+def test_a_plan_that_asks_nothing_needs_no_model() -> None:
+    def steps(request: Request) -> Steps:
+        yield from ()
+        return PlanStep(text="Done.")
+
+    result = asyncio.run(Agent(GuidedModel(Scripted(), steps)).run("Go."))
+    assert result.output == "Done."
+
+
+def test_what_the_model_says_is_held_to_a_shape_only_where_that_works() -> None:
+    def steps(request: Request) -> Steps:
+        yield PlanQuestion("?", shape={"type": "object"})
+        return PlanStep(text="Done.")
+
+    plain = Scripted("x")
+    asyncio.run(Agent(GuidedModel(plain, steps)).run("Go."))
+    assert plain.requests[0].shape is None
+
+
+def test_a_model_that_thinks_has_room_for_it() -> None:
+    def steps(request: Request) -> Steps:
+        yield PlanQuestion("?", options=Options(temperature=0, max_tokens=60))
+        return PlanStep(text="Done.")
+
+    for reasons, limit in ((True, None), (False, 60)):
+        model = Scripted("x", traits=Traits(reasons=reasons))
+        asyncio.run(Agent(GuidedModel(model, steps)).run("Go."))
+        assert model.requests[0].options.max_tokens == limit
+
+
+def test_what_a_plan_has_to_know_again_stays_in_the_history() -> None:
+    known = []
+
+    def counting(request: Request) -> Steps:
+        known.append(load_plan_state(request.history))
+        yield from ()
+        tried = known[-1]["tried"] if known[-1] else 0
+        return (
+            PlanStep((("add", {"left": tried, "right": 1}),), "Trying.", {"tried": tried + 1})
+            if tried < 2
+            else PlanStep(text="Done.")
+        )
+
+    result = asyncio.run(Agent(GuidedModel(Scripted(), counting), tools=[add]).run("Go."))
+    assert (known, result.output) == ([None, {"tried": 1}, {"tried": 2}], "Done.")
+
+
+def test_a_question_may_have_a_past_and_tools_and_what_the_model_calls_is_the_move() -> None:
+    used: list[Usage] = []
+
+    def steps(request: Request) -> Steps:
+        rounds = tuple([message for message in request.history if message.role != "person"])
+        words = yield PlanQuestion(
+            text="" if rounds else "Add.",
+            before=(person_message("Add."), *rounds) if rounds else (),
+            tools=request.tools,
+            used=used.append,
+        )
+        return PlanStep(text=f"It says {words}")
+
+    call = replace(calls(("add", {"left": 1, "right": 2})), usage=Usage(requests=1, input_tokens=7))
+    model = Scripted(call, ScriptedReply("three", usage=Usage(requests=1, input_tokens=9)))
+    result = asyncio.run(Agent(GuidedModel(model, steps), tools=[add]).run("Go."))
+    assert result.output == "It says three"
+    assert [(each.name, each.arguments) for each in result.calls] == [("add", {"left": 1, "right": 2})]
+    assert [message.role for message in model.requests[1].history] == ["person", "model", "tools"]
+    assert ([each.input_tokens for each in used], result.usage.input_tokens) == ([7, 9], 16)
