@@ -101,9 +101,9 @@ def opens(host):
         CLOSED.append("later")
     def never():
         raise OSError("stuck")
-    host.at_end(lambda: CLOSED.append("at once"))
-    host.at_end(never)
-    host.at_end(later)
+    host.on_close(lambda: CLOSED.append("at once"))
+    host.on_close(never)
+    host.on_close(later)
     return [FunctionToolset([buy])]
 
 steps = Assistant("steps", "Steps", "Takes steps.", toolsets=toolsets, policy=[allow("mark"), ask("buy")])

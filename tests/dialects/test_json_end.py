@@ -18,7 +18,7 @@ containers = st.lists(values, max_size=4) | st.dictionaries(st.text(), values, m
 
 def extent(text: str) -> tuple[str, str]:
     tape = Tape(text, ended=True)
-    tape.begin()
+    tape.begin_hold()
     ending = run_reader(take_value(tape, tape.take(1)))
     return tape.release(), ending
 
@@ -32,7 +32,7 @@ def test_a_value_ends_where_json_says_and_what_follows_stays(value: Any, after: 
 
 def test_marks_that_end_a_value_count_outside_of_strings_only() -> None:
     tape = Tape('{"a": "|>", b|> c', ended=True)
-    tape.begin()
+    tape.begin_hold()
     assert run_reader(take_value(tape, tape.take(1), ("|>",))) == "broken"
     assert tape.release() == '{"a": "|>", b'
 

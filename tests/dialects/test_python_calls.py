@@ -16,7 +16,7 @@ END = "</end>"
 def read(inside: str, size: int = 0, end: str = END) -> PythonCall:
     """A call of `f`, read from pieces of some size, or at once."""
     tape = Tape()
-    tape.begin()
+    tape.begin_hold()
     reading = read_python_call(tape, "f", end, OFFER)
     try:
         for piece in cut(inside, size) if size else [inside]:

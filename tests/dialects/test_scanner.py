@@ -84,7 +84,7 @@ def test_a_marker_may_have_to_come_within_so_many_characters() -> None:
     for text, found in [("abc|>", ("abc", "|>")), ("abcd|>", ("abc", "")), ("abc", ("abc", "")), ("abcdefgh", ("abc", ""))]:
         for seed in range(5):
             tape = Tape()
-            tape.begin()
+            tape.begin_hold()
             assert read_in_pieces(_beyond(tape, markers), tape, cut_anyhow(text, seed)) == found
         assert run_reader(take_until_within(Tape(text, ended=True), markers, 3)) == found
 
@@ -125,20 +125,20 @@ def test_moves_wait_for_the_text_they_need() -> None:
 def test_a_tape_keeps_what_was_taken_since_it_was_told_to() -> None:
     tape = Tape("abcdefgh")
     tape.take(1)
-    assert (tape.place(), tape.since(), tape.release()) == (0, "", "")
-    tape.begin()
+    assert (tape.place(), tape.held_since(), tape.release()) == (0, "", "")
+    tape.begin_hold()
     tape.take(2)
     place = tape.place()
     tape.take(1)
     tape.take(2)
-    assert (tape.since(place), tape.since(place, place + 1)) == ("def", "d")
+    assert (tape.held_since(place), tape.held_since(place, place + 1)) == ("def", "d")
     assert tape.release() == "bcdef"
-    assert tape.since() == ""
+    assert tape.held_since() == ""
 
 
 def test_a_tape_holds_so_much_and_no_more() -> None:
     tape = Tape("a" * (MAX_HELD + 1))
-    tape.begin()
+    tape.begin_hold()
     tape.take(MAX_HELD)
     with pytest.raises(HeldTooLong):
         tape.take(1)

@@ -347,9 +347,9 @@ def test_what_an_assistant_has_opened_is_closed_at_the_end_whatever_fails(tmp_pa
         async def later():
             closed.append("awaited")
 
-        host.at_end(lambda: closed.append("called"))
-        host.at_end(lambda: 1 / 0)
-        host.at_end(later)
+        host.on_close(lambda: closed.append("called"))
+        host.on_close(lambda: 1 / 0)
+        host.on_close(later)
         return []
 
     with Serving(tmp_path, [assistant("rivers", routes=routes)]):

@@ -129,24 +129,24 @@ def test_a_person_has_so_many_runs_at_once_whichever_request_begins_them():
 
 def test_a_run_may_outlast_the_block_that_began_it_and_another_allowance_counts_at_once():
     turnstiles = RunLimiters()
-    turnstile = turnstiles.of(User("anna", allowance=Allowance(runs=1)))
-    turnstile.enter()
-    assert turnstiles.of(User("anna", allowance=Allowance(runs=None))) is turnstile
-    turnstile.enter()
-    turnstile.leave()
-    turnstile.leave()
+    run_limiter = turnstiles.of(User("anna", allowance=Allowance(runs=1)))
+    run_limiter.acquire()
+    assert turnstiles.of(User("anna", allowance=Allowance(runs=None))) is run_limiter
+    run_limiter.acquire()
+    run_limiter.release()
+    run_limiter.release()
     with pytest.raises(HTTPException, match=r"You may begin no run here\. Whoever runs the server can change that") as refused:
-        turnstiles.of(User("anna", allowance=Allowance(runs=0))).enter()
+        turnstiles.of(User("anna", allowance=Allowance(runs=0))).acquire()
     assert (refused.value.status_code, refused.value.headers) == (403, None)
 
 
 def test_a_run_that_fails_counts_no_more():
-    turnstile = RunLimiters().of(User("anna"))
+    run_limiter = RunLimiters().of(User("anna"))
 
     async def fail():
-        async with turnstile:
+        async with run_limiter:
             raise ValueError("x")
 
     with pytest.raises(ValueError, match="x"):
         asyncio.run(fail())
-    assert turnstile.inside == 0
+    assert run_limiter.inside == 0

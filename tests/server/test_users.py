@@ -66,7 +66,7 @@ def desk(lent):
     async def seen(request):
         wanted = ("authorization", "x-api-key", "cookie", "x-token", "x-name")
         found = {name: value for name, value in request.headers.items() if name in wanted}
-        return JSONResponse({"headers": found, "person": request.scope["person"].name, "turns": "turnstile" in request.scope})
+        return JSONResponse({"headers": found, "person": request.scope["person"].name, "turns": "run_limiter" in request.scope})
 
     async def fails(request):
         raise ValueError("the inside")
@@ -267,7 +267,7 @@ def test_what_assistants_have_opened_for_each_person_is_closed_at_the_end(tmp_pa
     closed = []
 
     def routes(lent):
-        lent.at_end(lambda: closed.append(lent.user))
+        lent.on_close(lambda: closed.append(lent.user))
         return [Route("/api/x", lambda request: JSONResponse(lent.user))]
 
     with house(tmp_path, [assistant("x", routes=routes)]) as home:
@@ -555,7 +555,7 @@ def test_what_somebody_has_under_way_ends_with_their_being_removed(tmp_path, mon
     ended = threading.Event()
 
     def routes(lent):
-        lent.at_end(ended.set)
+        lent.on_close(ended.set)
         return []
 
     with house(tmp_path, [assistant("desk", routes=routes)]) as home:

@@ -162,7 +162,7 @@ def test_a_lease_cannot_be_taken_while_a_write_under_it_is_under_way(place):
             return bool(wait(taking, timeout=0.5).done)
 
         loop = asyncio.get_running_loop()
-        write = DatabaseJournal(database).append_under(lease, "r1", 0, [Opened()])
+        write = DatabaseJournal(database).append_with_lease(lease, "r1", 0, [Opened()])
         assert not await database.submit(meanwhile)
         await write
         return await asyncio.wrap_future(taking[0])

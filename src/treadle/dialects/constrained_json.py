@@ -159,7 +159,7 @@ class ConstrainedParser:
             yield from take_run(tape, _BETWEEN)
             if (yield from peek(tape)) != "{":
                 return
-            tape.begin()
+            tape.begin_hold()
             ending = yield from take_value(tape, tape.take(1))
             raw = tape.release()
             found = calls_in_cut(raw, self._offer) if ending == "cut" else CallMatch((_parse_call(raw),))

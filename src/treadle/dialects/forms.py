@@ -162,7 +162,7 @@ def to_fenced(form: Form) -> FencedForm:
 
     def read(body: str, offer: OfferedTools) -> CallMatch | None:
         tape = Tape(body, ended=True)
-        tape.begin()
+        tape.begin_hold()
         found: list[CallMatch | None] = []
         while None not in found and run_reader(_peek_beyond_space(tape)):
             found.append(_read_next(form, marks, tape, offer))

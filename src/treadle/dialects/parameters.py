@@ -126,7 +126,7 @@ class ParameterReader:
         """Read a JSON object in place of the parameters."""
         start = tape.place()
         ending = yield from take_value(tape, tape.take(1))
-        text = tape.since(start)
+        text = tape.held_since(start)
         if ending != "whole":
             return CallParameters(ending, body=text)
         outcome = json_repair.read_object(text)
@@ -196,9 +196,9 @@ class ParameterReader:
             elif mark in self._tags.keys:
                 key = yield from self._read_key(tape)
                 if isinstance(key, _Key) and key.name not in names and (not properties or key.name in properties):
-                    return _Value(tape.since(start, end), next=key)
+                    return _Value(tape.held_since(start, end), next=key)
             elif (yield from self._is_end(tape, self._inside if mark == self._tags.end else self._beyond)):
-                return _Value(tape.since(start, end), closed=mark == self._tags.close)
+                return _Value(tape.held_since(start, end), closed=mark == self._tags.close)
 
     def _is_end(self, tape: Tape, words: tuple[str, ...]) -> Reading[bool]:
         """Return whether a possible end is one: one of `words` follows, or nothing does."""

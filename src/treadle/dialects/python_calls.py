@@ -342,7 +342,7 @@ def read_python_call(tape: Tape, name: str, end: str, offer: OfferedTools) -> Re
     scanner = _CallScanner(tape, end)
     start = tape.place()
     ending = yield from scanner.scan()
-    raw = tape.since(start)
+    raw = tape.held_since(start)
     if ending != "whole":
         return PythonCall(ending, Written("", name, raw, cut=ending == "cut"))
     try:

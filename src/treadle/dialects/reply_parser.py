@@ -214,7 +214,7 @@ class ReplyParser:
 
     def _hold(self, reading: Reading[None]) -> Reading[None]:
         """Read something whose text is held back; if that gets too long, all the rest is text."""
-        self._tape.begin()
+        self._tape.begin_hold()
         try:
             yield from reading
         except HeldTooLong:
@@ -264,7 +264,7 @@ class ReplyParser:
 
     def _is_only_begun(self, mark: str, where: LinePosition) -> bool:
         """Return whether the reply ended right after the mark that begins a call."""
-        return where == "glued" and len(mark) > 1 and self._tape.ended and self._tape.since().rstrip() == mark
+        return where == "glued" and len(mark) > 1 and self._tape.ended and self._tape.held_since().rstrip() == mark
 
     def _decide(self, found: CallMatch | None, *, maybe: bool, every: bool = False) -> None:
         raw = self._tape.release()
@@ -329,14 +329,14 @@ class ReplyParser:
             _, mark = yield from take_until(self._tape, ends)
             end = self._tape.place()
             if not mark or (yield from self._ends_fence(mark)):
-                return self._tape.since(start, end), bool(mark)
+                return self._tape.held_since(start, end), bool(mark)
 
     def _pass_code(self, ticks: str) -> Reading[None]:
         """Pass on a code block: nothing in it counts."""
         self._account.say(self._tape.release())
         self._set_markers(_fence_end_markers(ticks))
         while mark := (yield from self._pass_text()):
-            self._tape.begin()
+            self._tape.begin_hold()
             ended = yield from self._ends_fence(mark)
             self._account.say(self._tape.release())
             if ended:

@@ -38,7 +38,7 @@ class Tape:
         self.at = 0
         self.touched += len(self.window)
 
-    def begin(self) -> None:
+    def begin_hold(self) -> None:
         """Keep what is taken from here on."""
         self._taken = []
         self._held = 0
@@ -59,13 +59,13 @@ class Tape:
         """Return a position in the kept text, for `held_since`."""
         return 0 if self._taken is None else len(self._taken)
 
-    def since(self, place: int = 0, end: int | None = None) -> str:
+    def held_since(self, place: int = 0, end: int | None = None) -> str:
         """Return what was kept from `place` on, or up to `end`."""
         return "" if self._taken is None else "".join(self._taken[place:end])
 
     def release(self) -> str:
         """Return everything kept since `begin_hold`, and stop keeping."""
-        kept = self.since()
+        kept = self.held_since()
         self._taken = None
         return kept
 

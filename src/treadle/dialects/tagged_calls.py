@@ -74,7 +74,7 @@ class TaggedCallReader:
         """Read a call that is JSON instead of tags."""
         start = tape.place()
         ending = yield from take_value(tape, tape.take(1))
-        raw = tape.since(start)
+        raw = tape.held_since(start)
         if ending == "cut":
             return calls_in_cut(raw, offer)
         yield from skip_gap(tape)

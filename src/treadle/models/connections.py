@@ -74,7 +74,7 @@ class ConnectionPool:
             self._ticking = True
             self._schedule_tick()
 
-    def ended(self, wait: "ReadTimer") -> None:
+    def unwatch(self, wait: "ReadTimer") -> None:
         """Stop watching a timer."""
         self._watched.discard(wait)
 
@@ -324,7 +324,7 @@ class HttpExchange:
         connection, self._connection = self._connection, None
         if connection is None:
             return
-        self._route.hub.ended(self._wait)
+        self._route.hub.unwatch(self._wait)
         if self._payload.at_eof() and _is_alive(connection):
             self._route.keep(connection)
         else:
@@ -365,7 +365,7 @@ async def _send(
             head, payload = await protocol.read()
         wait.rest()
     except BaseException as error:
-        route.hub.ended(wait)
+        route.hub.unwatch(wait)
         connection.close()
         if isinstance(error, _network_errors()):
             if kept and not wait.given_up and isinstance(error, _dropped_errors()):

@@ -94,7 +94,7 @@ class Host(Struct, frozen=True):
     user: str = ""
     terminal: Terminal | None = None
     approver: Approver | None = None
-    at_end: Callable[[Callable[[], object]], None] = _ignore_close
+    on_close: Callable[[Callable[[], object]], None] = _ignore_close
     watcher: Watcher | None = None
     origin: dict[str, Any] = {}
     remember: Callable[[dict[str, Any]], dict[str, Any]] = _wrap_about
@@ -123,16 +123,16 @@ class Host(Struct, frozen=True):
         return settings_for(Path.cwd() if self.folder is None else self.folder)
 
     @property
-    def shown_at(self) -> Terminal:
+    def command_terminal(self) -> Terminal:
         """The terminal, for commands, which always have one."""
         assert self.terminal is not None, "only servers have none"
         return self.terminal
 
     def show(self, value: Any) -> None:
         """Print a value as JSON, for commands."""
-        self.shown_at.line(msgspec.json.format(msgspec.json.encode(value)).decode())
+        self.command_terminal.line(msgspec.json.format(msgspec.json.encode(value)).decode())
 
-    def talking(self, session: "AssistantSession", agent: "Agent[Any]") -> "AssistantChat":
+    def start_talk(self, session: "AssistantSession", agent: "Agent[Any]") -> "AssistantChat":
         """Start a conversation, for commands, which can always hold one."""
         assert self.talk is not None, "only servers can't"
         return self.talk(session, agent)
@@ -147,7 +147,7 @@ def prompt_from_words(words: Sequence[str]) -> str:
 
 
 def lazy_import(path: str) -> Callable[..., Any]:
-    """Return a function that is imported when called: `later("my_package.command:run")` keeps an assistant's module light."""
+    """Return a function that is imported when called: `lazy_import("my_package.command:run")` keeps an assistant's module light."""
 
     def call(*args: Any) -> Any:
         from importlib import import_module

@@ -60,7 +60,7 @@ class HandlerRoute(Route):
         """Handle the request; for a method that isn't allowed, respond with those that are at this path."""
         if scope["method"] not in (self.methods or ()):
             raise HTTPException(405, headers={"allow": ", ".join(sorted(self.allowed))})
-        counted = scope.get("turnstile") if self.handler.declaration.runs else None
+        counted = scope.get("run_limiter") if self.handler.declaration.runs else None
         async with counted or nullcontext():
             await super().handle(scope, receive, send)
 

@@ -153,7 +153,7 @@ def _check_routes(assistants: Sequence[Assistant], host: Host, shared: ServerSta
     """Report problems with routes at startup: create them once, for no user, in a temporary home."""
     folder = Path(gettempdir()) / f"treadle-tried-{token_hex(8)}"  # as a rule nobody makes it
     opened: list[Callable[[], object]] = [lambda: rmtree(folder, ignore_errors=True)]
-    nobody = replace(host, home=open_home(folder / "home"), folder=folder / "work", at_end=opened.append)
+    nobody = replace(host, home=open_home(folder / "home"), folder=folder / "work", on_close=opened.append)
     _collect_routes(assistants, nobody, ServerApi(assistants, nobody, LOCAL_OWNER, shared).routes(tuple))
     return opened
 
@@ -173,7 +173,7 @@ def create_user_app(
     """
     opened: list[Callable[[], object]] = []
     common = shared or make_server_state()
-    lent = replace(host, at_end=opened.append, observe=common.figures.turn)
+    lent = replace(host, on_close=opened.append, observe=common.figures.turn)
     service = ServerApi(assistants, lent, person, common)
     app = Starlette(
         routes=_collect_routes(assistants, lent, [*login, *service.routes(lambda: app.routes)]),

@@ -1,6 +1,6 @@
 """Authentication middleware: identifies users by token or browser session, and rejects all others.
 
-It sets `person` in the scope, and `turnstile`, the user's run limiter. Credentials go no further: no assistant can
+It sets `person` in the scope, and `run_limiter`, the user's run limiter. Credentials go no further: no assistant can
 see them.
 """
 
@@ -70,7 +70,7 @@ class AuthMiddleware:
         )
 
     async def _authorize(self, person: User, credential: RequestCredential, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["person"], scope["turnstile"] = person, self._turnstiles.of(person)
+        scope["person"], scope["run_limiter"] = person, self._turnstiles.of(person)
         if scope["path"] != LOGOUT:
             scope["headers"] = _strip_credentials(scope)
         with suppress(_CredentialRevoked):

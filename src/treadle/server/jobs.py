@@ -93,7 +93,7 @@ class JobsApi:
         self._user = host.user
         self._jobs = Jobs(host.home.folder)
         self._carrier = JobRunner(host)
-        host.at_end(self._carrier.close)
+        host.on_close(self._carrier.close)
 
     @get("/api/jobs")
     async def listed(self, query: JobListQuery) -> JobList:

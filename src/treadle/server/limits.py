@@ -104,7 +104,7 @@ class RunLimiter:
         self.person = person
         self.inside = 0
 
-    def enter(self) -> None:
+    def acquire(self) -> None:
         """Acquire a slot; raise 429 with a sentence where the limit is reached, 403 where it is zero."""
         most = self.person.allowance.runs
         if most == 0:
@@ -114,16 +114,16 @@ class RunLimiter:
             raise HTTPException(429, words, {"retry-after": str(RETRY_AFTER)})
         self.inside += 1
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release a slot."""
         self.inside -= 1
 
     async def __aenter__(self) -> Self:
-        self.enter()
+        self.acquire()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.leave()
+        self.release()
 
 
 class RunLimiters:
@@ -134,9 +134,9 @@ class RunLimiters:
 
     def of(self, person: User) -> RunLimiter:
         """Return a user's limiter, with their current limit."""
-        turnstile = self._kept.setdefault(person.name, RunLimiter(person))
-        turnstile.person = person
-        return turnstile
+        run_limiter = self._kept.setdefault(person.name, RunLimiter(person))
+        run_limiter.person = person
+        return run_limiter
 
 
 def whole_seconds(wait: float) -> int:
@@ -147,25 +147,25 @@ def whole_seconds(wait: float) -> int:
 class RunSlot:
     """A reserved slot. Without a limiter there is no limit."""
 
-    def __init__(self, turnstile: RunLimiter | None) -> None:
-        if turnstile is not None:
-            turnstile.enter()
-        self._turnstile = turnstile
+    def __init__(self, run_limiter: RunLimiter | None) -> None:
+        if run_limiter is not None:
+            run_limiter.acquire()
+        self._run_limiter = run_limiter
         self.is_handed_on = False  # to a run that is under way, and gives it back at its end
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the slot; further calls do nothing."""
-        turnstile, self._turnstile = self._turnstile, None
-        if turnstile is not None:
-            turnstile.leave()
+        run_limiter, self._run_limiter = self._run_limiter, None
+        if run_limiter is not None:
+            run_limiter.release()
 
 
 @contextmanager
-def reserve_slot(turnstile: RunLimiter | None) -> Generator[RunSlot]:
+def reserve_slot(run_limiter: RunLimiter | None) -> Generator[RunSlot]:
     """Reserve a slot for a run that starts in this context; release it where none does."""
-    place = RunSlot(turnstile)
+    place = RunSlot(run_limiter)
     try:
         yield place
     finally:
         if not place.is_handed_on:
-            place.leave()
+            place.release()

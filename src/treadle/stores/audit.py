@@ -147,7 +147,7 @@ def erase_records(connection: Connection, words: SqlDialect, run_ids: Collection
 
     Which user called which tool when, and whether it succeeded, stays.
     """
-    _read_head(connection, words.lock)
+    _read_head(connection, words.lock_exclusive)
     erased: dict[str, str] = {}
     for found in _read_links(connection, words):
         record = found.record
@@ -156,7 +156,7 @@ def erase_records(connection: Connection, words: SqlDialect, run_ids: Collection
             line = _encoder.encode(tombstone)
             connection.execute("UPDATE audit SET line = ? WHERE seq = ?", (line, found.seq))
             erased[str(found.seq)] = _digest(line)
-    return _AppendRecords([_encoder.encode(replace(deletion, arguments={"erased": erased}))], words.lock)(connection)
+    return _AppendRecords([_encoder.encode(replace(deletion, arguments={"erased": erased}))], words.lock_exclusive)(connection)
 
 
 class MemoryAudit:
@@ -183,11 +183,11 @@ class DatabaseAudit:
     def record(self, record: AuditRecord) -> Awaitable[Any]:
         """Append a record; together with the ones before it, if those haven't been handed to the writer yet."""
         line = _encoder.encode(record)
-        ticket = self._database.gathered(_KEY)
+        ticket = self._database.find_pending(_KEY)
         if ticket is not None and isinstance(ticket.job, _AppendRecords):
             ticket.job.lines.append(line)
             return ticket
-        self._last = ticket = self._database.submit(_AppendRecords([line], self._database.words.lock), _KEY)
+        self._last = ticket = self._database.submit(_AppendRecords([line], self._database.words.lock_exclusive), _KEY)
         return ticket
 
     async def erase(self, job: Callable[[Connection], tuple[int, str]], run_id: str) -> None:
@@ -238,7 +238,7 @@ class DatabaseAudit:
     def _was_anchored(self, connection: Connection) -> bool:
         """Return whether a run in the audit has ended a turn, which writes an anchor. A run that is no longer stored has."""
         words = self._database.words
-        named = {row[0] for row in connection.execute(f"SELECT DISTINCT {words.said.format('run_id')} FROM audit").fetchall()}  # noqa: S608
+        named = {row[0] for row in connection.execute(f"SELECT DISTINCT {words.json_field.format('run_id')} FROM audit").fetchall()}  # noqa: S608
         for run_id in named:
             root = _find_root(connection, run_id)
             rows = connection.execute("SELECT lines FROM entries WHERE run_id = ? ORDER BY position", (root,)).fetchall()
@@ -274,11 +274,11 @@ def _columns(words: SqlDialect) -> str:
 
 def _to_sql(sought: AuditQuery, words: SqlDialect) -> tuple[str, list[object]]:
     """Return the query as a SQL condition with the values of its placeholders."""
-    glob, pattern = words.glob(words.said.format("tool_name"), sought.tool)
+    glob, pattern = words.glob(words.json_field.format("tool_name"), sought.tool)
     picked: list[tuple[str, object]] = [
         ("seq < ?", sought.before),
-        (f"{words.said.format('run_id')} = ?", sought.run_id or None),
-        (f"{words.said.format('user')} = ?", sought.user or None),
+        (f"{words.json_field.format('run_id')} = ?", sought.run_id or None),
+        (f"{words.json_field.format('user')} = ?", sought.user or None),
         (glob, pattern or None),
     ]
     chosen = [(clause, value) for clause, value in picked if value is not None]

@@ -49,7 +49,7 @@ class DatabaseCache:
 
     async def put(self, key: str, group: str, content: str, until: float) -> None:
         """Store `content`."""
-        row = (key, group, self._database.words.kept(content), until)
+        row = (key, group, self._database.words.text_codec(content), until)
         await self._database.submit(lambda connection: connection.execute(_PUT, row))
 
     async def forget(self, group: str) -> None:

@@ -78,16 +78,16 @@ class SqlDialect(Struct, frozen=True):
     snapshot: str
     like: str
     glob: Callable[[str, str], tuple[str, str]]
-    said: str
+    json_field: str
     blob: str
     now: str
     day: str
-    day_of: Callable[[Any], str]
-    beside: str
-    share: str
-    lock: str
-    skip: str
-    kept: Callable[[str], Any]
+    format_day: Callable[[Any], str]
+    join_hint: str
+    lock_shared: str
+    lock_exclusive: str
+    skip_locked: str
+    text_codec: Callable[[str], Any]
     has_table: str
 
 
@@ -206,7 +206,7 @@ class Database(ABC):
             gathering.by_key[key] = ticket
         return ticket
 
-    def gathered(self, key: str) -> Ticket[Any] | None:
+    def find_pending(self, key: str) -> Ticket[Any] | None:
         """Return the job with this key, if the writer doesn't have it yet."""
         gathering = self._gathered.get(asyncio.get_running_loop())
         return None if gathering is None else gathering.by_key.get(key)

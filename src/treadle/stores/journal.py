@@ -147,7 +147,7 @@ class DatabaseJournal:
         """Write entries as `append` does, for a run with its own redactor: what that finds is a secret too."""
         return self._append(run_id, position, entries, None, redactor)
 
-    def append_under(
+    def append_with_lease(
         self, lease: Lease, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor = PLAIN
     ) -> Awaitable[None]:
         """Write entries under a lease. Raises `RunTaken`, and writes nothing, if another worker has taken the lease."""
@@ -162,13 +162,13 @@ class DatabaseJournal:
         self, run_id: str, position: int, entries: Sequence[Entry], lease: Lease | None, redactor: Redactor
     ) -> Awaitable[None]:
         lines = [encode(entry) for entry in entries]
-        ticket = self._database.gathered(run_id)
+        ticket = self._database.find_pending(run_id)
         if ticket is not None and isinstance(ticket.job, _EntryWrite) and ticket.job.goes_on(position, lease, redactor):
             ticket.job.add(lines, entries)
             return ticket
         hiding = _SecretPolicy(self._database.cipher, redactor)
         return self._database.submit(
-            _EntryWrite(run_id, position, lines, entries, lease, self._database.words.share, hiding), run_id
+            _EntryWrite(run_id, position, lines, entries, lease, self._database.words.lock_shared, hiding), run_id
         )
 
     async def read(self, run_id: str) -> list[Entry]:

@@ -91,7 +91,7 @@ class FencedJournal:
 
     def append_hiding(self, run_id: str, position: int, entries: Sequence[Entry], redactor: Redactor) -> Awaitable[None]:
         """Write entries as `append` does, for a run with its own redactor."""
-        ticket = self._journal.append_under(self.lease, run_id, position, entries, redactor)
+        ticket = self._journal.append_with_lease(self.lease, run_id, position, entries, redactor)
         if self._last is None or self._last.ticket is not ticket:
             self._last = _CheckedWrite(ticket, self._journal, self.lease)
         return self._last

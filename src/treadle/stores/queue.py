@@ -103,7 +103,7 @@ class RunQueue:
         return await self._database.submit(lambda connection: self._admit(connection, ceilings, most))
 
     def _admit(self, connection: Connection, ceilings: RunCeilings, most: int) -> list[DispatchedRun]:
-        if not try_lock_gate(connection, self._database.words.skip):
+        if not try_lock_gate(connection, self._database.words.skip_locked):
             return []
         now = self._time(connection)
         taken = _count_usage(connection, now)

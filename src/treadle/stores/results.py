@@ -26,7 +26,7 @@ class DatabaseResults:
 
     async def keep(self, run_id: str, result_id: str, content: str) -> None:
         """Store `content`."""
-        row = (run_id, result_id, self._database.words.kept(content))
+        row = (run_id, result_id, self._database.words.text_codec(content))
         await self._database.submit(lambda connection: connection.execute(_KEEP, row))
 
     async def fetch(self, run_id: str, result_id: str) -> str | None:

@@ -34,7 +34,7 @@ class Schedules:
     async def add(self, schedule: Schedule) -> bool:
         """Store a schedule; return False where the name exists."""
         safe = self._database.cipher.safe(schedule.wanted.encode(), _associated_data(schedule.name))
-        kept = self._database.words.kept(safe.decode())
+        kept = self._database.words.text_codec(safe.decode())
         row = (schedule.name, schedule.cron, schedule.zone, kept, schedule.at)
         query = "INSERT INTO schedules VALUES (?, ?, ?, ?, ?) ON CONFLICT (name) DO NOTHING"
         return await self._database.submit(lambda connection: connection.execute(query, row).rowcount) == 1
@@ -58,7 +58,7 @@ class Schedules:
         query = "UPDATE schedules SET at = ? WHERE name = ? AND at = ?"
 
         def begun(connection: Connection) -> bool:
-            if not try_lock_gate(connection, self._database.words.skip):
+            if not try_lock_gate(connection, self._database.words.skip_locked):
                 return False
             if connection.execute(query, (next_at, schedule.name, schedule.at)).rowcount != 1:
                 return False

@@ -110,16 +110,16 @@ SQLITE_DIALECT = SqlDialect(
     snapshot="BEGIN",
     like="LIKE",
     glob=_glob_condition,
-    said="json_extract(CAST(line AS TEXT), '$.{}')",
+    json_field="json_extract(CAST(line AS TEXT), '$.{}')",
     blob="BLOB",
     now="((julianday('now') - 2440587.5) * 86400.0)",
     day="date(facts.at, 'unixepoch', 'localtime')",
-    day_of=str,
-    beside="CROSS JOIN",  # which keeps SQLite from beginning with the small one
-    share="",  # nobody else writes before a transaction is over
-    lock="",
-    skip="",
-    kept=str,
+    format_day=str,
+    join_hint="CROSS JOIN",  # which keeps SQLite from beginning with the small one
+    lock_shared="",  # nobody else writes before a transaction is over
+    lock_exclusive="",
+    skip_locked="",
+    text_codec=str,
     has_table=HAS_TABLE,
 )
 
@@ -266,7 +266,7 @@ def _list_columns(connection: "sqlite3.Connection", table: str) -> set[str]:
 def _anchor_audit(connection: "sqlite3.Connection", path: Path) -> None:
     """Anchor an audit that is older than anchors: from now on it can't be truncated unnoticed."""
     anchors = open_anchors(path.parent)
-    run_id = SQLITE_DIALECT.said.format("run_id")
+    run_id = SQLITE_DIALECT.json_field.format("run_id")
     query = f"SELECT audit_head.seq, audit_head.hash, {run_id} FROM audit_head JOIN audit USING (seq)"  # noqa: S608 - our own words
     last = connection.execute(query).fetchone()
     if last is not None and not anchors.all():

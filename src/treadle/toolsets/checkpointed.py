@@ -23,11 +23,11 @@ class CheckpointedToolset:
     """
 
     def __init__(
-        self, inner: Toolset, checkpoints: Checkpoints, told: Callable[[Sequence[str]], object], silent: Collection[str]
+        self, inner: Toolset, checkpoints: Checkpoints, on_change: Callable[[Sequence[str]], object], silent: Collection[str]
     ) -> None:
         self._inner = inner
         self._checkpoints = checkpoints
-        self._told = told
+        self._on_change = on_change
         self._silent = silent
 
     async def __aenter__(self) -> "CheckpointedToolset":
@@ -59,7 +59,7 @@ class CheckpointedToolset:
         changes = await self._checkpoints.changes(before, after) if after != before else ()
         paths = list(dict.fromkeys(path for change in changes for path in (change.was, change.path) if path))
         if paths:
-            self._told(paths)
+            self._on_change(paths)
         return paths
 
     async def reconcile(self, call: Call, context: RunContext[Any]) -> Any:
@@ -89,8 +89,8 @@ def _ignore_paths(paths: Sequence[str]) -> None:
 def checkpointed(
     toolset: Toolset,
     checkpoints: Checkpoints,
-    told: Callable[[Sequence[str]], object] = _ignore_paths,
+    on_change: Callable[[Sequence[str]], object] = _ignore_paths,
     silent: Collection[str] = ("shell",),
 ) -> CheckpointedToolset:
     """Return the toolset with a checkpoint before and after each change."""
-    return CheckpointedToolset(toolset, checkpoints, told, silent)
+    return CheckpointedToolset(toolset, checkpoints, on_change, silent)

@@ -101,7 +101,7 @@ async def open_agent(order: RunSpec, home: Home, user: str, models: WorkerModels
     async def same() -> Model:
         return model
 
-    host = Host(home, same, user, at_end=opened.append, folder=Path(order.workspace) if order.workspace else None)
+    host = Host(home, same, user, on_close=opened.append, folder=Path(order.workspace) if order.workspace else None)
     try:
         yield assistant_agent(made, host, model, instructions=order.instructions, priced=True, attended=order.attended)
     finally:

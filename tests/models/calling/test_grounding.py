@@ -13,7 +13,7 @@ def tool(required=("value",), **schema):
 
 
 def share(said, value, **schema):
-    return ConversationText(said).share(Written("", "t", msgspec.json.encode({"value": value}).decode()), tool(**schema))
+    return ConversationText(said).grounded_share(Written("", "t", msgspec.json.encode({"value": value}).decode()), tool(**schema))
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_a_choice_does_not_count():
 
 def test_only_required_values_count():
     call = Written("", "t", '{"value": 99, "other": 98}')
-    assert ConversationText("hello").share(call, tool(required=())) == 1.0
-    assert ConversationText("hello 98").share(call, tool(required=("value", "other"))) == 0.5
+    assert ConversationText("hello").grounded_share(call, tool(required=())) == 1.0
+    assert ConversationText("hello 98").grounded_share(call, tool(required=("value", "other"))) == 0.5
 
 
 @pytest.mark.parametrize("text", ["{broken", "[1]"])
 def test_a_call_that_cannot_be_read_is_left_to_others(text):
-    assert ConversationText("hello").share(Written("", "t", text), tool()) == 1.0
+    assert ConversationText("hello").grounded_share(Written("", "t", text), tool()) == 1.0

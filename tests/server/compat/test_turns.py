@@ -90,22 +90,22 @@ def test_what_was_opened_for_a_turn_that_cannot_begin_is_closed(tmp_path):
 
     def toolsets(lent):
         opened.append(1)
-        lent.at_end(lambda: closed.append(1))
+        lent.on_close(lambda: closed.append(1))
         return rivers().toolsets(lent)
 
     async def work():
-        turnstile = RunLimiter(User("ann", allowance=Allowance(runs=1)))
+        run_limiter = RunLimiter(User("ann", allowance=Allowance(runs=1)))
         desk = TurnManager([rivers(toolsets=toolsets)], host(tmp_path, Scripted("a")), unoffered)
-        turn = await desk.turn(CompatTurnRequest(MODEL, (person_message("Hi."),)), TurnContext(turnstile=turnstile))
+        turn = await desk.turn(CompatTurnRequest(MODEL, (person_message("Hi."),)), TurnContext(run_limiter=run_limiter))
         with pytest.raises(Exception, match="1 runs under way"):
-            await desk.turn(CompatTurnRequest(MODEL, (person_message("Hi."),)), TurnContext(turnstile=turnstile))
+            await desk.turn(CompatTurnRequest(MODEL, (person_message("Hi."),)), TurnContext(run_limiter=run_limiter))
         await turn.task
         taken = CompatTurnRequest(MODEL, (person_message("Hi."),), tools=(ToolSpec("length", "Ours.", {"type": "object"}),))
         with pytest.raises(CompatError):
-            await desk.turn(taken, TurnContext(turnstile=turnstile))
+            await desk.turn(taken, TurnContext(run_limiter=run_limiter))
         desk.leave(turn)
         await desk.close()
-        return turnstile.inside
+        return run_limiter.inside
 
     assert asyncio.run(work()) == 0
     assert len(opened) == len(closed) >= 2
@@ -113,16 +113,16 @@ def test_what_was_opened_for_a_turn_that_cannot_begin_is_closed(tmp_path):
 
 def test_a_turn_counts_as_a_run_under_way(tmp_path):
     async def work():
-        turnstile = RunLimiter(User("ann", allowance=Allowance(runs=1)))
+        run_limiter = RunLimiter(User("ann", allowance=Allowance(runs=1)))
         desk = TurnManager([rivers()], host(tmp_path, Scripted("a", "b")), unoffered)
         ask = CompatTurnRequest(MODEL, (person_message("Hi."),))
-        turn = await desk.turn(ask, TurnContext(turnstile=turnstile))
-        assert turnstile.inside == 1
+        turn = await desk.turn(ask, TurnContext(run_limiter=run_limiter))
+        assert run_limiter.inside == 1
         with pytest.raises(Exception, match="1 runs under way"):
-            await desk.turn(ask, TurnContext(turnstile=turnstile))
+            await desk.turn(ask, TurnContext(run_limiter=run_limiter))
         await turn.task
         await asyncio.sleep(0)
-        assert turnstile.inside == 0
+        assert run_limiter.inside == 0
         desk.leave(turn)
         await desk.close()
 
@@ -155,7 +155,7 @@ def test_an_assistants_tools_are_lent_the_model_of_the_turn_and_what_they_open_i
     closed = []
 
     def toolsets(host):
-        host.at_end(lambda: closed.append("closed"))
+        host.on_close(lambda: closed.append("closed"))
 
         @tool(effect="read")
         async def which() -> str:

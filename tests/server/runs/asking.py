@@ -135,14 +135,14 @@ class Gate:
         self._open.set_result(None)
 
 
-def turnstile(runs: int):
+def run_limiter(runs: int):
     """An ASGI layer through which so many runs may be under way at once."""
 
     def around(app: Any) -> Any:
         entered = RunLimiter(User("", "admin", Allowance(runs=runs)))
 
         async def counted(scope: Any, receive: Any, send: Any) -> None:
-            scope["turnstile"] = entered
+            scope["run_limiter"] = entered
             await app(scope, receive, send)
 
         return counted

@@ -165,20 +165,20 @@ def test_what_is_over_longest_goes_first_where_there_is_too_much(tmp_path):
 
 
 def test_a_place_is_held_for_as_long_as_a_turn_lasts_whoever_leaves(tmp_path):
-    turnstile = RunLimiter(User("ann", allowance=Allowance(runs=1)))
+    run_limiter = RunLimiter(User("ann", allowance=Allowance(runs=1)))
 
     async def passing():
         async with living(tmp_path) as live:
             made = agent(["Yes."])
-            with reserve_slot(turnstile) as place:
+            with reserve_slot(run_limiter) as place:
                 await live.begin(PendingTurn("r", "rivers", made, turn(made, "first").work, place=place))
-            during = turnstile.inside
+            during = run_limiter.inside
             await over(live)
             await until(lambda: not live.is_under_way("r"))
             return during
 
     assert asyncio.run(passing()) == 1
-    assert turnstile.inside == 0
+    assert run_limiter.inside == 0
 
 
 def test_nothing_begins_where_the_server_stops(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from server.running import Serving, assistant, host
-from server.runs.asking import Echo, Gate, dam, depth, names, rivers, turnstile, with_server, words
+from server.runs.asking import Echo, Gate, dam, depth, names, rivers, run_limiter, with_server, words
 from treadle import Agent, FunctionToolset, RunContext, ask, tool
 from treadle.core.calls import Call, Written
 from treadle.core.entries import Approved, Finished, Opened, Replied, Said
@@ -346,7 +346,7 @@ def test_as_many_runs_as_a_person_may_have_are_under_way_at_once(tmp_path):
         return refused, await begun(ask)
 
     replies = [calls(("wait", {})), "One.", "Two."]
-    with Serving(tmp_path, [rivers(tools=[gate.tool])], Scripted(*replies), around=turnstile(1)) as server:
+    with Serving(tmp_path, [rivers(tools=[gate.tool])], Scripted(*replies), around=run_limiter(1)) as server:
         (status, said), _ = with_server(server, work)
     assert (status, "may have 1" in said["error"]) == (429, True)
 
@@ -368,7 +368,7 @@ def test_what_a_person_says_is_not_lost_where_too_many_runs_are_under_way(tmp_pa
         return refused, listed, heard, went_on
 
     replies = [DAMMING, calls(("wait", {})), "One.", "Dammed."]
-    with Serving(tmp_path, [rivers(tools=[gate.tool, dam])], Scripted(*replies), around=turnstile(1)) as server:
+    with Serving(tmp_path, [rivers(tools=[gate.tool, dam])], Scripted(*replies), around=run_limiter(1)) as server:
         refused, listed, heard, went_on = with_server(server, work)
     assert refused[0] == 429
     assert len(listed[1]["approvals"]) == 1
@@ -390,7 +390,7 @@ def test_a_fork_that_cannot_go_on_leaves_nothing_behind(tmp_path):
         return refused[0], len(listed["runs"])
 
     replies = ["One.", calls(("wait", {})), "Two."]
-    with Serving(tmp_path, [rivers(tools=[gate.tool])], Scripted(*replies), around=turnstile(1)) as server:
+    with Serving(tmp_path, [rivers(tools=[gate.tool])], Scripted(*replies), around=run_limiter(1)) as server:
         assert with_server(server, work) == (429, 2)
 
 
@@ -686,7 +686,7 @@ def test_what_a_turn_opened_is_closed_after_it(tmp_path):
     closed = []
 
     def tools(lent):
-        lent.at_end(lambda: closed.append("turn"))
+        lent.on_close(lambda: closed.append("turn"))
         return [FunctionToolset([depth])]
 
     async def work(ask):
@@ -703,7 +703,7 @@ def test_what_was_opened_to_take_an_answer_is_closed_too(tmp_path):
     closed = []
 
     def tools(lent):
-        lent.at_end(lambda: closed.append("closed"))
+        lent.on_close(lambda: closed.append("closed"))
         return [FunctionToolset([dam])]
 
     async def work(ask):

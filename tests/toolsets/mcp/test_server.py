@@ -31,7 +31,7 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(wrong, words):
 
 def test_it_shows_no_secrets():
     server = McpServer("s", url="http://x/?key=1", headers={"Authorization": "Bearer abcdefgh"})
-    assert repr(server) == "Server(name='s')"
+    assert repr(server) == "McpServer(name='s')"
     assert "abc" not in repr(fill_server(server, {}, ""))
 
 

@@ -188,7 +188,7 @@ async def run(args: Namespace, host: Host, work: JobKind, given: JobInputs) -> i
         user=host.user,
         origin={**host.origin, "model": model_spec(model)},
     )
-    terminal = host.shown_at
+    terminal = host.command_terminal
     if args.detach:
         assert host.detach is not None, "a command always has it"
         host.detach(["jobs", "resume", job.id, "--quiet"])

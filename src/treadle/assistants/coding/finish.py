@@ -24,7 +24,7 @@ patch_arguments = merge_arguments = pr_arguments = add_job_argument
 
 async def patch(args: Namespace, host: Host) -> int:
     """Write the patch: as it is to a file or a pipe, and to a terminal without control characters."""
-    terminal, jobs = host.shown_at, Jobs(host.home.folder)
+    terminal, jobs = host.command_terminal, Jobs(host.home.folder)
     job = find_job(args.job, jobs)
     found = await git_patch_of(job, checkpoints_of(job, jobs))
     if terminal.width is None:
@@ -41,7 +41,7 @@ async def merge(args: Namespace, host: Host) -> int:
     """Merge the job's branch, or print why not."""
     jobs = Jobs(host.home.folder)
     job = find_job(args.job, jobs)
-    host.shown_at.tell(format_merge(job, await merge_job(job.id, jobs)))
+    host.command_terminal.tell(format_merge(job, await merge_job(job.id, jobs)))
     return 0
 
 
@@ -87,7 +87,7 @@ def _merge_branches(job: Job) -> tuple[str, str]:
 
 async def pr(args: Namespace, host: Host) -> int:
     """Push the job's branch and open a pull request, or write down its description."""
-    terminal, jobs = host.shown_at, Jobs(host.home.folder)
+    terminal, jobs = host.command_terminal, Jobs(host.home.folder)
     with jobs.held(find_job(args.job, jobs).id) as job:
         _merge_branches(job)
         if "commit" not in job.output:

@@ -53,7 +53,7 @@ class JobEnvironment(Struct, frozen=True):
     project: Path | None
     settings: Settings
     model: Model
-    led: bool
+    is_guided: bool
     checkpoints: Checkpoints
 
     @property
@@ -131,7 +131,7 @@ async def build_job_agent(room: JobEnvironment, *, leaves: bool = False, turn: i
         room.kind,
         room.folder,
         room.settings,
-        flat=room.led,
+        flat=room.is_guided,
         checkpoints=kept,
         touched=room.touched,
         tests=tests,
@@ -150,7 +150,7 @@ async def build_job_agent(room: JobEnvironment, *, leaves: bool = False, turn: i
     limits = asdict(
         await _remaining_limits(room, turn)
     )  # over all turns of a job, so that what is left goes before what was settled
-    model = GuidedModel(room.model, debug_plan) if room.led else room.model
+    model = GuidedModel(room.model, debug_plan) if room.is_guided else room.model
     host = room.desk.host if room.changes else None  # whoever judges has no tools but those that read the folder
     return configured_agent(room.source, model, limits=limits, parts=parts, host=host, assistant="coding")
 

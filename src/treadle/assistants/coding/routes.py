@@ -78,7 +78,7 @@ class CodingApi:
         self._runs = Runs(host.home)
         self._places = WorkspaceAccess(host)
         self._carrier = CodingJobRunner(host)
-        host.at_end(self._carrier.close)
+        host.on_close(self._carrier.close)
 
     def go_on(self) -> None:
         """Resume the jobs that were running when the server stopped."""

@@ -33,7 +33,7 @@ def add_job_argument(parser: ArgumentParser) -> None:
 
 async def diff(args: Namespace, host: Host) -> int:
     """Show what a job changed."""
-    terminal, jobs = host.shown_at, Jobs(host.home.folder)
+    terminal, jobs = host.command_terminal, Jobs(host.home.folder)
     job = find_job(args.job, jobs)
     checkpoints = checkpoints_of(job, jobs)
     if args.stat:
@@ -55,7 +55,7 @@ def _line_style(line: str) -> str:
 
 async def undo(args: Namespace, host: Host) -> int:
     """Restore the files as they were before."""
-    terminal, jobs = host.shown_at, Jobs(host.home.folder)
+    terminal, jobs = host.command_terminal, Jobs(host.home.folder)
     job = find_job(args.job, jobs)
     if args.steps < 1:
         raise SettingsError("--steps takes a number from 1 up.")

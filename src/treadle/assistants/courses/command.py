@@ -126,7 +126,7 @@ async def delete(args: Namespace, host: Host) -> int:
         if args.file and args.file not in courses[0].sources:
             raise SettingsError(f"There is no {args.file} in it. There is: {', '.join(courses[0].sources)}.")
         await (library.delete(args.file) if args.file else library.delete_course(courses[0]))
-        host.shown_at.line(f"Deleted: {args.file or courses[0].name}")
+        host.command_terminal.line(f"Deleted: {args.file or courses[0].name}")
     return 0
 
 
@@ -138,7 +138,7 @@ async def demo(args: Namespace, host: Host) -> int:
             return await _refresh_library(library, host)
         library.add(SAMPLE)
         code = await _refresh_library(library, host)
-        host.shown_at.note('Ask them something: treadle courses ask "Why does bread dough need salt?"')
+        host.command_terminal.note('Ask them something: treadle courses ask "Why does bread dough need salt?"')
         return code
 
 
@@ -155,7 +155,7 @@ async def listed(args: Namespace, host: Host) -> int:
         _print_courses(args, host, courses)
         if not args.json and not args.course:
             for place in library.places():
-                host.shown_at.note(f"From {place.path}" + (f", as {place.title!r}" if place.title else ""))
+                host.command_terminal.note(f"From {place.path}" + (f", as {place.title!r}" if place.title else ""))
     return 0
 
 
@@ -173,13 +173,13 @@ async def search(args: Namespace, host: Host) -> int:
             host.show([{"score": round(each.score, 3), **msgspec.to_builtins(each.passage)} for each in searched.found])
             return 0
         for each in searched.found:
-            host.shown_at.line(f"{catalogue.name_of(each.passage)}, {each.passage.place}  ({each.score:.2f})", "bold")
-            host.shown_at.line(_shorten(each.passage.text) if args.words else each.passage.text)
-            host.shown_at.line()
+            host.command_terminal.line(f"{catalogue.name_of(each.passage)}, {each.passage.place}  ({each.score:.2f})", "bold")
+            host.command_terminal.line(_shorten(each.passage.text) if args.words else each.passage.text)
+            host.command_terminal.line()
         if searched.left_out:
-            host.shown_at.note(f"{searched.left_out} more passages of this lesson were left out; search in it with words.")
+            host.command_terminal.note(f"{searched.left_out} more passages of this lesson were left out; search in it with words.")
         if not searched.found:
-            host.shown_at.tell(format_no_results(searched, args.lesson) if catalogue.courses else NO_COURSES)
+            host.command_terminal.tell(format_no_results(searched, args.lesson) if catalogue.courses else NO_COURSES)
     return 0
 
 
@@ -191,9 +191,9 @@ async def ask(args: Namespace, host: Host) -> int:
         reply = await session.run(question)
         host.show(to_course_reply(reply))
         return 1 if reply.result.stopped == "failed" else 0
-    result = await host.talking(session, session.agent(await host.model())).ask(question)
+    result = await host.start_talk(session, session.agent(await host.model())).ask(question)
     await _show_sources(session, result)
-    host.shown_at.note(f"To go on: treadle courses chat --session {session.host.about['session_id']}")
+    host.command_terminal.note(f"To go on: treadle courses chat --session {session.host.about['session_id']}")
     return exit_code(result)
 
 
@@ -205,13 +205,13 @@ async def chat(args: Namespace, host: Host) -> int:
         nonlocal session
         session = await _open_session(args, host, "")
         talk.start_afresh(session.host.about)
-        host.shown_at.tell(f"A new conversation: {session.host.about['session_id']}")
+        host.command_terminal.tell(f"A new conversation: {session.host.about['session_id']}")
 
     async def after(result: RunResult[Any]) -> None:
         await _show_sources(session, result)
 
-    talk = host.talking(session, session.agent(await host.model()))
-    host.shown_at.note(f"Conversation {session.host.about['session_id']}. /help lists what can be typed.")
+    talk = host.start_talk(session, session.agent(await host.model()))
+    host.command_terminal.note(f"Conversation {session.host.about['session_id']}. /help lists what can be typed.")
     fresh = SlashCommand("begin another conversation", anew)
     return await talk.converse({"/new": fresh, "/clear": fresh}, after)
 
@@ -221,7 +221,7 @@ async def _open_session(args: Namespace, host: Host, wanted: str) -> AssistantSe
     async with open_library(host) as library:
         await library.look()
         if not (await library.catalogue()).courses:
-            host.shown_at.tell(NO_COURSES)
+            host.command_terminal.tell(NO_COURSES)
     sessions = CourseSessionStore(host.home.folder)
     if wanted and not await sessions.has(host.user, wanted):
         raise SettingsError(f"There is no conversation {wanted} of yours; leave --session out to begin one.")
@@ -232,9 +232,9 @@ async def _open_session(args: Namespace, host: Host, wanted: str) -> AssistantSe
 async def _show_sources(session: AssistantSession, result: RunResult[Any]) -> None:
     data = await session.reply(result)
     for each in format_citations(data["citations"]):
-        session.host.shown_at.note(each)
+        session.host.command_terminal.note(each)
     for each in format_sources(data["sources"]):
-        session.host.shown_at.note(f"Source: {each}")
+        session.host.command_terminal.note(f"Source: {each}")
 
 
 def _is_url(typed: str) -> bool:
@@ -248,7 +248,7 @@ async def _copy_upload(library: CourseLibrary, host: Host, typed: str) -> None:
     else:
         name, data = Path(typed).name, read_named(_parse_path(typed), MAX_MATERIAL_BYTES)
     for each in library.uploads.add(name, data).skipped:
-        host.shown_at.tell(f"{each.source} was left out: {each.reason}", "yellow")
+        host.command_terminal.tell(f"{each.source} was left out: {each.reason}", "yellow")
 
 
 def _parse_path(typed: str) -> Path:
@@ -280,7 +280,7 @@ def _unknown_course_error(name: str, others: Sequence[Course]) -> SettingsError:
 
 async def _refresh_library(library: CourseLibrary, host: Host, added: Sequence[Path] = ()) -> int:
     """Index what has changed, and print a report. Unreadable files are named; an added path without any content isn't retained."""
-    terminal = host.shown_at
+    terminal = host.command_terminal
     report = await library.refresh(_progress_printer(terminal))
     for each in report.skipped:
         terminal.tell(f"{each.source} was left out: {each.reason}", "yellow")
@@ -318,18 +318,18 @@ def _print_courses(args: Namespace, host: Host, courses: tuple[Course, ...]) -> 
         host.show(courses)
     elif args.files:
         for course in courses:
-            host.shown_at.line(course.name, "bold")
+            host.command_terminal.line(course.name, "bold")
             for source in course.sources:
-                host.shown_at.line(f"  {source}")
+                host.command_terminal.line(f"  {source}")
     elif args.course:
-        host.shown_at.line("\n\n".join([format_course_outline(course) for course in courses]))
+        host.command_terminal.line("\n\n".join([format_course_outline(course) for course in courses]))
     elif not courses:
-        host.shown_at.tell(NO_COURSES)
+        host.command_terminal.tell(NO_COURSES)
     else:
         width = max(len(course.name) for course in courses)
         for course in courses:
             lessons = "1 lesson " if len(course.lessons) == 1 else f"{len(course.lessons)} lessons"
-            host.shown_at.line(f"{course.name:<{width}}  {lessons:>11}  {course.instructor}".rstrip())
+            host.command_terminal.line(f"{course.name:<{width}}  {lessons:>11}  {course.instructor}".rstrip())
 
 
 def _shorten(text: str) -> str:

@@ -1,6 +1,6 @@
 """Guided plan for small models: code finds course, lesson and tool; the model classifies the message and words the answer.
 
-Pure. Which model is guided is decided by `app.assistants`.
+Pure. Which model is guided is decided by `plugins.assistants`.
 """
 
 import re

@@ -191,7 +191,7 @@ class CoursesApi:
         self._sessions = CourseSessionStore(host.home.folder)
         self._opened = AsyncExitStack()
         self._found: CourseLibrary | None = None
-        host.at_end(self._opened.aclose)
+        host.on_close(self._opened.aclose)
 
     async def _library(self) -> CourseLibrary:
         """Return the library, which stays open for as long as the server runs."""

@@ -85,7 +85,7 @@ async def delete(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
         await delete_project(host, store, project.id)
-        host.shown_at.tell(f"{project.title} is deleted, with its conversations, runs and candidates.")
+        host.command_terminal.tell(f"{project.title} is deleted, with its conversations, runs and candidates.")
     return 0
 
 
@@ -104,7 +104,7 @@ async def unshare(args: Namespace, host: Host) -> int:
 
 
 def _print_members(host: Host, project: Project) -> int:
-    host.shown_at.line(f"{project.title}: {', '.join([project.owner, *project.members])}")
+    host.command_terminal.line(f"{project.title}: {', '.join([project.owner, *project.members])}")
     return 0
 
 
@@ -117,9 +117,9 @@ async def projects(args: Namespace, host: Host) -> int:
             return 0
         for project in found:
             state = await load_project_state(store, project_user_of(host), project.id)
-            host.shown_at.line(f"{project.id}  {progress_of(state).current_stage:<12}  {project.title}")
+            host.command_terminal.line(f"{project.id}  {progress_of(state).current_stage:<12}  {project.title}")
         if not found:
-            host.shown_at.tell(NO_PROJECTS)
+            host.command_terminal.tell(NO_PROJECTS)
     return 0
 
 
@@ -128,7 +128,7 @@ async def new(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         project = await store.create_project(project_user_of(host), args.title, args.description)
         await store.create_chat_session(project_user_of(host), project.id, "Main Chat")
-        host.shown_at.line(f"{project.id}  {project.title}")
+        host.command_terminal.line(f"{project.id}  {project.title}")
     return 0
 
 
@@ -151,13 +151,13 @@ async def ask(args: Namespace, host: Host) -> int:
         agent = session.agent(await host.model())
     except (UnknownModel, ModelError) as error:
         guided = await _answer_without_model(session, query, str(error))
-        host.show(guided) if args.json else host.shown_at.line(guided.guidance_message)
+        host.show(guided) if args.json else host.command_terminal.line(guided.guidance_message)
         return 1
     if args.json:
         reply = await session.run(query or NO_QUESTION)
         host.show(reply.data)
         return exit_code(reply.result)
-    result = await host.talking(session, agent).ask(query or NO_QUESTION)
+    result = await host.start_talk(session, agent).ask(query or NO_QUESTION)
     await session.reply(result)
     return exit_code(result)
 
@@ -171,16 +171,16 @@ async def chat(args: Namespace, host: Host) -> int:
 
     async with open_projects(host) as store:
         project = await store.get_project(project_user_of(host), session.host.about["project_id"])
-        host.shown_at.note(f"Talking about {project.title!r}. /help lists what can be typed.")
-        return await host.talking(session, session.agent(await host.model())).converse({}, after)
+        host.command_terminal.note(f"Talking about {project.title!r}. /help lists what can be typed.")
+        return await host.start_talk(session, session.agent(await host.model())).converse({}, after)
 
 
 async def demo(args: Namespace, host: Host) -> int:
     """Create the sample project."""
     async with open_projects(host) as store:
         project = await make_sample_project(store, project_user_of(host))
-        host.shown_at.line(f"{project.id}  {project.title}")
-        host.shown_at.note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
+        host.command_terminal.line(f"{project.id}  {project.title}")
+        host.command_terminal.note('Ask about it: treadle guide ask "What constraints are in my ProblemSpec?"')
     return 0
 
 
@@ -214,7 +214,7 @@ async def _answer_without_model(session: AssistantSession, query: str, why: str)
 
 
 async def _print_project(store: "Store", host: Host, project: Project) -> None:
-    terminal, user = host.shown_at, project_user_of(host)
+    terminal, user = host.command_terminal, project_user_of(host)
     state = await load_project_state(store, user, project.id)
     progress = progress_of(state)
     terminal.line(f"{project.title}  ({project.id})", "bold")

@@ -286,7 +286,7 @@ class BackgroundRuns:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._is_closed = False
         _background_runs[host.home.folder] = self
-        host.at_end(self.close)
+        host.on_close(self.close)
 
     def begin(self, run_id: str) -> None:
         """Start or resume a run."""

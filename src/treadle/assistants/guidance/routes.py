@@ -85,7 +85,7 @@ class GuidanceApi:
         self._user = project_user_of(host)
         self._found: Store | None = None
         self._opened = AsyncExitStack()
-        host.at_end(self._opened.aclose)
+        host.on_close(self._opened.aclose)
 
     async def store(self) -> "Store":
         """Return the project store, which stays open for as long as the server runs."""

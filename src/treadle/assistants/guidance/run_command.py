@@ -110,9 +110,9 @@ async def run(args: Namespace, host: Host) -> int:
         begun = await create_project_run(host, store, wanted)
         if args.detach:
             start_in_background(host, begun.id)
-            host.shown_at.line(begun.id)
+            host.command_terminal.line(begun.id)
             return 0
-        host.shown_at.note(f"Run {begun.id} of {project.title!r} …")
+        host.command_terminal.note(f"Run {begun.id} of {project.title!r} …")
         return await _run_to_end(host, store, begun.id, as_json=args.json)
 
 
@@ -129,13 +129,13 @@ async def _run_to_end(host: Host, store: "Store", run_id: str, *, as_json: bool)
     try:
         await execute_job(run_id, work()[0], host)
     except CancelledError:
-        host.shown_at.tell(
+        host.command_terminal.tell(
             f"Stopped. To go on: treadle guide resume {run_id}   To drop it: treadle guide cancel {run_id}", "yellow"
         )
         raise
     found = await store.get_run(project_user_of(host), run_id)
     if found.status != "completed":
-        host.shown_at.tell(f"Run {found.id} is {found.status}. {found.error_summary}".strip(), "red")
+        host.command_terminal.tell(f"Run {found.id} is {found.status}. {found.error_summary}".strip(), "red")
         return 1
     _print_comparison(host, compared(found, await store.list_candidates(project_user_of(host), found.id)), as_json=as_json)
     return 0
@@ -146,7 +146,7 @@ def _print_comparison(host: Host, comparison: Comparison, *, as_json: bool) -> N
         host.show(comparison)
         return
     for line in format_comparison(comparison):
-        host.shown_at.line(line)
+        host.command_terminal.line(line)
 
 
 async def runs(args: Namespace, host: Host) -> int:
@@ -159,9 +159,11 @@ async def runs(args: Namespace, host: Host) -> int:
         return 0
     for each in found:
         status = f"interrupted: treadle guide resume {each.id}" if is_run_interrupted(host, each) else each.status
-        host.shown_at.line(f"{each.id}  {each.created_at:%Y-%m-%d %H:%M}  {each.mode:<11}  {each.candidate_count:>3}  {status}")
+        host.command_terminal.line(
+            f"{each.id}  {each.created_at:%Y-%m-%d %H:%M}  {each.mode:<11}  {each.candidate_count:>3}  {status}"
+        )
     if not found:
-        host.shown_at.tell("Nothing has been run yet: `treadle guide run` starts one.")
+        host.command_terminal.tell("Nothing has been run yet: `treadle guide run` starts one.")
     return 0
 
 
@@ -169,7 +171,7 @@ async def cancel(args: Namespace, host: Host) -> int:
     """Cancel a run."""
     async with open_projects(host) as store:
         found = await cancel_project_run(host, store, await store.get_run(project_user_of(host), args.run))
-    host.show(without_snapshot(found)) if args.json else host.shown_at.tell(f"Run {found.id} is {found.status}.")
+    host.show(without_snapshot(found)) if args.json else host.command_terminal.tell(f"Run {found.id} is {found.status}.")
     return 0
 
 
@@ -181,7 +183,7 @@ async def compare(args: Namespace, host: Host) -> int:
         project_id = project_id or (await find_project(store, scope.user, args.project)).id
         found = await load_comparison(scope, project_id, args.run)
     if found is None:
-        host.shown_at.tell("Nothing has been evaluated yet: `treadle guide run` does.")
+        host.command_terminal.tell("Nothing has been evaluated yet: `treadle guide run` does.")
         return 1
     _print_comparison(host, found, as_json=args.json)
     return 0
@@ -192,7 +194,7 @@ async def adr(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         scope = ProjectScope(host, store)
         chosen = await store.get_candidate(scope.user, args.candidate)
-        host.shown_at.line((await load_decision_record(scope, chosen.project_id, chosen.id)).rstrip())
+        host.command_terminal.line((await load_decision_record(scope, chosen.project_id, chosen.id)).rstrip())
     return 0
 
 
@@ -201,7 +203,7 @@ async def candidate(args: Namespace, host: Host) -> int:
     async with open_projects(host) as store:
         project = await find_project(store, project_user_of(host), args.project)
         kept = await propose_candidate(ProjectScope(host, store), project.id, " ".join(args.words), args.run)
-    host.show(kept) if args.json else host.shown_at.line(f"{kept.id}  run {kept.run_id}")
+    host.show(kept) if args.json else host.command_terminal.line(f"{kept.id}  run {kept.run_id}")
     return 0
 
 
@@ -212,7 +214,7 @@ async def issue(args: Namespace, host: Host) -> int:
         kept = await store.create_issue(
             project_user_of(host), ProjectIssue(project.id, args.type, args.severity, " ".join(args.words))
         )
-    host.show(kept) if args.json else host.shown_at.line(kept.id)
+    host.show(kept) if args.json else host.command_terminal.line(kept.id)
     return 0
 
 
@@ -225,5 +227,7 @@ async def issues(args: Namespace, host: Host) -> int:
         host.show(found)
         return 0
     for each in found:
-        host.shown_at.line(f"{each.id}  {each.resolution_status:<11}  {each.severity:<12}  {each.type:<10}  {each.description}")
+        host.command_terminal.line(
+            f"{each.id}  {each.resolution_status:<11}  {each.severity:<12}  {each.type:<10}  {each.description}"
+        )
     return 0

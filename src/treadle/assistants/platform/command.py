@@ -80,7 +80,7 @@ def demo_arguments(parser: ArgumentParser) -> None:
 async def ask(args: Namespace, host: Host) -> int:
     """Ask one question."""
     async with _open_session(args, host) as (session, _):
-        result = await host.talking(session, session.agent(await host.model())).ask(prompt_from_words(args.words))
+        result = await host.start_talk(session, session.agent(await host.model())).ask(prompt_from_words(args.words))
         await _show_details(session, result)
     return exit_code(result)
 
@@ -88,14 +88,14 @@ async def ask(args: Namespace, host: Host) -> int:
 async def chat(args: Namespace, host: Host) -> int:
     """Hold a conversation."""
     async with _open_session(args, host) as (session, documents):
-        talk = host.talking(session, session.agent(await host.model()))
+        talk = host.start_talk(session, session.agent(await host.model()))
         last: list[str] = []
 
         async def after(result: RunResult[str]) -> None:
             last.extend(filter(None, [find_spec(result.text)]))
             await _show_details(session, result)
 
-        terminal = host.shown_at
+        terminal = host.command_terminal
         state = await documents.state()
         known = f" {state.documents} documents are known." if state.documents else ""
         whose = _format_user((await session.caller()).deps)
@@ -112,7 +112,7 @@ async def generate(args: Namespace, host: Host) -> int:
         raise SettingsError(f"{args.output} is there already; choose another name, or replace it with --force.")
     async with _open_session(args, host) as (session, _):
         made = await write_spec(session.host, prompt_from_words(args.words))
-    terminal = host.shown_at
+    terminal = host.command_terminal
     if args.json:
         host.show(generated_spec_to_json(made))
     elif args.output:
@@ -154,12 +154,12 @@ async def retry(args: Namespace, host: Host) -> int:
 async def _call_tool(args: Namespace, host: Host, name: str, arguments: Json, message: str) -> int:
     """Make one call without a model: previewed, approved and journaled like any other."""
     session = AssistantSession(assistant, host, {"server": resolve_platform_settings(host, args.server).server})
-    return await host.talking(session, session.agent(one_call(name, arguments))).call(name, arguments, message)
+    return await host.start_talk(session, session.agent(one_call(name, arguments))).call(name, arguments, message)
 
 
 def validate(args: Namespace, host: Host) -> int:
     """Check specs and print findings by line."""
-    terminal, types = host.shown_at, {*PROVIDED, *resolve_platform_settings(host).types}
+    terminal, types = host.command_terminal, {*PROVIDED, *resolve_platform_settings(host).types}
     found = {name: check_spec(_read_input(name), types) for name in args.files}
     if args.json:
         told = {name: {"valid": each.ok, "findings": each.findings} for name, each in found.items()}
@@ -178,7 +178,7 @@ async def demo(args: Namespace, host: Host) -> int:
     """Start a demo platform, until Ctrl-C."""
     from treadle.demo.platform import run_demo
 
-    terminal = host.shown_at
+    terminal = host.command_terminal
     await run_demo(host.home.folder / "platform-demo.db", args.port, tell=terminal.line)
     return 0
 
@@ -189,7 +189,7 @@ async def _open_session(args: Namespace, host: Host) -> AsyncGenerator[tuple[Ass
     settings = resolve_platform_settings(host, args.server)
     async with open_documents(host, settings) as documents:
         for sentence in await documents.refresh():
-            host.shown_at.note(sentence)
+            host.command_terminal.note(sentence)
         yield AssistantSession(assistant, host, {"server": settings.server}), documents
 
 
@@ -201,7 +201,7 @@ def _format_user(user: Json) -> str:
 
 async def _show_details(session: AssistantSession, result: RunResult[str]) -> None:
     """Print below an answer what it is based on, and the findings of the spec in it."""
-    reply, terminal = await session.reply(result), session.host.shown_at
+    reply, terminal = await session.reply(result), session.host.command_terminal
     if reply["citations"]:
         terminal.note(f"See: {', '.join(reply['citations'])}")
     _show_findings(terminal, reply["findings"])

@@ -168,7 +168,7 @@ class PlatformApi:
         self._settings = settings
         self._found: PlatformDocuments | None = None
         self._opened = AsyncExitStack()
-        host.at_end(self._opened.aclose)
+        host.on_close(self._opened.aclose)
 
     async def _documents(self) -> PlatformDocuments:
         """Return the documents, which stay open for as long as the server runs."""

@@ -69,7 +69,7 @@ def _check_arguments(args: Namespace) -> None:
 
 
 async def _read_change(path: Path, outliner: Outliner, args: Namespace, host: Host) -> int:
-    terminal = host.shown_at
+    terminal = host.command_terminal
     found = await read_change(host, args.since, path, outliner, ask=not args.no_model)
     if args.json:
         terminal.line(msgspec.json.format(msgspec.json.encode(found)).decode())
@@ -83,7 +83,7 @@ async def _read_change(path: Path, outliner: Outliner, args: Namespace, host: Ho
 
 
 async def _read_file(path: Path, how: AnalysisOptions, outliner: Outliner, args: Namespace, host: Host) -> int:
-    terminal = host.shown_at
+    terminal = host.command_terminal
     source = await open_source(path, outliner, args.language)
     if args.outline:
         from treadle.assistants.reading.outline.formatter import format_outline
@@ -122,7 +122,7 @@ def _has_changed(path: Path, found: Analysis) -> bool:
 
 
 async def _read_folder(path: Path, how: AnalysisOptions, outliner: Outliner, args: Namespace, host: Host) -> int:
-    terminal = host.shown_at
+    terminal = host.command_terminal
 
     def told(done: int, of: int, file: FolderFile) -> None:
         what = f"not read: {file.problem}" if file.reading is None else file.reading.file_intent.partition("\n")[0]

@@ -317,5 +317,5 @@ def _reading_to_json(reading: FileReading, sent: Mapping[str, Any] = {}, more: M
 def routes(host: Host) -> list[BaseRoute]:
     """Build the routes, for files below the folder that the server was started in."""
     outliner = Outliner()
-    host.at_end(outliner.close)
+    host.on_close(outliner.close)
     return routes_of(ReadingApi(host, host.workspace, outliner), RepositoryApi(host, host.workspace, outliner))

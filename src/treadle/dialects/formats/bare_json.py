@@ -45,7 +45,7 @@ def _read_bare(tape: Tape, mark: str, offer: OfferedTools) -> Reading[CallMatch 
     if not _may_be_call(mark, (yield from peek_ahead(tape, _BEGINNING)), offer):
         return None
     ending = yield from take_value(tape, mark)
-    raw = mark + tape.since(start)
+    raw = mark + tape.held_since(start)
     if ending != "whole":
         return calls_in_cut(raw, offer, "bare") if ending == "cut" else None
     if not (yield from take_closer(tape, ";")):  # between one object and the next

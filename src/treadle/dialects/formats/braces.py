@@ -224,10 +224,10 @@ def brace_form(frame: BraceFrame) -> Form:
         try:
             members = yield from _BraceReader(tape, frame).members(0)
         except _TextEnded:
-            return CallMatch((Written("", name, tape.since(start), cut=True),))
+            return CallMatch((Written("", name, tape.held_since(start), cut=True),))
         except NotALiteral:
             _, mark = yield from take_until(tape, ends)
-            raw = tape.since(start)
+            raw = tape.held_since(start)
             yield from take_if_next(tape, frame.close)
             return CallMatch((Written("", name, raw, cut=not mark),))
         yield from take_closer(tape, frame.close)

@@ -122,7 +122,7 @@ def _read_call(tape: Tape, header: _Header, offer: OfferedTools) -> Reading[Call
         ending = yield from take_value(tape, tape.take(1), _AFTER_MESSAGE)
     if ending == "broken":
         yield from take_until(tape, _BODY_ENDS)
-    raw = tape.since(start).strip()
+    raw = tape.held_since(start).strip()
     cut = ending == "cut" or (not raw and header.end != _MESSAGE)
     return CallMatch((Written("", name, raw if cut else _normalize_arguments(raw), cut=cut),))
 

@@ -66,7 +66,7 @@ def _read_payload(tape: Tape, author: str, offer: OfferedTools) -> Reading[CallM
         ending = yield from take_value(tape, tape.take(1), _MESSAGE_ENDS)
     if ending == "broken":
         yield from take_until(tape, _PAYLOAD_ENDS)
-    raw = tape.since(start)
+    raw = tape.held_since(start)
     found = (calls_in_cut if ending == "cut" else calls_in_text)(raw, offer)
     if found is not None or not author or not offer.heeds((author,)):
         return found
@@ -94,7 +94,7 @@ def _read_gigachat(tape: Tape, mark: str, offer: OfferedTools) -> Reading[CallMa
         return None
     start = tape.place()
     ending = yield from take_value(tape, tape.take(1), (_MESSAGE_SEP,))
-    raw = tape.since(start)
+    raw = tape.held_since(start)
     return calls_in_cut(raw, offer) if ending == "cut" else _match_with_arguments(raw, offer)
 
 

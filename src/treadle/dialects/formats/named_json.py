@@ -109,7 +109,7 @@ def _read_arguments(tape: Tape, name: str, offer: OfferedTools, ends: Markers) -
     ending = yield from take_value(tape, tape.take(1))
     if ending == "broken":
         yield from take_until(tape, ends)
-    raw = tape.since(start)
+    raw = tape.held_since(start)
     outcome = json_repair.read_object(raw)
     name = name or (offer.having(outcome.value) if isinstance(outcome, json_repair.JsonRead) else offer.having(()))
     if not name:
@@ -122,7 +122,7 @@ def _read_list(tape: Tape, header: str, offer: OfferedTools) -> Reading[CallMatc
     """Read a list of calls with text before it."""
     start = tape.place()
     ending = yield from take_value(tape, "[")
-    raw = "[" + tape.since(start)
+    raw = "[" + tape.held_since(start)
     found = (calls_in_cut if ending == "cut" else calls_in_text)(raw, offer)
     return found and CallMatch(found.calls, text=header.rstrip().removesuffix("[").strip())
 
@@ -201,7 +201,7 @@ def _read_recipient(tape: Tape, mark: str, offer: OfferedTools) -> Reading[CallM
             return (yield from _read_arguments(tape, name, offer, _CODE_ENDS))
         if name == "python" and following:
             return (yield from _read_code(tape, mark, offer))
-    return CallMatch(text=tape.since(start)) if mark == _OPENED else None
+    return CallMatch(text=tape.held_since(start)) if mark == _OPENED else None
 
 
 RECIPIENT = Form((_OPENED, ">>>"), _read_recipient, place="anywhere")

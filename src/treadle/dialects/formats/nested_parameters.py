@@ -100,7 +100,7 @@ def _read_element(tape: Tape) -> Reading[_Element | ParametersEnding]:
             return "broken"
         element = around.pop()
         if not (element.inside and around):
-            element.raw = tape.since(element.start, tag.place)
+            element.raw = tape.held_since(element.start, tag.place)
         if not around:
             return element
         around[-1].inside.append(element)

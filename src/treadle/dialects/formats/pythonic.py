@@ -96,7 +96,7 @@ class _FrameReader:
     def _read_json(self) -> Reading[JsonEnding]:
         start = self._tape.place()
         ending = yield from take_value(self._tape, self._tape.take(1))
-        found = (calls_in_cut if ending == "cut" else calls_in_text)(self._tape.since(start), self._offer)
+        found = (calls_in_cut if ending == "cut" else calls_in_text)(self._tape.held_since(start), self._offer)
         self.calls += found.calls if found else ()
         return ending if found else "broken"
 

@@ -54,13 +54,13 @@ def json_form(frame: JsonFrame) -> Form:
             return None
         start = tape.place()
         ending = yield from take_value(tape, tape.take(1))
-        raw = tape.since(start)
+        raw = tape.held_since(start)
         if ending == "cut":
             return calls_in_cut(raw, offer, frame.shape)
         if ending == "whole" and (yield from (_take_end if typed else _take_optional_end)(tape, frame)):
             return calls_in_text(raw, offer, frame.shape)
         yield from take_until(tape, ends)
-        raw = tape.since(start)
+        raw = tape.held_since(start)
         if (frame.close and (yield from take_if_next(tape, frame.close))) or not typed:
             return calls_in_text(raw, offer, frame.shape)
         return None

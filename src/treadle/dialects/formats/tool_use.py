@@ -74,7 +74,7 @@ def _read_arguments(tape: Tape, name: str, offer: OfferedTools) -> Reading[tuple
 def _read_json(tape: Tape, end: str) -> Reading[tuple[str, JsonEnding]]:
     start = tape.place()
     ending = yield from take_value(tape, tape.take(1))
-    text = tape.since(start)
+    text = tape.held_since(start)
     yield from take_space(tape)
     yield from take_if_next(tape, end)
     outcome = json_repair.read_object(text)

@@ -64,7 +64,7 @@ class ConstrainedModel:
 
         def takes(call: Written) -> bool:
             tool = tools.get(call.name)
-            missing = 0.0 if tool is None else 1 - said.share(call, tool)
+            missing = 0.0 if tool is None else 1 - said.grounded_share(call, tool)
             return fits.odds >= self._sure + UNGROUNDED_PENALTY * missing
 
         if fits.odds >= self._sure:

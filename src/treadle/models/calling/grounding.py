@@ -74,7 +74,7 @@ class ConversationText:
         self._words = _word_stems(self._text)
         self._numbers = set(_find_numbers(self._text))
 
-    def share(self, call: Written, tool: ToolSpec) -> float:
+    def grounded_share(self, call: Written, tool: ToolSpec) -> float:
         """Return the share of a call's required values that are in the conversation.
 
         1 for all, or if there are none to look for.

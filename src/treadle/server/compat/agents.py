@@ -44,14 +44,14 @@ class TurnAgent(Struct, frozen=True):
 async def _close(opened: Sequence[Callable[[], object]], place: RunSlot) -> None:
     for each in reversed(opened):
         await close_resource(each)
-    place.leave()
+    place.release()
 
 
 class TurnContext(Struct, frozen=True):
     """What a request has besides its body: this server's address, the user's run limiter, and the caller."""
 
     address: str = ""
-    turnstile: RunLimiter | None = None
+    run_limiter: RunLimiter | None = None
     caller: Caller = Caller()
 
 
@@ -64,7 +64,7 @@ class TurnAgentFactory:
         self.assistant = assistant
         self.asked = asked
         self.caller = told.caller
-        self._turnstile = told.turnstile
+        self._run_limiter = told.run_limiter
         self._host = host
         self._chosen = chosen
         self._model = model
@@ -87,7 +87,7 @@ class TurnAgentFactory:
         self, batch: ResultBatch | None = None, calls: Mapping[str, Call] | None = None, *, tainted: bool = False
     ) -> TurnAgent:
         """Return the assistant as an agent with the client's tools, and with the results that were delivered."""
-        opened, place = list[Callable[[], object]](), RunSlot(self._turnstile)
+        opened, place = list[Callable[[], object]](), RunSlot(self._run_limiter)
         try:
             return self._make_agent(batch, calls, opened, place, tainted=tainted)
         except BaseException:
@@ -104,7 +104,7 @@ class TurnAgentFactory:
         tainted: bool,
     ) -> TurnAgent:
         model = ErrorTap(self._model)
-        host = replace(self._host, model=_constant_model(model), at_end=opened.append)
+        host = replace(self._host, model=_constant_model(model), on_close=opened.append)
         foreign = ClientTools(self._tool_specs(calls or {}), _results_by_call(batch, calls or {}), self.asked.media)
         agent = assistant_agent(self._add_client_tools(host, foreign), host, model, **self._how(host, batch, tainted=tainted))
         return TurnAgent(agent, model, self.telling, opened, place)

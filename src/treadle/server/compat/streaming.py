@@ -50,7 +50,7 @@ async def respond(
     request: Request, desk: TurnManager, asked: CompatTurnRequest, begin: Callable[[str], AnswerWriter], *, stream: bool
 ) -> Response:
     """Return the response to a request. `begin` returns the writer of an answer, by its id."""
-    turn = await desk.turn(asked, TurnContext(str(request.base_url).rstrip("/"), request.scope.get("turnstile")))
+    turn = await desk.turn(asked, TurnContext(str(request.base_url).rstrip("/"), request.scope.get("run_limiter")))
     writing = begin(turn.id)
     if stream:
         return await _stream_response(request, desk, turn, writing)

@@ -58,7 +58,7 @@ class TurnManager:
         self._live: dict[str, CompatTurn] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._one = asyncio.Lock()
-        host.at_end(self.close)
+        host.on_close(self.close)
 
     async def turn(self, asked: CompatTurnRequest, told: TurnContext) -> CompatTurn | CompatAnswer:
         """Return the requested turn: started or continued, or the answer it already has."""

@@ -68,13 +68,13 @@ def _make_offering(toolsets: Sequence[Toolset], policy: Policy, host: Host, figu
 async def _hold_run_slot(request: Request) -> AsyncGenerator[None]:
     """Hold a slot of the user's run limiter, for the duration of a call."""
     try:
-        place = RunSlot(request.scope.get("turnstile"))
+        place = RunSlot(request.scope.get("run_limiter"))
     except HTTPException as refused:
         raise TreadleError(refused.detail) from refused
     try:
         yield
     finally:
-        place.leave()
+        place.release()
 
 
 class PrefixedPolicies:

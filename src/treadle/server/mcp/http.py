@@ -86,7 +86,7 @@ def _lazy_offering(assistant: Assistant, host: Host, figures: ServerMetrics) -> 
 
 def _endpoint_routes(path: str, offering: "Callable[[], Offering]", host: Host) -> list[BaseRoute]:
     place = McpEndpoint(offering)
-    host.at_end(place.close)
+    host.on_close(place.close)
     return routes_of(place, prefix=path)
 
 

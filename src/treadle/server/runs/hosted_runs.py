@@ -59,7 +59,7 @@ MAX_ATTEMPTS = 5  # times that a run is taken up without anybody asking for it a
 class Requester(Struct, frozen=True):
     """The requester: their run limiter, and the headers of their request, for assistants that act by a token in them."""
 
-    turnstile: RunLimiter | None = None
+    run_limiter: RunLimiter | None = None
     headers: Mapping[str, str] = {}
 
     @property
@@ -142,7 +142,7 @@ class HostedRuns:
         if asked.assistant not in self._assistants:
             raise HTTPException(404, f"There is no assistant {asked.assistant!r}; GET /api/assistants lists those that are.")
         begun = RunOrigin(asked.assistant, asked.model or "", asked.instructions or "", asked.context, asked.call)
-        with reserve_slot(by.turnstile) as place:
+        with reserve_slot(by.run_limiter) as place:
             shown = _decode_attachments(asked)
             return await self._start_message_turn(
                 new_run_id(), begun, await self._prepare_agent(begun, by), (), asked.message, place, shown
@@ -159,7 +159,7 @@ class HostedRuns:
         if finished is None or finished.stopped == "waiting":
             why = "waits for a person's answer" if finished else "isn't over: resume it first"
             raise HTTPException(409, f"Run {asked.run_id} {why}.")
-        with reserve_slot(by.turnstile) as place:
+        with reserve_slot(by.run_limiter) as place:
             shown = _decode_attachments(asked)
             return await self._start_message_turn(
                 asked.run_id, begun, await self._prepare_agent(begun, by), entries, asked.message, place, shown
@@ -174,7 +174,7 @@ class HostedRuns:
         finished = replay(entries).finished
         if finished is not None and finished.stopped not in ("failed", "waiting"):
             raise HTTPException(409, f"Run {run_id} is over ({finished.stopped}); to go on, say something: POST /api/runs.")
-        with reserve_slot(by.turnstile) as place:
+        with reserve_slot(by.run_limiter) as place:
             return await self._start_resumed_turn(run_id, begun, await self._prepare_agent(begun, by), entries, place)
 
     def _check_idle(self, run_id: str) -> None:
@@ -258,7 +258,7 @@ class HostedRuns:
         async def same() -> Model:
             return model
 
-        host = replace(self._host, model=same, at_end=close.append, headers=by.headers)
+        host = replace(self._host, model=same, on_close=close.append, headers=by.headers)
         session = AssistantSession(self._assistants[begun.assistant], host, begun.about)
         return PreparedAgent(session, session.agent(model, **begun.asked), close)
 
@@ -310,7 +310,7 @@ class HostedRuns:
         if assistant is None or assistant.reply is None or opened.parent:
             return []
         close = list[Callable[[], object]]()
-        host = replace(self._host, at_end=close.append, headers=by.headers)
+        host = replace(self._host, on_close=close.append, headers=by.headers)
         session = AssistantSession(assistant, host, opened.origin.get("about") or {})
         try:
             return [to_plain_data(each) for each in await session.replies(run_id, entries)]
@@ -353,7 +353,7 @@ class HostedRuns:
             await self._models.check(begun.model)
             await self.home.journal.append(fork, 0, kept)
             return fork
-        with reserve_slot(by.turnstile) as place:
+        with reserve_slot(by.run_limiter) as place:
             made = await self._prepare_agent(begun, by)  # before anything is written: there may be no such model
             await self.home.journal.append(fork, 0, kept)
             await self._start_message_turn(fork, begun, made, kept, asked.message, place)
@@ -378,7 +378,7 @@ class HostedRuns:
                 raise HTTPException(
                     409, f"Call {call_id} waits for the program that brought its tool; only that can say what came of it."
                 )
-            with reserve_slot(by.turnstile) as place:
+            with reserve_slot(by.run_limiter) as place:
                 made = await self._prepare_agent(begun, by)
                 waits = True
                 try:

@@ -201,7 +201,7 @@ class LiveTurns:
         run_id, broadcast = way.turn.run_id, way.broadcast
         del self._under_way[run_id], self._tasks[run_id]
         if way.turn.place is not None:
-            way.turn.place.leave()
+            way.turn.place.release()
         reply = None if done.cancelled() else _reply_from(way, done)
         self.figures.ends(way.turn.assistant, "left" if done.cancelled() else reply.stopped if reply else "failed")
         if not way.begun.done():

@@ -202,7 +202,7 @@ def _check_text(message: str | None, instructions: str | None) -> None:
 
 
 def _requester_of(request: Request) -> Requester:
-    return Requester(request.scope.get("turnstile"), dict(request.headers))
+    return Requester(request.scope.get("run_limiter"), dict(request.headers))
 
 
 def run_routes(runs: HostedRuns) -> list[BaseRoute]:

@@ -44,16 +44,16 @@ POSTGRES_DIALECT = SqlDialect(
     snapshot="BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
     like="ILIKE",
     glob=_glob_condition,
-    said=r"(replace(convert_from(line, 'UTF8'), '\u0000', '\ufffd')::json ->> '{}')",
+    json_field=r"(replace(convert_from(line, 'UTF8'), '\u0000', '\ufffd')::json ->> '{}')",
     blob="BYTEA",
     now="extract(epoch FROM clock_timestamp())::double precision",
     day=f"(floor(facts.at / {QUARTER}) * {QUARTER})",  # the day is that of this place, which the server needn't know
-    day_of=_format_day,
-    beside="JOIN",
-    share=" FOR SHARE",
-    lock=" FOR UPDATE",
-    skip=" FOR UPDATE SKIP LOCKED",
-    kept=str.encode,
+    format_day=_format_day,
+    join_hint="JOIN",
+    lock_shared=" FOR SHARE",
+    lock_exclusive=" FOR UPDATE",
+    skip_locked=" FOR UPDATE SKIP LOCKED",
+    text_codec=str.encode,
     has_table="SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = ?",
 )
 

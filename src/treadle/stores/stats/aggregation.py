@@ -79,8 +79,8 @@ def _transaction(connection: Connection, words: SqlDialect) -> Generator[None]:
     """Open a transaction with exclusive access to `stats_new`: other updates wait, and so does a run whose status changes."""
     connection.execute(words.begin)
     try:
-        if words.lock:
-            connection.execute(f"SELECT run_id FROM stats_new ORDER BY run_id{words.lock}")  # noqa: S608 - our own
+        if words.lock_exclusive:
+            connection.execute(f"SELECT run_id FROM stats_new ORDER BY run_id{words.lock_exclusive}")  # noqa: S608 - our own
         yield
         connection.execute("COMMIT")
     except BaseException:

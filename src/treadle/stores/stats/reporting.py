@@ -59,8 +59,8 @@ class StatsContext(Struct, frozen=True):
         by = of_tools if self.question.by == "tool" else self.question.by
         where, values = _to_sql(self.question, self.words)
         key = self.words.day if by == "day" else _KEYS[by]
-        found = self.connection.execute(query.format(key=key, where=where, beside=self.words.beside), values)
-        return ((self.words.day_of(key), *figures) for key, *figures in found) if by == "day" else found
+        found = self.connection.execute(query.format(key=key, where=where, beside=self.words.join_hint), values)
+        return ((self.words.format_day(key), *figures) for key, *figures in found) if by == "day" else found
 
 
 def empty_report(question: StatsQuery) -> StatsReport:

@@ -65,7 +65,7 @@ class McpServer(Struct, frozen=True):
             raise SettingsError(problem)
 
     def __repr__(self) -> str:
-        return f"Server(name={self.name!r})"  # the rest may hold secrets
+        return f"McpServer(name={self.name!r})"  # the rest may hold secrets
 
     @property
     def blanks(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class ServerValues(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
-        return "Filled()"
+        return "ServerValues()"
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -120,7 +120,7 @@ class CourseReader(Struct, frozen=True):
         return f"courses 2 {self.size} {self.overlap} {place.course!r} {place.title!r}"
 
     def read(self, source: str, data: bytes) -> SourceDocument:
-        """Return the document of a file; raises `Unreadable` if there is none."""
+        """Return the document of a file; raises `UnreadableDocument` if there is none."""
         material = parse_material(source, data)
         place = resolve_membership(source, self.titles, self.folders)
         layout = parse_layout(material.text, markdown=material.markdown)

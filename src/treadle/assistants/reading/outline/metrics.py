@@ -18,7 +18,7 @@ _MOST_HEAD = 12  # lines in which a name has to come
 
 
 class OutlineMetrics(Struct, frozen=True):
-    """Counts and ratios of one file. `integrity` counts the nodes whose range begins where their name is."""
+    """Counts and ratios of one file. `integrity_checks_passed` counts the nodes whose range begins where their name is."""
 
     node_reduction_ratio: float
     context_compression_ratio: float
