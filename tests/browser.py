@@ -131,6 +131,7 @@ class Browser:
         """A new page at this address, once it is loaded. Nothing is left of what others have kept: neither cookies nor storage."""
         idle = started().idle
         tab = idle.pop() if idle else (await self._wire.send("Target.createTarget", url="about:blank"))["targetId"]
+        await self._wire.send("Target.activateTarget", targetId=tab)  # one in the background draws no frames
         session = (await self._wire.send("Target.attachToTarget", targetId=tab, flatten=True))["sessionId"]
         page = Page(self._wire, tab, session)
         self._pages.append(page)

@@ -130,7 +130,7 @@ class PostgresDatabase(Database):
             for ticket in batch:
                 ticket.carry_out(connection)
             self._doubt = connection.wrote
-        self._end(connection)
+        self._commit_transaction(connection)
 
     def _connect(self, tries: "RetryBudget") -> PostgresConnection:
         if self._connection is None:
@@ -146,7 +146,7 @@ class PostgresDatabase(Database):
         row = connection.execute("SELECT batch FROM writers WHERE writer = ?", (self._writer,)).fetchone()
         return row == (self._batch,)
 
-    def _end(self, connection: PostgresConnection) -> None:
+    def _commit_transaction(self, connection: PostgresConnection) -> None:
         """Commit, with the number of the batch if it wrote anything."""
         note = (
             f"INSERT INTO writers VALUES ({self._writer}, {self._batch}) ON CONFLICT (writer)"  # noqa: S608 - our own numbers
