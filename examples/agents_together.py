@@ -1,7 +1,7 @@
 """An agent that is a tool of another. It spends the budget of the agent above it, and its approvals surface there."""
 
-from treadle import Agent, Limits, Scripted, tool
-from treadle.models.scripted import calls
+from treadle import Agent, Limits, tool
+from treadle.testing import Scripted, calls
 
 
 @tool(effect="read")

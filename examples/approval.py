@@ -3,8 +3,8 @@
 import asyncio
 import tempfile
 
-from treadle import Agent, Scripted, ask, open_home, tool
-from treadle.models.scripted import calls
+from treadle import Agent, ask, open_home, tool
+from treadle.testing import Scripted, calls
 
 
 @tool

@@ -1,7 +1,7 @@
 """A tool, an agent, an answer, and what happened on the way."""
 
-from treadle import Agent, Scripted, tool
-from treadle.models.scripted import calls
+from treadle import Agent, tool
+from treadle.testing import Scripted, calls
 
 SHELF = {"A-113": 40, "B-7": 0}
 

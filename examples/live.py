@@ -2,9 +2,9 @@
 
 import asyncio
 
-from treadle import Agent, RunContext, Scripted, tool
+from treadle import Agent, RunContext, tool
 from treadle.core.events import CallProgressed, CallReturned, CallStarted, RunEnded, TextArrived
-from treadle.models.scripted import calls
+from treadle.testing import Scripted, calls
 
 
 @tool(effect="read")

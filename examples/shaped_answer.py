@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from treadle import Agent, Scripted
-from treadle.models.scripted import calls
+from treadle import Agent
+from treadle.testing import Scripted, calls
 
 
 @dataclass

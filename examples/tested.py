@@ -1,8 +1,8 @@
 """How to test a program that uses Treadle: with a scripted model, through the front door, without any patching."""
 
-from treadle import Agent, Scripted, deny, tool
+from treadle import Agent, deny, tool
 from treadle.core.seams import Model
-from treadle.models.scripted import calls
+from treadle.testing import Scripted, calls
 
 sent: list[str] = []
 

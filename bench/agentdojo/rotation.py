@@ -16,7 +16,7 @@ from msgspec import Struct
 from bench.agentdojo.replay import Played, attacks_of, both_said, played
 from treadle.core.calls import Call
 from treadle.core.tool import Tool
-from treadle.engine import live
+from treadle.guard import provenance
 from treadle.guard.intent import CLAUSES, Clause
 from treadle.guard.origins import Origins
 from treadle.guard.provenance import find_doubts
@@ -101,8 +101,8 @@ def _recording() -> Iterator[dict[str, frozenset[Clauses]]]:
             found[call.id] = frozenset([each for each in SUBSETS if not never and not find_doubts(call, tool, origins, each)])
         return strict
 
-    usual, live.doubts = live.doubts, judged
+    usual, provenance.find_doubts = provenance.find_doubts, judged
     try:
         yield found
     finally:
-        live.doubts = usual
+        provenance.find_doubts = usual

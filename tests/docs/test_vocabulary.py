@@ -28,15 +28,15 @@ MOST_DIALECT = 60  # of 10,000 docstrings' sentences; lower it, never raise it
 # What a newcomer looks for, and the module whose docstrings say so in these words.
 QUESTIONS = [
     ("[Rr]ate limit", "server/limits.py"),
-    ("[Ss]erver-sent events|SSE", "server/runs/sse.py"),
-    ("settings file|treadle.toml", "settings/loader.py"),
+    ("server-sent events", "server/runs/sse.py"),
+    ("settings file", "settings/toml.py"),
     ("[Aa]uthenticat", "server/auth.py"),
     ("middleware", "server/auth.py"),
     ("cursor", "server/runs/sse.py"),
     ("connection pool|[Cc]onnection", "models/connections.py"),
     ("[Rr]edact", "guard/redaction.py"),
     ("lease", "stores/leases.py"),
-    ("retried|backoff", "loop/retry.py"),
+    ("[Rr]etry policy", "loop/retry.py"),
     ("path traversal|beneath|openat2", "files/openat2.py"),
     ("system prompt|instructions", "agent/agent.py"),
 ]

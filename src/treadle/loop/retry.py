@@ -1,4 +1,4 @@
-"""The delay before a request is retried. Pure: randomness comes in as a number."""
+"""Retry policy: the delay (exponential backoff with jitter) before a request is retried. Pure: randomness is an argument."""
 
 LONGEST = 30.0  # seconds; what we choose ourselves
 LONGEST_ASKED = 120.0  # seconds; what a server may ask for before we'd rather tell the person

@@ -1,4 +1,4 @@
-"""Load `treadle.toml`: the user's settings and what a project may add to them, key by key, with the source of each.
+"""Load the settings files, `treadle.toml`: the user's and what a project may add to it, key by key, with the source of each.
 
 `schema` defines the settings and who may set them, `assistant_keys` those of assistants; `toml` parses a file.
 Nothing is read before it is needed.

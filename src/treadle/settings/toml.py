@@ -1,4 +1,4 @@
-"""Parse `treadle.toml` strictly: an unknown key, an invalid value and a line that isn't TOML are each reported by name.
+"""Parse the settings file `treadle.toml` strictly: unknown keys, invalid values and lines that are no TOML are each reported.
 
 `schema` defines the keys and who may set them.
 """

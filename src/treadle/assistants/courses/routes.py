@@ -251,11 +251,12 @@ class CoursesApi:
     async def files(self) -> CourseFileList:
         """List the user's uploaded files."""
         library = await self._library()
+        indexing = library.progress if library.is_indexing else None  # first: a list without it has everything that was indexed
         uploads, courses = await library.uploaded(), (await library.catalogue()).courses
         files = [
             UploadedCourseFile(upload.name, source, upload.size, _courses_in(courses, source)) for upload, source in uploads.items()
         ]
-        return CourseFileList(files, library.skipped, library.progress if library.is_indexing else None)
+        return CourseFileList(files, library.skipped, indexing)
 
     @post("/api/courses/files", errors={**LONG, 422: "a file that isn't taken, with why"}, unfit=UNFIT, most=MAX_BODY_BYTES)
     async def upload(self, body: UploadRequest) -> Accepted[StoredUpload]:

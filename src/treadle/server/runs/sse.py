@@ -1,4 +1,4 @@
-"""The SSE stream of one reader: first the journal, then live events, without duplicates or gaps.
+"""The stream of server-sent events (SSE) of one reader: first the journal, then live events, without duplicates or gaps.
 
 The broadcast says where both meet (`JournalMark`); after a break a reader continues at its cursor, if that is still
 valid.

@@ -45,7 +45,11 @@ async def _run_repeatedly(line: CheckCommand, count: int, bounds: Bounds, *, uns
     """Repeat until a run doesn't pass; all runs together have the time limit of one."""
     begun, runs = monotonic(), 1
     outcome = await _run_once(line, bounds, unsafe=unsafe)
-    while outcome.state == "passed" and runs < min(count, MAX_RUNS) and (left := bounds.seconds - (monotonic() - begun)) > 0:
+    while outcome.state == "passed" and runs < min(count, MAX_RUNS):
+        left = bounds.seconds - (monotonic() - begun)
+        if left <= 0:  # fewer runs than requested are no success
+            outcome = replace(outcome, state="timed out")
+            break
         runs += 1
         outcome = await _run_once(line, replace(bounds, seconds=left), unsafe=unsafe)
     return replace(outcome, runs=runs, seconds=monotonic() - begun)
